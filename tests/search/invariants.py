@@ -153,6 +153,7 @@ class Examination:
     def run(self) -> Outcome:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
+            warnings.filterwarnings("error", ".*did not converge for the derivative")
             try:
                 begun = time.process_time()
                 self.base = self.plain(0.0, 0.0)
