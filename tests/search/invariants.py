@@ -180,6 +180,8 @@ class Examination:
             except RefusedError as error:
                 self.outcome.status = "refused"
                 self.outcome.refusal = error.said.text
+            except RuntimeWarning as warning:  # that a derivative has not converged
+                self.outcome.status, self.outcome.refusal = "refused", str(warning)
         return self.outcome
 
     def values(self) -> None:

@@ -71,6 +71,9 @@ optimize\.(golden|brute): |linalg\.expm_multiply\( ; works or says
 # Ranks among objects are Python's whole numbers, which NumPy divides by 0 with an error.
 stats\.chatterjeexi\( ; works or says .*ZeroDivisionError
 
+# Norms that SciPy's least squares have not computed, since no step was allowed, are integers.
+scipy\.sparse\.linalg\.ls(qr|mr)\(.*(iter_lim|maxiter)=0 ; shapes are
+
 # A fit of two parameters that stand for one has no solution of its own.
 optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|modes|symmetric)
 
