@@ -80,6 +80,7 @@ optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|
 # What a solver returns is taken for a solution, of which it is away by a tolerance of 1e-4 or so:
 # differences see how that changes.
 docstrings:scipy.optimize ; differences|silently 0
+optimize\.brute: ; differences
 scipy\.sparse\.linalg\.\w+\(.*, (atol=[0-9.]+[,)]|conlim) ; differences
 docstrings:scipy.sparse.linalg ; differences|modes agree|forward = reverse|linear maps|symmetric
 RegularGridInterpolator.*"(cubic|quintic)" ; first derivatives, differences
