@@ -336,17 +336,12 @@ cdef cnp.ndarray numbers_in(x, bint of_pairs):
 
 def are_finite(x):
     """Whether there is neither inf nor nan in an array, real or complex."""
-    cdef bint of_pairs = is_complex(x), is_lost = False
-    cdef int kind = cnp.NPY_CDOUBLE if of_pairs else cnp.NPY_DOUBLE
-    cdef cnp.ndarray given = cnp.PyArray_FROMANY(
-        x.ravel("K"), kind, 1, 1, cnp.NPY_ARRAY_CARRAY_RO
-    )
-    cdef const double *numbers = <const double *>cnp.PyArray_DATA(given)
-    cdef cnp.npy_intp i
+    cdef bint is_finite, of_pairs = is_complex(x)
+    cdef cnp.ndarray given = numbers_in(x.ravel("K")[None], of_pairs)
+    cdef size_t n = cnp.PyArray_SIZE(given) * (2 if of_pairs else 1)
     with nogil:
-        for i in range(cnp.PyArray_SIZE(given) * (2 if of_pairs else 1)):
-            is_lost |= numbers[i] - numbers[i] != 0.0
-    return not is_lost
+        is_finite = cad_are_finite(<const double *>cnp.PyArray_DATA(given), n)
+    return is_finite
 
 
 @cython.cdivision(True)

@@ -13,12 +13,12 @@ from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport uint64_t
-from libc.math cimport isfinite
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_python cimport PyDict_GET_SIZE
+from .generated.entries cimport cad_are_finite
 from .generated.program cimport *
 from .generated.tape cimport *
 from .tape cimport empty_like
@@ -587,7 +587,7 @@ cdef class FastPath:
             code.uses += 1
             results = room + cad_program_room(code.program, 1)
             cad_program_read(code.program, room, results)
-            if self.catches and not are_finite(results, code.program.n_results):
+            if self.catches and not cad_are_finite(results, code.program.n_results):
                 return REFUSED  # f may have caught what floats raise there
             if self.pullback is None:
                 return self.result.make(results, ready)
@@ -626,7 +626,7 @@ cdef class FastPath:
         if not cnp.PyArray_CheckExact(data):
             miss.guard, miss.outcome = data
             return MISSED
-        if self.catches and not are_finite(
+        if self.catches and not cad_are_finite(
             <const double *>cnp.PyArray_DATA(data), cnp.PyArray_SIZE(data)
         ):
             return REFUSED
@@ -634,14 +634,6 @@ cdef class FastPath:
         if self.is_whole:
             return data.reshape([self.result.lengths[k] for k in range(self.result.ndim)])
         return self.result.make(<const double *>cnp.PyArray_DATA(data), None)
-
-
-cdef bint are_finite(const double *numbers, size_t n) noexcept:
-    cdef size_t k
-    for k in range(n):
-        if not isfinite(numbers[k]):
-            return False
-    return True
 
 
 cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1:

@@ -102,7 +102,7 @@ def plainly(original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     try:
         with binding.OutsideDifferentiation():
             return original(*args, **kwargs)
-    except (TypeError, ValueError, SystemError) as error:
+    except (TypeError, ValueError, AttributeError, SystemError) as error:
         if callers.n_refused != before:
             raise unreached(original.__name__) from error
         raise

@@ -197,7 +197,8 @@ def unreached(name: str) -> TypeError:
     """Of functions that read numbers from where nobody looks for them."""
     return TypeError(
         f"{name}: its function reads a number with a derivative that stands neither in its "
-        "arguments, nor in its closure, nor in a global variable: pass it as an argument"
+        "arguments (which slices are not), nor in its closure, nor in a global variable: pass it "
+        "as an argument, or cadiff.value of it"
     )
 
 

@@ -16,14 +16,6 @@ typedef struct Core {
     ptrdiff_t row, column, imaginary;
 } Core;
 
-static int are_finite(const double *numbers, size_t n) {
-    int is_lost = 0;
-    for (size_t i = 0; i < n; i++) {
-        is_lost |= numbers[i] - numbers[i] != 0.0;
-    }
-    return !is_lost;
-}
-
 static void copy_in(const CadBuffer *buffer, double *to, Core from) {
     const ptrdiff_t parts = buffer->type == CAD_BUFFER_COMPLEX ? 2 : 1;
     for (ptrdiff_t i = 0; i < (ptrdiff_t)buffer->n_rows; i++) {
@@ -78,7 +70,8 @@ static int take_operands(const CadBorrowed *b, double *room, const Core *cores) 
         const size_t parts = buffer->type == CAD_BUFFER_COMPLEX ? 2 : 1;
         if (buffer->source >= 0) {
             copy_in(buffer, room + buffer->start, cores[buffer->source]);
-            if (!are_finite(room + buffer->start, parts * buffer->n_rows * buffer->n_columns)) {
+            const size_t n = parts * buffer->n_rows * buffer->n_columns;
+            if (!cad_are_finite(room + buffer->start, n)) {
                 return 0;
             }
         }

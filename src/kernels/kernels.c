@@ -112,6 +112,14 @@ void cad_strip_value_near(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStr
     }
 }
 
+int cad_are_finite(const double *numbers, size_t n) {
+    int is_lost = 0;
+    for (size_t i = 0; i < n; i++) {
+        is_lost |= numbers[i] - numbers[i] != 0.0;
+    }
+    return !is_lost;
+}
+
 void cad_strip_sum(double *out, CadStrip x, size_t n) {
     const CadStrip total = {out, 0};
     cad_strip_value(CAD_OP_add, total, total, x, x, n);

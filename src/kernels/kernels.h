@@ -76,6 +76,9 @@ void cad_strip_value_near(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStr
 typedef void (*CadStripFunction)(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z,
                                  size_t n);
 
+/* Whether there is neither inf nor nan among numbers. */
+int cad_are_finite(const double *numbers, size_t n);
+
 /* out += sum of x over n numbers, pairwise. */
 void cad_strip_sum(double *out, CadStrip x, size_t n);
 

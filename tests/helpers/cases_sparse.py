@@ -271,8 +271,9 @@ def triangle(sp: Any, v: Any, lower: bool) -> Any:
 
 
 def symmetric(sp: Any, v: Any) -> Any:
+    """A symmetric matrix, or a Hermitian one of complex entries."""
     A = made(sp, v)
-    return sp.csr_array(A + A.T + sp.diags_array([4.0, 9.0, 15.0, 22.0]))
+    return sp.csr_array(A + A.conj().T + sp.diags_array([4.0, 9.0, 15.0, 22.0]))
 
 
 ITERATIONS = (

@@ -457,6 +457,11 @@ def test_what_a_search_has_left_has_no_derivative() -> None:
             ),
         ),
         (
+            TypeError,
+            "which slices are not",
+            lambda a: optimize.brute(lambda x: x[0] ** 2, (slice(-1.0, 1.0, 0.25 * a),))[0],
+        ),
+        (
             RuntimeError,
             "found no solution",
             lambda a: optimize.minimize(

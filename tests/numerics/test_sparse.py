@@ -21,7 +21,7 @@ import cadiff.scipy.sparse.linalg
 from cadiff import MissingRuleError
 
 from ..helpers import derivatives
-from ..helpers.cases_sparse import CASES, COLUMNS, ROWS, WIDE, made
+from ..helpers.cases_sparse import CASES, COLUMNS, ITERATIONS, ROWS, WIDE, made
 from ..helpers.derivatives import Case, as_tuple, named
 
 sparse, linalg = cadiff.scipy.sparse, cadiff.scipy.sparse.linalg
@@ -302,6 +302,70 @@ def test_what_does_not_converge_is_told() -> None:
 
     with pytest.warns(RuntimeWarning, match="did not converge"):
         cadiff.vjp(f, np.ones(50))[1](np.ones(50))
+
+
+@pytest.mark.parametrize("name", ITERATIONS)
+def test_tolerances_of_derivatives_are_relative(name: str) -> None:
+    """Cotangents may have any size, and guesses and spaces are those of another system."""
+    A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]])
+    size = 1.0 if name == "minres" else 1e6  # of what is large SciPy's own solution is wrong
+    b = size * np.array([1.0, 2.0, 3.0])
+    x, inverse = np.linalg.solve(A, b), np.linalg.inv(A)
+    bases: list[Any] = []
+    for options in (
+        {"rtol": 0.5, "x0": x} if name != "minres" else {},
+        {"rtol": 0.0, "atol": 1e-3} if name != "minres" else {"rtol": 0.0},
+        {"lgmres": {"outer_v": bases}, "gcrotmk": {"CU": bases}}.get(name, {}),
+    ):
+
+        def f(A: Any, b: Any, options: Any = options) -> Any:
+            return getattr(linalg, name)(A, b, **options)[0]
+
+        before = len(bases)
+        for weight in (1e-6, 1e6):
+            by_matrix, by_b = cadiff.grad(lambda A, b: weight * f(A, b)[0], (0, 1))(A, b)  # noqa: B023
+            np.testing.assert_allclose(by_b, weight * inverse[0], rtol=1e-3)
+            np.testing.assert_allclose(by_matrix, -weight * np.outer(inverse[0], x), rtol=1e-3)
+        moved = cadiff.jvp(lambda b: f(A, b), (b,), (1e-6 * b,))[1]
+        np.testing.assert_allclose(moved, 1e-6 * x, rtol=1e-3)
+        assert len(bases) <= before + 6
+
+
+@pytest.mark.parametrize("k", [3, 6])
+@pytest.mark.parametrize("name", ["eigs", "eigsh"])
+def test_all_eigenvalues_of_an_array(name: str, k: int) -> None:
+    """SciPy gives them where an array has not so many that its iteration is one."""
+    for turn in (1.0, 1.0 + 0.5j):
+        A = np.diag([1.0, 2.0, 4.0]) + np.diag([0.3 * turn, 0.4], 1)
+        A = A + A.conj().T
+        for has_vectors in (True, False):
+
+            def f(A: Any, package: Any = linalg, has_vectors: bool = has_vectors) -> Any:
+                found = getattr(package, name)(A, k=k, return_eigenvectors=has_vectors)
+                return found[0] if has_vectors else found
+
+            with pytest.warns(RuntimeWarning, match="k >= N"):
+                wanted = f(A, scipy.sparse.linalg)
+            found, moved = cadiff.jvp(f, (A,), (A,))
+            np.testing.assert_array_equal(found, wanted)
+            np.testing.assert_allclose(moved, wanted, rtol=1e-12)
+
+
+def test_what_is_returned_beside_a_solution_of_least_squares() -> None:
+    for name in ("lsqr", "lsmr"):
+        wanted = getattr(scipy.sparse.linalg, name)(WIDE, np.ones(4))
+        found: list[Any] = []
+        cadiff.grad(lambda b: found.append(getattr(linalg, name)(WIDE, b)) or b[0])(np.ones(4))  # noqa: B023
+        assert [np.shape(x) for x in found[0]] == [np.shape(x) for x in wanted]
+
+
+def test_lengths_of_columns_have_second_derivatives_where_an_entry_is_0() -> None:
+    def f(x: Any) -> Any:
+        return linalg.norm(made(sparse, x), axis=0)[0]
+
+    x = np.array([0.0, 0, 0, 2, 0, 0, 0, 0])  # the first column is (x[0], x[3])
+    assert f(x) == 2.0
+    assert cadiff.hessian(f)(x)[0, 0] == 0.5
 
 
 def test_precision_and_order_of_arrays() -> None:

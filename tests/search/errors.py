@@ -13,7 +13,7 @@ import cadiff
 PACKAGE = str(Path(cadiff.__file__).parent)
 WORDS = ("derivative", "cadiff", "differentiat", "write ", "pass ", "instead", "Var", "Dual")
 BARE = (AttributeError, IndexError, KeyError, AssertionError, NameError)
-SAYING = (TypeError, ValueError, NotImplementedError, RuntimeError, np.linalg.LinAlgError)
+SAYING = (TypeError, ValueError, RuntimeError, RuntimeWarning, np.linalg.LinAlgError)
 
 
 class TooLongError(BaseException):

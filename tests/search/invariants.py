@@ -168,6 +168,7 @@ class Examination:
     def run(self) -> Outcome:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
+            warnings.filterwarnings("error", ".*did not converge for the derivative")
             try:
                 begun = time.process_time()
                 self.base = self.plain(0.0, 0.0)
@@ -194,6 +195,8 @@ class Examination:
             except RefusedError as error:
                 self.outcome.status = "refused"
                 self.outcome.refusal = error.said.text
+            except RuntimeWarning as warning:  # that a derivative has not converged
+                self.outcome.status, self.outcome.refusal = "refused", str(warning)
         return self.outcome
 
     def values(self) -> None:

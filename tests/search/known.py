@@ -47,7 +47,7 @@ docstrings:scipy.linalg.fiedler ; first derivatives, differences
 partition ; differences
 
 # A result is folded from step to step, and one of them is at 0, where it has no derivative.
-hypot\.reduce|sparse: norm [01] ; second derivatives, differences
+hypot\.reduce ; second derivatives, differences
 
 # What is held constant on purpose.
 cadiff\.(ops\.)?stop_gradient ; silently 0
@@ -90,12 +90,40 @@ docstrings.*multivariate_normal\.(log)?pdf\(.*cov ; differences
 # A pseudo-inverse has derivatives along directions that keep the rank, and jumps along others.
 linalg.pinvh? ; (modes agree|mixed partials)
 
+# A matrix that moves is not symmetric any more, for which these take it.
+scipy\.sparse\.linalg\.(cg|minres)\( ; differences|forward = reverse|linear maps|agree|symmetric
+
+# What `lsqr` and `lsmr` say of a matrix, beside the solution, are estimates.
+scipy\.sparse\.linalg\.ls(qr|mr)\( ; silently 0
+
+# Of a matrix of float32 and whole numbers all iterations but this one make float64.
+scipy\.sparse\.linalg\.tfqmr\(.*float32.*int64 ; dtypes
+
+# The phase of complex vectors is LAPACK's, whose matrix may be a real one.
+scipy\.sparse\.linalg\.eigs\( ; differences
+
+# What a search has left beside its solution is nan in forward mode, and an error in reverse.
+optimize\.linprog\( ; no nan
+
+# Searches of SciPy's own that compare numbers alone have a result without a derivative, and sums
+# that end where values are exact lack what has a derivative: docs/scipy.md says so.
+optimize\.(golden|brute): |linalg\.expm_multiply\( ; works or says
+
+# Ranks among objects are Python's whole numbers, which NumPy divides by 0 with an error.
+stats\.chatterjeexi\( ; works or says .*ZeroDivisionError
+
+# Norms that SciPy's least squares have not computed, since no step was allowed, are integers.
+scipy\.sparse\.linalg\.ls(qr|mr)\(.*(iter_lim|maxiter)=0 ; shapes are
+
 # A fit of two parameters that stand for one has no solution of its own.
 optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|modes|symmetric)
 
 # What a solver returns is taken for a solution, of which it is away by a tolerance of 1e-4 or so:
 # differences see how that changes.
 docstrings:scipy.optimize ; differences|silently 0
+optimize\.brute: ; differences
+scipy\.sparse\.linalg\.\w+\(.*, (atol=[0-9.]+[,)]|conlim) ; differences
+docstrings:scipy.sparse.linalg ; differences|modes agree|forward = reverse|linear maps|symmetric
 RegularGridInterpolator.*"(cubic|quintic)" ; first derivatives, differences
 special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; differences
 

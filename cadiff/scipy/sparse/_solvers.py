@@ -61,44 +61,50 @@ HERMITIAN = {"cg", "minres"}
 class Iterative(Solver):
     """By one of SciPy's iterations, with the options of the call."""
 
-    def __init__(self, name: str, options: dict[str, Any]) -> None:
-        self.name = name
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.function = function  # which answers the solution, and 0 if it is one
         self.options = options
 
     def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
-        found, info = self.run(structure.filled(data), b, self.options)
+        found, info = self.function(structure.filled(data), b, **self.options)
         return found, float(info)
-
-    def run(self, matrix: Any, b: Any, options: dict[str, Any]) -> Any:
-        """What SciPy's function answers: the solution, and 0 if it is one."""
-        return getattr(scipy.sparse.linalg, self.name)(matrix, b, **options)
 
     @functools.cached_property
     def further(self) -> Solver:
-        return _Further(self.name, self.options)
+        return _Further(self.function, self.options)
+
+
+# What a call says of its own right-hand side alone, or of what it has found before.
+ITS_OWN = {"x0", "atol", "callback", "show", "outer_v", "CU"}
+LOOSEST = 1e-5  # relative tolerance of derivatives, as is SciPy's where none is given
 
 
 class _Further(Iterative):
-    """The same for any columns; the first guess is that of the system that is asked for alone."""
+    """The same for any columns, which may be of any size: tolerances are relative ones."""
 
     def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
-        matrix = structure.filled(data)
-        options = {k: x for k, x in self.options.items() if k not in ("x0", "callback")}
-        if adjoint and self.name not in HERMITIAN:
+        matrix, name = structure.filled(data), self.function.__name__
+        options = {k: x for k, x in self.options.items() if k not in ITS_OWN}
+        rtol = options.get("rtol", LOOSEST) or np.sqrt(np.finfo(b.dtype).eps)
+        options["rtol"] = min(rtol, LOOSEST)
+        if adjoint and name not in HERMITIAN:
             matrix = _adjoint_of(matrix)
             names = {"M": "M", "M1": "M2", "M2": "M1"}  # the last is the first of the adjoint
             options = {
                 names.get(k, k): _adjoint_of(x) if k in names else x for k, x in options.items()
             }
-        columns = [self.run(matrix, column, options) for column in np.reshape(b, (len(b), -1)).T]
-        if any(info for _, info in columns):
+        columns = np.reshape(b, (len(b), -1)).T
+        sizes = np.linalg.norm(columns, axis=1, keepdims=True)
+        sizes[sizes == 0.0] = 1.0  # where it is large SciPy's minres ends too early
+        found = [self.function(matrix, column, **options) for column in columns / sizes]
+        if any(info for _, info in found):
             warnings.warn(
-                f"{self.name} did not converge for the derivative of its solution, which is as "
+                f"{name} did not converge for the derivative of its solution, which is as "
                 "far from it as the iteration got: give a larger maxiter or a preconditioner M",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        return np.reshape([x for x, _ in columns], b.shape[::-1]).T, 0.0
+        return np.reshape(sizes * [x for x, _ in found], b.shape[::-1]).T, 0.0
 
     @property
     def further(self) -> Solver:

@@ -147,6 +147,7 @@ def _of_operators(original: Callable[..., Any]) -> Callable[[Callable[..., Any]]
         def call(A: Any, *args: Any, **kwargs: Any) -> Any:
             return function(_matrix_of(A), *args, **kwargs)
 
+        @wraps(original)  # which complex numbers look for
         def plainly(A: Any, *args: Any, **kwargs: Any) -> Any:
             matrix = _matrix_of(A) if is_differentiating() else A
             return (function if carries(matrix) else original)(matrix, *args, **kwargs)
@@ -293,7 +294,7 @@ def _iterative(name: str) -> Any:
             raise TypeError(f"{name} with derivatives takes options by their names")
         b = number(b)
         data, structure = _square(A, b)
-        x, info = solved(data, b, structure=structure, solver=Iterative(name, kwargs))
+        x, info = solved(data, b, structure=structure, solver=Iterative(original, kwargs))
         return x, anew(int(plain_values(info)), info)
 
     solve.__doc__ = original.__doc__
@@ -330,7 +331,7 @@ def _least_squares(name: str, **norms: int) -> Any:
         for key, k in norms.items():
             found[k] = valued(dense.norm(lengths[key]), found[k])
         found[:2] = (anew(int(plain_values(k)), k) for k in found[:2])
-        return x, *found
+        return (x, *found, np.zeros(x.shape)) if name == "lsqr" else (x, *found)
 
     return _of_operators(original)(solve)
 
@@ -383,17 +384,8 @@ def expm_multiply(A: Any, B: Any, *times: Any, traceA: Any = None, **named: Any)
 
 # Options of eigsh and svds that say what is found, and not of which matrix.
 CHOICES = {
-    "k",
-    "which",
-    "v0",
-    "ncv",
-    "maxiter",
-    "tol",
-    "rng",
-    "random_state",
-    "sigma",
-    "mode",
-    "solver",
+    *("k", "which", "v0", "ncv", "maxiter", "tol"),
+    *("rng", "random_state", "sigma", "mode", "solver"),
 }
 
 
@@ -414,6 +406,11 @@ def _chosen(original: Any, A: Any, has_vectors: bool = True, **options: Any) -> 
     }
 
 
+def _are_all(A: Any, k: int) -> bool:
+    """Whether so many are wanted of an array that SciPy gives all, by a function for arrays."""
+    return not isinstance(A, LinearOperator) and not is_sparse(A) and bool(k >= A.shape[0])
+
+
 @_of_operators(scipy.sparse.linalg.eigsh)
 def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -> Any:
     """Some eigenvalues of a symmetric or Hermitian matrix, and eigenvectors as columns.
@@ -421,6 +418,11 @@ def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) 
     Derivatives are those of simple eigenvalues; where one is not, those of its vectors are nan,
     with a warning.
     """
+    if _are_all(A, k + is_complex_number(A)):
+        if is_complex_number(A):  # in the order of its other function
+            found = eigs(A, k, return_eigenvectors, **options)
+            return (found[0].real, found[1]) if return_eigenvectors else found.real
+        return dense.eigh(A, options.get("M"), eigvals_only=not return_eigenvectors)
     half = 0.5 * SparseNumbers.of(A)  # of its Hermitian part: other matrices have no such values
     A = half + half.H
     found = _chosen(scipy.sparse.linalg.eigsh, A, bool(return_eigenvectors), k=k, **options)
@@ -434,6 +436,8 @@ def eigs(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -
 
     Derivatives are those of simple eigenvalues; those of vectors do not turn their phase.
     """
+    if _are_all(A, k + 1):
+        return dense.eig(A, options.get("M"), right=return_eigenvectors)
     found = _chosen(scipy.sparse.linalg.eigs, A, bool(return_eigenvectors), k=k, **options)
     w, v = eig(make_complex(*whole_parts(found.pop("data"))), **found)
     return (w, v) if return_eigenvectors else w
@@ -457,8 +461,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     """The norm of a matrix, or of its columns (axis 0) or rows (axis 1)."""
     found = SparseNumbers.of(x).one_by_one
     if axis is not None and not np.ndim(axis):
-        if ord in (None, 2):
-            return np.sqrt(np.sum(abs(found.toarray()) ** 2, axis=axis))
         return dense.norm(found.toarray(), ord, axis)
     data, structure = found.parts()
     if ord in (None, "f", "fro"):
