@@ -675,9 +675,9 @@ def _get_backend(_: Any) -> Any:
 
 
 @primitive
-def gridded(values: Any, points: Any, k: Any) -> Any:
-    """Coefficients of the splines through values on a grid, as SciPy finds them."""
-    return _ndbspline.make_ndbspl(points, values, k).c
+def gridded(values: Any, points: Any, k: Any, **how: Any) -> Any:
+    """Coefficients of the splines through values on a grid, as SciPy's solver finds them."""
+    return _ndbspline.make_ndbspl(points, values, k, **how).c
 
 
 def gridded_knots(points: Any, k: Any) -> Any:
@@ -700,19 +700,21 @@ def _solved_along(g: Any, points: Any, k: Any, transposed: bool) -> Any:
 
 
 gridded.called = "make_ndbspl"
-gridded.defvjp(lambda ans, values, points, k: lambda g: _solved_along(g, points, k, True))
-gridded.defjvp(lambda g, ans, values, points, k: _solved_along(g, points, k, False))
+gridded.defvjp(lambda ans, values, points, k, **_: lambda g: _solved_along(g, points, k, True))
+gridded.defjvp(lambda g, ans, values, points, k, **_: _solved_along(g, points, k, False))
 
 
 @kernels("scipy.interpolate._ndbspline")
-def make_ndbspl(points: Any, values: Any, k: Any = 3, *, solver: Any = None, **_: Any) -> Any:
+def make_ndbspl(points: Any, values: Any, k: Any = 3, **how: Any) -> Any:
     """Splines of several variables through a grid: along one axis after the other.
 
     SciPy finds them by an iteration to a tolerance, so that values are as good as that.
     """
     plain = binding.plain_constants(list(points)) if carries(list(points)) else points
     if plain is not None:
-        knots, c = gridded_knots(plain, k), gridded(values, points=tuple(plain), k=k)
+        if getattr(how.get("solver"), "__name__", "") == "spsolve":
+            how["solver"] = scipy.sparse.linalg.spsolve  # which SciPy does not take for iterative
+        knots, c = gridded_knots(plain, k), gridded(values, points=tuple(plain), k=k, **how)
         return mirrored("scipy.interpolate._ndbspline").NdBSpline(knots, c, k)
     fit = mirrored("scipy.interpolate._bsplines").make_interp_spline
     degrees = k if np.ndim(k) else (k,) * len(points)
