@@ -547,16 +547,18 @@ def _contracted(weights: list[Real], terms: Real) -> Any:
     return sum(w * term for w, term in zip(weights, terms, strict=True))
 
 
+def _by_scipy(c: Any, points: Any, how: Between, call: tuple[Any, ...], out: Any) -> Any:
+    name, *first = call or ("geometric_transform", None, points, None, None)
+    last = (None, None) if name == "geometric_transform" else (first.pop(),)
+    getattr(_nd_image, name)(c, *first, out, how.order, how.mode, how.cval, how.padding, *last)
+    return out
+
+
 @primitive
 def interpolated(c: Any, points: Any, how: Between, call: tuple[Any, ...]) -> Any:
     """What splines with coefficients c are at points, whose first axis is that of coordinates."""
     if not any(how.orders):
-        name, *first = call or ("geometric_transform", None, points, None, None)
-        out = np.zeros(points.shape[1:])
-        last = (None, None) if name == "geometric_transform" else (first.pop(),)
-        plain = (how.order, how.mode, how.cval, how.padding, *last)
-        getattr(_nd_image, name)(c, *first, out, *plain)
-        return out
+        return _by_scipy(c, points, how, call, np.zeros(points.shape[1:]))
     at = Located(points, how)
     terms = np.ravel(c)[at.flat]
     for axis in range(len(how.shape)):
@@ -659,7 +661,11 @@ def _moved(c: Any, points: Any, output: Any, how: tuple[Any, ...], call: Any) ->
         )
     shape = tuple(c.shape)
     between = Between(int(order), mode, float(cval), int(padding), (0,) * len(shape), shape)
-    _written(output, interpolated(c, points, how=between, call=call))
+    plain = binding.plain_constants([c, points]) if output.dtype.kind in "biu" else None
+    if plain is not None:  # SciPy rounds
+        _by_scipy(*map(np.asarray, plain), between, call, output)
+    else:
+        _written(output, interpolated(c, points, how=between, call=call))
 
 
 def _grid(output: Any) -> Real:

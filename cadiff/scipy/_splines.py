@@ -675,9 +675,9 @@ def _get_backend(_: Any) -> Any:
 
 
 @primitive
-def gridded(values: Any, points: Any, k: Any) -> Any:
-    """Coefficients of the splines through values on a grid, as SciPy finds them."""
-    return _ndbspline.make_ndbspl(points, values, k).c
+def gridded(values: Any, points: Any, k: Any, **how: Any) -> Any:
+    """Coefficients of the splines through values on a grid, as SciPy's solver finds them."""
+    return _ndbspline.make_ndbspl(points, values, k, **how).c
 
 
 def gridded_knots(points: Any, k: Any) -> Any:
@@ -700,19 +700,21 @@ def _solved_along(g: Any, points: Any, k: Any, transposed: bool) -> Any:
 
 
 gridded.called = "make_ndbspl"
-gridded.defvjp(lambda ans, values, points, k: lambda g: _solved_along(g, points, k, True))
-gridded.defjvp(lambda g, ans, values, points, k: _solved_along(g, points, k, False))
+gridded.defvjp(lambda ans, values, points, k, **_: lambda g: _solved_along(g, points, k, True))
+gridded.defjvp(lambda g, ans, values, points, k, **_: _solved_along(g, points, k, False))
 
 
 @kernels("scipy.interpolate._ndbspline")
-def make_ndbspl(points: Any, values: Any, k: Any = 3, *, solver: Any = None, **_: Any) -> Any:
+def make_ndbspl(points: Any, values: Any, k: Any = 3, **how: Any) -> Any:
     """Splines of several variables through a grid: along one axis after the other.
 
     SciPy finds them by an iteration to a tolerance, so that values are as good as that.
     """
     plain = binding.plain_constants(list(points)) if carries(list(points)) else points
     if plain is not None:
-        knots, c = gridded_knots(plain, k), gridded(values, points=tuple(plain), k=k)
+        if getattr(how.get("solver"), "__name__", "") == "spsolve":
+            how["solver"] = scipy.sparse.linalg.spsolve  # which SciPy does not take for iterative
+        knots, c = gridded_knots(plain, k), gridded(values, points=tuple(plain), k=k, **how)
         return mirrored("scipy.interpolate._ndbspline").NdBSpline(knots, c, k)
     fit = mirrored("scipy.interpolate._bsplines").make_interp_spline
     degrees = k if np.ndim(k) else (k,) * len(points)
@@ -990,22 +992,24 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
     def _found_gradients(self) -> Number:
         """Of what has the least squares of second derivatives along all edges; (points, 2, n)."""
         starts, to = self.tri.vertex_neighbor_vertices
-        at = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        edges_of = np.diff(starts)
+        at = np.repeat(np.arange(len(edges_of)), edges_of)
         edges = self.points[to] - self.points[at]
         weighted = edges / sum_(edges**2, axis=1, keepdims=True) ** 1.5
         blocks = weighted[:, :, None] * edges[:, None, :]
-        n = len(starts) - 1
+        values = self._columns()
+        slopes = 3.0 * weighted[:, :, None] * (values[to] - values[at])[:, None, :]
+        number = np.cumsum(edges_of > 0) - 1  # a second point at the same place has no equations
+        n, at, to = number[-1] + 1, number[at], number[to]
         x, y = np.indices((2, 2))
         rows = 2 * np.tile(at, 2)[:, None, None] + x
         columns = 2 * np.concatenate([at, to])[:, None, None] + y
         places = rows.ravel(), columns.ravel()
         like = scipy.sparse.coo_array((np.ones(rows.size), places), shape=(2 * n, 2 * n)).tocsc()
         numbered, data = summed(like, *places, reshape(concatenate([2.0 * blocks, blocks]), -1))
-        values = self._columns()
-        slopes = 3.0 * weighted[:, :, None] * (values[to] - values[at])[:, None, :]
         right = linear_in_parts(lambda x: reshape(added_at(at, x, n), (2 * n, -1)), slopes)
         found, _ = solved(data, right, structure=Structure(numbered), solver=BY_FACTORS)
-        return reshape(found, (n, 2, -1))
+        return reshape(found, (n, 2, -1))[number]
 
     def __call__(self, *args: Any, simplex_tolerance: float = 1.0) -> Any:
         given, shape = self._asked(args)

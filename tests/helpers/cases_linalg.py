@@ -83,7 +83,7 @@ def without_signs(v: Any) -> Any:
 
 
 def real_part(x: Any) -> Any:
-    """Of arrays that NumPy from version 2.5 on makes complex, and that turning matrices have."""
+    """NumPy from version 2.5 on makes eigenvalues complex, and always those of complex matrices."""
     return x.real
 
 
@@ -100,9 +100,9 @@ def singular(u: Any, s: Any, vh: Any) -> Any:
 
 
 def spans(k: int, q: Any, *others: Any) -> Any:
-    """An orthogonal matrix whose columns from k on are any basis: what they span."""
+    """A unitary matrix whose columns from k on are any basis: what they span."""
     rest = q[..., k:]
-    return q[..., :k], rest @ transposed(rest), *others
+    return q[..., :k], rest @ transposed(rest.conj()), *others
 
 
 def full_svd(u: Any, s: Any, vh: Any) -> Any:

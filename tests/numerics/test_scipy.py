@@ -394,9 +394,30 @@ SHAPES: dict[str, Callable[[Any, Any], Any]] = {
     for name in ("LinearNDInterpolator", "CloughTocher2DInterpolator")
     for at in [(1.25, 1.18), ([1.25, 1.18],), ([1.25, 1.2], 1.18), ([[1.25, 1.18]],)]
 } | {
+    "a point that is there twice": lambda m, x: m.interpolate.CloughTocher2DInterpolator(
+        np.concatenate([x, x[:2]]).reshape(7, 2), OTHERS[:7], tol=1e-15, maxiter=9999
+    )(1.25, 1.18),
     "support": lambda m, x: m.stats.beta.support(x[:3], x[3:6], 1.0, 2.0)[1],
     "support of one": lambda m, x: m.stats.beta.support(2.0, x[0], OTHERS[:2])[0],
 }
+
+
+@pytest.mark.parametrize("transform", [cadiff.grad, cadiff.compile])
+def test_whole_numbers_of_images_are_rounded_as_scipy_does(transform: Any) -> None:
+    def images(m: Any) -> list[Any]:
+        shifted = m.ndimage.geometric_transform(
+            [1, 2, 3, 4], lambda p: (p[0] - 3,), mode="reflect"
+        )
+        of = np.array([1.0, 2.0, 3.0])
+        return [shifted, m.ndimage.shift(of, 0.3, output=int), m.ndimage.zoom(of, 2.0, output=int)]
+
+    def f(x: Any) -> Any:
+        for found, wanted in zip(images(cadiff.scipy), images(scipy), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert found.dtype == wanted.dtype
+        return x
+
+    transform(f)(1.0)
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -191,6 +191,34 @@ def test_numbers_that_fill_what_lies_outside(method: str) -> None:
     assert cadiff.value_and_grad(f)(3.0) == (7.0, 2.0)
 
 
+@pytest.mark.parametrize(
+    ("solver", "options"),
+    [
+        (scipy.sparse.linalg.spsolve, {}),
+        (sparse.linalg.spsolve, {}),
+        (None, {"rtol": 1e-14, "atol": 1e-14}),
+        (scipy.sparse.linalg.gmres, {"rtol": 1e-3}),
+    ],
+)
+def test_splines_on_a_grid_are_found_by_the_solver_that_is_asked_for(
+    solver: Any, options: dict[str, Any]
+) -> None:
+    """Its tolerance is seen in values; an exact one has the same as a direct solution."""
+    grid, x = (np.arange(6.0), np.arange(6.0)), np.linspace(0.3, 2.0, 36).reshape(6, 6) ** 3
+
+    def f(m: Any, x: Any, solver: Any) -> Any:
+        made = m.RegularGridInterpolator(
+            grid, x, method="quintic", solver=solver, solver_args=options
+        )
+        return made(np.array([[0.3, 0.7], [4.2, 2.2]]))
+
+    plain = getattr(scipy.sparse.linalg, solver.__name__) if solver else None
+    wanted = f(scipy.interpolate, x, plain)
+    np.testing.assert_array_equal(
+        cadiff.jvp(lambda x: f(interpolate, x, solver), (x,), (x,))[0], wanted
+    )
+
+
 @pytest.mark.parametrize("name", ["ravel", "sum", "cumsum"])
 def test_sparse_numbers_are_no_arrays(name: str) -> None:
     def f(x: Any) -> Any:

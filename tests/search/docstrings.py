@@ -58,7 +58,7 @@ Directions = dict[str, tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Moved:
-    """How floats of an example move: as far as they are large where the original runs first.
+    """How floats of an example move: as far as each is large where the original runs first.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Moved:
         if self.is_first and is_array_of_floats(x):
             rng = np.random.default_rng([zlib.crc32(place.encode()), self.seed])
             size = np.where(np.isfinite(x), np.abs(x), 0.0)
-            scale = 0.3 * size + 0.01 * np.max(size)
+            scale = np.where(size > 0.0, 0.3 * size, 0.01 * np.max(size))  # a 1 beside 1e14 stays
             a, b = (scale * rng.uniform(-1, 1, np.shape(x)) for _ in range(2))
             self.directions[place] = a, b
         if place not in self.directions:

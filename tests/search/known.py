@@ -118,6 +118,10 @@ scipy\.sparse\.linalg\.ls(qr|mr)\(.*(iter_lim|maxiter)=0 ; shapes are
 # A fit of two parameters that stand for one has no solution of its own.
 optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|modes|symmetric)
 
+# Powers of a real matrix with eigenvalues in conjugate pairs are real, where SciPy leaves the
+# rounding of its complex triangle as an imaginary part.
+linalg(: |.)fractional_matrix_power ; shapes are the original's: {'': (.*)} for {'.real'
+
 # What a solver returns is taken for a solution, of which it is away by a tolerance of 1e-4 or so:
 # differences see how that changes.
 docstrings:scipy.optimize ; differences|silently 0
