@@ -663,7 +663,7 @@ def _moved(c: Any, points: Any, output: Any, how: tuple[Any, ...], call: Any) ->
     between = Between(int(order), mode, float(cval), int(padding), (0,) * len(shape), shape)
     plain = binding.plain_constants([c, points]) if output.dtype.kind in "biu" else None
     if plain is not None:  # SciPy rounds
-        _by_scipy(*map(np.asarray, plain), between, call, output)
+        _by_scipy(np.asarray(plain[0]), np.asarray(plain[1]), between, call, output)
     else:
         _written(output, interpolated(c, points, how=between, call=call))
 
