@@ -15,13 +15,13 @@ from scipy import optimize
 from .. import numpy as cnp
 from ..binding import carries
 from ..inspection import make_tape
-from ..programs import Program
 from ..programs.fallbacks import AsItIs
+from ..programs.program import Program, program_of
 from ._boxes import check_sides, put_bounds, put_scale
 from ._called_like import called_like
 from ._differences import Differences, relative_steps, steps_of_minpack
 from ._minimize import in_containers
-from ._objectives import FEW_VARIABLES, Derivatives, program_of
+from ._objectives import FEW_VARIABLES, Derivatives
 from ._progress import Progress, limit_of
 from ._results import as_result
 from ._solutions import EPSILON, NOT_ESTIMATED, inverse_of_squares, of_squares
