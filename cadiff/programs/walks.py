@@ -27,13 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import MISSING, Dual, Var, Watch, own_attribute
-from ..binding.callers import (
-    is_class_of_library,
-    is_module_of_library,
-    is_of_known_library,
-    is_of_library,
-)
+from ..binding import MISSING, Dual, Var, Watch, callers, own_attribute
 from ..operations.replayed import Replayed
 from . import kinds
 from .contents import of_value
@@ -59,7 +53,7 @@ class _Walk(Findings):
             return
         if issubclass(kind, ModuleType):
             self._note_module(value, path)
-            if not is_class_of_library(kind):
+            if not callers.is_class_of_library(kind):
                 self.value(kind, kinds.name_of(kind))
         elif self.is_new(value):
             of_value(self, value, path)
@@ -110,7 +104,7 @@ class _Walk(Findings):
     # --- names of functions
 
     def of_library(self, function: FunctionType, path: str) -> None:
-        is_known = is_of_known_library(function.__code__.co_filename)
+        is_known = callers.is_of_known_library(function.__code__.co_filename)
         reason = kinds.unsafe(function) if is_known else ""
         self.names.add(ASKING.get(function.__module__, ""))
         if function is os.getenv:
@@ -225,7 +219,7 @@ class _Walk(Findings):
                 if not BY_NAME.isdisjoint(self.names) and number not in done:
                     is_done = False
                     self.watch.mapping(names, path)
-                    if not is_module_of_library(module):
+                    if not callers.is_module_of_library(module):
                         self.items(list(names.values()), path)
                 new = (self.names & names.keys()) - done.setdefault(number, set())
                 done[number] |= new
@@ -237,7 +231,7 @@ class _Walk(Findings):
         """Of what `sys.modules` holds: modules of the user's, and what else is named."""
         for name, module in list(sys.modules.items()):
             if name in self.names or not (
-                issubclass(type(module), ModuleType) and is_module_of_library(module)
+                issubclass(type(module), ModuleType) and callers.is_module_of_library(module)
             ):
                 self.value(module, f"sys.modules[{name!r}]")
 
@@ -261,7 +255,7 @@ class _Walk(Findings):
             self._note_module(module, path)
             self.names.add("__dict__")
             return MISSING
-        is_of_library = is_module_of_library(module)
+        is_of_library = callers.is_module_of_library(module)
         if is_of_library:  # some of which are there when they are asked for
             getattr(module, name, MISSING)
         value = self._name(vars(module), name, f"{path}.{name}")
@@ -289,7 +283,7 @@ class _Walk(Findings):
         is_whole = (
             kind in kinds.CONSTANTS or kinds.is_opaque(type(owner)) or not kinds.is_of_python(kind)
         )
-        if is_whole or is_class_of_library(kind):
+        if is_whole or callers.is_class_of_library(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
             if is_whole or not kinds.is_log(found):
                 self.value(owner, path)
@@ -325,7 +319,7 @@ class _Walk(Findings):
         if type(found) in (staticmethod, classmethod):
             found = found.__func__
         if type(found) is FunctionType:
-            if is_of_library(found.__code__.co_filename):
+            if callers.is_of_library(found.__code__.co_filename):
                 self.function(found, path, owner)
         elif issubclass(type(owner), type):
             if type(found) is ClassMethodDescriptorType:
@@ -338,7 +332,8 @@ def _is_of_class(module: ModuleType, name: str) -> bool:
     """Whether a class of the user's that a module is of may answer for a name."""
     kind = type(module)
     found = inspect.getattr_static(kind, name, MISSING)
-    return not is_class_of_library(kind) and (found is not MISSING or kinds.is_opaque(kind))
+    answers = found is not MISSING or kinds.is_opaque(kind)
+    return answers and not callers.is_class_of_library(kind)
 
 
 def watch_call(f: Any, statics: list[Any]) -> Watch:
