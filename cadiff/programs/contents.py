@@ -49,7 +49,8 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         walk.watch.mapping(value, path)
         walk.sees_loaded = True
     elif issubclass(kind, np.dtype):
-        _dtype(walk, value, path)
+        if value.names is not None:
+            walk.watch.attribute(value, kinds.inside(np.dtype)["names"], f"{path}.names")
     elif kinds.is_of_logging(kind):
         _logger(walk, value, path)
     elif root == "pathlib":  # paths do not change
@@ -115,11 +116,6 @@ def _ufunc(walk: Findings, value: np.ufunc, path: str) -> None:
                 walk.raising.add("special")
             return
     raise UnwatchableError(UNKNOWN.format(path=path, what="a ufunc of an unknown library"))
-
-
-def _dtype(walk: Findings, value: np.dtype[Any], path: str) -> None:
-    if value.names is not None:
-        walk.watch.attribute(value, kinds.inside(np.dtype)["names"], f"{path}.names")
 
 
 def _array(walk: Findings, array: np.ndarray[Any, Any], path: str) -> None:
