@@ -15,13 +15,13 @@ from scipy import optimize
 from .. import numpy as cnp
 from ..binding import carries
 from ..inspection import make_tape
-from ..programs import Program
 from ..programs.fallbacks import AsItIs
+from ..programs.program import Program, program_of
 from ._boxes import check_sides, put_bounds, put_scale
 from ._called_like import called_like
 from ._differences import Differences, relative_steps, steps_of_minpack
 from ._minimize import in_containers
-from ._objectives import FEW_VARIABLES, Derivatives, program_of
+from ._objectives import FEW_VARIABLES, Derivatives
 from ._progress import Progress, limit_of
 from ._results import as_result
 from ._solutions import EPSILON, NOT_ESTIMATED, inverse_of_squares, of_squares
@@ -80,11 +80,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     Warns
     -----
     RuntimeWarning
-        If fun works with plain numbers but not with those that carry derivatives, or is finite
-        where a derivative is not: then finite differences are taken, as by SciPy without jac. So
-        they are where all derivatives are 0, but fun is not level: it computes with plain values,
-        such as `cadiff.value(v)`. And afterwards, if derivatives took more than half a second, and
-        finite differences would have taken less than half of the time.
+        As from `minimize`: where finite differences are taken, or would have been faster.
 
     Examples
     --------

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..binding import NonFiniteError, carries, newcomers, readable_values
 from ..binding.callers import warn_caller
 from ..inspection.texts import counted
-from ..programs import Program
 from ..programs.fallbacks import AsItIs
+from ..programs.program import Program, program_of
 from ._differences import Differences
 from ._progress import Progress
 from ._vectors import ArgumentError, FloatArray, Parameters, check_plain
@@ -25,15 +25,6 @@ LARGE_HESSIAN = 2_000  # variables; larger ones that are not sparse are multipli
 SOME_RECORDINGS = 4  # which a function may need, one for each of its branches
 EAGER_GRADIENTS = 8  # beyond which it is worth recording; many runs take no more
 LONG = 0.5  # seconds in derivatives, beyond which it is worth asking what differences would cost
-
-
-def program_of(f: Callable[..., Any]) -> Program[..., Any]:
-    """F as a program; one that cannot be recorded is run as it is, and nobody is told."""
-    if isinstance(f, Program):
-        return f
-    program: Program[..., Any] = Program(f)
-    program.be_quiet()
-    return program
 
 
 class Derivatives:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numpy import asarray, concatenate
+from ..programs.program import program_of
 from ._constraints import weighted
-from ._objectives import Objective, program_of
+from ._objectives import Objective
 from ._progress import Progress
 from ._vectors import FloatArray, Parameters
 

@@ -11,12 +11,13 @@ from scipy import optimize
 from .. import transforms
 from ..binding import carries
 from ..programs.fallbacks import AsItIs
+from ..programs.program import program_of
 from ._called_like import called_like
 from ._differences import Differences, steps_of_minpack
 from ._history import take_points
 from ._minimize import in_containers
 from ._newton import newton
-from ._objectives import Derivatives, program_of
+from ._objectives import Derivatives
 from ._progress import EVALUATIONS, Progress, limit_of
 from ._vectors import ArgumentError, FloatArray, Parameters, check_plain, flat_results
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from ..programs.program import program_of
 from ..transforms._base import answering
 from ._history import History
 from ._minimize import minimize
-from ._objectives import program_of
 from ._progress import EVALUATIONS, Progress
 from ._results import Result
 from ._vectors import FloatArray, Parameters, check_plain

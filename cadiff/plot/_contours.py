@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..programs.program import Program
+from ..programs.program import Program, program_of
 from ._axes import MARK, is_dark, new_axes, ramp
 
 _MARGIN = 0.25  # around a path, in units of its width, on each side
@@ -81,8 +81,9 @@ def contours(
         raise ValueError(f"coordinates are two different ones, not {coordinates}")
     (left, right), (low, high) = _bounds(bounds, way, i, j)
     x, y = np.linspace(left, right, points), np.linspace(low, high, points)
-    of_vector = _of_vector(f, getattr(getattr(path, "history", path), "unflatten", None))
-    program = _program_of(of_vector)
+    unflatten = getattr(getattr(path, "history", path), "unflatten", None)
+    of_vector = f if unflatten is None else lambda x, *args: f(unflatten(x), *args)
+    program = program_of(of_vector)
     values = _values(of_vector, program, _grid(center, i, j, x, y), args)
     if values.size != points * points:
         raise TypeError("contours are of a function that returns one number")
@@ -99,21 +100,6 @@ def contours(
     ax.set_xlabel(f"x[{i}]")
     ax.set_ylabel(f"x[{j}]")
     return ax
-
-
-def _of_vector(
-    f: Callable[..., Any], unflatten: Callable[[Any], Any] | None
-) -> Callable[..., Any]:
-    return f if unflatten is None else lambda x, *args: f(unflatten(x), *args)
-
-
-def _program_of(f: Callable[..., Any]) -> Program[..., Any]:
-    """F as a program, which gives no warnings where it runs f as it is."""
-    if isinstance(f, Program):
-        return f
-    program: Program[..., Any] = Program(f)
-    program.be_quiet()
-    return program
 
 
 def _values(

@@ -15,21 +15,10 @@ import os
 import random
 import sys
 import threading
+import types
 from array import array
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
-from types import (
-    BuiltinFunctionType,
-    CellType,
-    FunctionType,
-    MappingProxyType,
-    MemberDescriptorType,
-    MethodType,
-    MethodWrapperType,
-    ModuleType,
-    SimpleNamespace,
-    TracebackType,
-)
 from typing import Any
 from weakref import ReferenceType
 
@@ -38,25 +27,9 @@ import numpy as np
 from ..binding import DispatchedFunction, WeakMethod, own_attribute, own_items
 from ..binding.callers import is_class_of_library, module_of
 from ..operations.primitives import primitive
+from . import kinds
 from .classes import OF_EVERY_CLASS, of_class, of_decimals, of_object
 from .findings import Findings
-from .kinds import (
-    CONSTANTS,
-    DESCRIPTORS,
-    base_in_c,
-    bases,
-    computes_otherwise,
-    holds_numbers,
-    inside,
-    is_of_logging,
-    is_of_python,
-    is_safe_stream,
-    is_structure,
-    is_table,
-    name_of,
-    named_kind,
-    unsafe,
-)
 from .reasons import IDENTITY, OUTSIDE, OWN_ARITHMETIC, UNKNOWN, AsGiven, UnwatchableError
 
 
@@ -76,17 +49,18 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         walk.watch.mapping(value, path)
         walk.sees_loaded = True
     elif issubclass(kind, np.dtype):
-        _dtype(walk, value, path)
-    elif is_of_logging(kind):
+        if value.names is not None:
+            walk.watch.attribute(value, kinds.inside(np.dtype)["names"], f"{path}.names")
+    elif kinds.is_of_logging(kind):
         _logger(walk, value, path)
     elif root == "pathlib":  # paths do not change
         return
-    elif is_table(value):
+    elif kinds.is_table(value):
         _table(walk, value, path)
     else:
-        base = base_in_c(kind)
-        if kind is not base and computes_otherwise(kind, base):
-            raise UnwatchableError(OWN_ARITHMETIC.format(path=path, name=name_of(kind)))
+        base = kinds.base_in_c(kind)
+        if kind is not base and kinds.computes_otherwise(kind, base):
+            raise UnwatchableError(OWN_ARITHMETIC.format(path=path, name=kinds.name_of(kind)))
         handler = _HANDLERS.get(base) or _HANDLERS_BY_NAME.get(
             f"{base.__module__}.{base.__qualname__}"
         )
@@ -95,8 +69,8 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         elif issubclass(kind, BaseException):
             _exception(walk, value, path)
         elif not _is_harmless(value, base):
-            raise UnwatchableError(UNKNOWN.format(path=path, what=named_kind(kind)))
-        if kind is not base or base is SimpleNamespace or issubclass(kind, BaseException):
+            raise UnwatchableError(UNKNOWN.format(path=path, what=kinds.named_kind(kind)))
+        if kind is not base or base is types.SimpleNamespace or issubclass(kind, BaseException):
             of_object(walk, value, path)
 
 
@@ -104,24 +78,24 @@ def _is_harmless(value: Any, base: type) -> bool:
     """Whether nothing in an object of another class of C can change."""
     told = [own_attribute(value, name) for name in ("__module__", "__name__")]
     if callable(value) and all(isinstance(text, str) for text in told):  # a function
-        return not unsafe(value)
-    is_constant = issubclass(base, np.ufunc) or base in CONSTANTS
-    return is_constant or is_structure(value) or is_safe_stream(value)
+        return not kinds.unsafe(value)
+    is_constant = issubclass(base, np.ufunc) or base in kinds.CONSTANTS
+    return is_constant or kinds.is_structure(value) or kinds.is_safe_stream(value)
 
 
 def _builtin(walk: Findings, value: Any, path: str) -> None:
     """A function of C, perhaps a method, such as a dict's get."""
     if any(value is one for one in _ASK_IDENTITY):
         raise UnwatchableError(AsGiven(IDENTITY.format(what=value.__name__, where=path)))
-    reason = unsafe(value)
+    reason = kinds.unsafe(value)
     if reason:
         raise UnwatchableError(OUTSIDE.format(name=reason))
-    if not isinstance(value.__self__, ModuleType):
+    if not isinstance(value.__self__, types.ModuleType):
         walk.value(value.__self__, path)
 
 
 def _method(walk: Findings, value: Any, path: str) -> None:
-    if isinstance(value.__func__, FunctionType):
+    if isinstance(value.__func__, types.FunctionType):
         walk.function(value.__func__, path, value.__self__)
     else:
         walk.value(value.__func__, path)
@@ -144,11 +118,6 @@ def _ufunc(walk: Findings, value: np.ufunc, path: str) -> None:
     raise UnwatchableError(UNKNOWN.format(path=path, what="a ufunc of an unknown library"))
 
 
-def _dtype(walk: Findings, value: np.dtype[Any], path: str) -> None:
-    if value.names is not None:
-        walk.watch.attribute(value, inside(np.dtype)["names"], f"{path}.names")
-
-
 def _array(walk: Findings, array: np.ndarray[Any, Any], path: str) -> None:
     if array.dtype.hasobject:
         items = array.ravel().tolist()
@@ -168,7 +137,7 @@ def _mapping(walk: Findings, value: Any, path: str) -> None:
     walk.watch.mapping(value, path)
     walk.items([*dict.keys(value), *dict.values(value)], path)
     if issubclass(type(value), defaultdict):
-        walk.attribute(value, inside(defaultdict)["default_factory"], path)
+        walk.attribute(value, kinds.inside(defaultdict)["default_factory"], path)
 
 
 def _ordered(walk: Findings, value: Any, path: str) -> None:
@@ -194,7 +163,7 @@ def _logger(walk: Findings, value: Any, path: str) -> None:
             walk.value(item, text)
     walk.value(own_attribute(value, "manager"), f"{path}.manager")  # the root has its class's
     if not is_class_of_library(type(value)):
-        walk.value(type(value), name_of(type(value)))
+        walk.value(type(value), kinds.name_of(type(value)))
 
 
 def _lock(walk: Findings, value: Any, path: str) -> None:
@@ -202,12 +171,12 @@ def _lock(walk: Findings, value: Any, path: str) -> None:
 
 
 def _exception(walk: Findings, value: BaseException, path: str) -> None:
-    for base in bases(type(value)):
-        for name, part in inside(base).items():
-            if type(part) in DESCRIPTORS and name not in OF_EVERY_CLASS:
+    for base in kinds.bases(type(value)):
+        for name, part in kinds.inside(base).items():
+            if type(part) in kinds.DESCRIPTORS and name not in OF_EVERY_CLASS:
                 text = f"{path}.{name}"
                 found = walk.watch.attribute(value, part, text)
-                if type(found) is not TracebackType:
+                if type(found) is not types.TracebackType:
                     walk.value(found, text)
 
 
@@ -224,7 +193,7 @@ def _fixed(walk: Findings, value: Any, path: str) -> None:
 
 
 def _buffer(walk: Findings, value: Any, path: str) -> None:
-    if isinstance(value, ctypes.Array) and not holds_numbers(type(value)):
+    if isinstance(value, ctypes.Array) and not kinds.holds_numbers(type(value)):
         raise UnwatchableError(UNKNOWN.format(path=path, what="pointers in an array"))
     walk.watch.buffer(value, path)
 
@@ -242,13 +211,13 @@ def _neighbours(walk: Findings, value: Any, path: str) -> None:
 
 def _partial(walk: Findings, value: Any, path: str) -> None:
     for name in ("func", "args", "keywords"):
-        walk.attribute(value, inside(functools.partial)[name], f"{path}.{name}")
+        walk.attribute(value, kinds.inside(functools.partial)[name], f"{path}.{name}")
     walk.items(walk.watch.namespace(value, path), path)
 
 
 def _wrapped(walk: Findings, value: Any, path: str) -> None:
-    parts = [*inside(base_in_c(type(value))).values()]
-    walk.items((x.__get__(value) for x in parts if type(x) is MemberDescriptorType), path)
+    parts = [*kinds.inside(kinds.base_in_c(type(value))).values()]
+    walk.items((x.__get__(value) for x in parts if type(x) is types.MemberDescriptorType), path)
     if own_attribute(value, "__dict__"):
         walk.items(walk.watch.namespace(value, path), path)
 
@@ -277,7 +246,7 @@ def _table(walk: Findings, value: Any, path: str) -> None:
         walk.items([*held, *_objects_in(value)], path)
         return
     raise UnwatchableError(
-        f"it reads {path}, {named_kind(kind)}, whose changes cannot be seen: give it "
+        f"it reads {path}, {kinds.named_kind(kind)}, whose changes cannot be seen: give it "
         "arrays, such as those that to_numpy() makes"
     )
 
@@ -305,7 +274,7 @@ def _of_cadiff(walk: Findings, value: Any, path: str) -> bool:
         # Classes inside the package have no state of the user's, but for mirrors of others.
         module = type(value).__module__
         is_inside = "._" in module and not module.startswith("cadiff.scipy._mirror")
-        return is_inside or not is_of_python(type(value))
+        return is_inside or not kinds.is_of_python(type(value))
     return True
 
 
@@ -313,7 +282,7 @@ def _objects_in(table: Any) -> Iterator[Any]:
     """The objects in a table and its labels, but for those of pandas, which do not change."""
     columns = [x for _, x in table.items()] if getattr(table, "ndim", 1) == 2 else [table]
     for part in (*columns, *(getattr(table, name, None) for name in ("index", "columns"))):
-        array = part.to_numpy() if is_table(part) else np.empty(0)
+        array = part.to_numpy() if kinds.is_table(part) else np.empty(0)
         for item in array.ravel().tolist() if array.dtype.hasobject else ():
             if not type(item).__module__.startswith("pandas."):
                 yield item
@@ -321,11 +290,11 @@ def _objects_in(table: Any) -> Iterator[Any]:
 
 _HANDLERS: dict[type, Callable[[Findings, Any, str], None]] = {
     object: lambda walk, value, path: None,
-    SimpleNamespace: lambda walk, value, path: None,
-    BuiltinFunctionType: _builtin,
-    MethodType: _method,
-    MethodWrapperType: lambda walk, value, path: walk.value(value.__self__, path),
-    CellType: lambda walk, value, path: walk.value(walk.watch.cell(value, path), path),
+    types.SimpleNamespace: lambda walk, value, path: None,
+    types.BuiltinFunctionType: _builtin,
+    types.MethodType: _method,
+    types.MethodWrapperType: lambda walk, value, path: walk.value(value.__self__, path),
+    types.CellType: lambda walk, value, path: walk.value(walk.watch.cell(value, path), path),
     ReferenceType: lambda walk, value, path: walk.value(value(), path),
     functools.partial: _partial,
     property: _wrapped,
@@ -340,7 +309,7 @@ _HANDLERS: dict[type, Callable[[Findings, Any, str], None]] = {
     tuple: _fixed,
     frozenset: _fixed,
     slice: _fixed,
-    MappingProxyType: _view,
+    types.MappingProxyType: _view,
     type({}.keys()): _view,
     type({}.values()): _view,
     type({}.items()): _view,

@@ -13,18 +13,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Code
-from ..inspection.texts import (
-    Graph,
-    abridged,
-    check_rows,
-    counted,
-    digraph,
-    first_and_last,
-    number_text,
-    quoted,
-    readable,
-    table,
-)
+from ..inspection import texts
 from .instructions import (
     Instruction,
     InstructionKind,
@@ -121,14 +110,14 @@ class _Listing:
     def head(self, title: str) -> str:
         parts = self.parts
         counts = [
-            counted(parts["n_inputs"], "input"),
-            counted(parts["n_results"], "result"),
-            counted(self.n_operations, "operation"),
-            counted(len(parts["code"]), "instruction"),
-            counted(parts["n_places"], "place"),
+            texts.counted(parts["n_inputs"], "input"),
+            texts.counted(parts["n_results"], "result"),
+            texts.counted(self.n_operations, "operation"),
+            texts.counted(len(parts["code"]), "instruction"),
+            texts.counted(parts["n_places"], "place"),
         ]
         rare = {"constant": len(parts["constants"]), "guard": len(parts["checks"])}
-        counts += [counted(count, what) for what, count in rare.items() if count > 0]
+        counts += [texts.counted(count, what) for what, count in rare.items() if count > 0]
         return f"{title}: {', '.join(counts)}"
 
     def cells(self, k: int) -> tuple[str, ...]:
@@ -148,7 +137,7 @@ class _Listing:
                 f"{place_text(out)} = {_value(op, [self.stretch(place) for place in operands])}"
                 for op, out, operands in operations
             ]
-            name = " and ".join(readable(_NAMES[op]) for op, _, _ in operations)
+            name = " and ".join(texts.readable(_NAMES[op]) for op, _, _ in operations)
             return "single", name, "; ".join(formulas), ""
         if i.kind == InstructionKind.COMPARE:
             return self.check(i.x + line.single)[1:]
@@ -160,12 +149,12 @@ class _Listing:
         out = self.stretch(i.out, 1, i.n, turns)
         if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
-            texts = [self.stretch(place, step, i.n, turns) for place, step in steps]
-            name = f"{i.n} × {readable(_NAMES[i.op])}"
-            return "vector", name, f"{out} = {_value(i.op, texts)}", ""
+            operands = [self.stretch(place, step, i.n, turns) for place, step in steps]
+            name = f"{i.n} × {texts.readable(_NAMES[i.op])}"
+            return "vector", name, f"{out} = {_value(i.op, operands)}", ""
         if i.kind == InstructionKind.ROWS:
             shape, (result, *given) = self.plan(i.x, in_part)
-            name = f"{shape} × {readable(_NAMES[i.op])}"
+            name = f"{shape} × {texts.readable(_NAMES[i.op])}"
             return "rows", name, f"{result} = {_value(i.op, given)}", ""
         if i.kind == InstructionKind.CALL:
             name = self.steps[i.z].name
@@ -173,7 +162,7 @@ class _Listing:
             return "call", name, text, ""
         if i.kind == InstructionKind.TERMS:
             shape, (result, *given) = self.plan(i.x, in_part)
-            name = readable(_NAMES[i.op])
+            name = texts.readable(_NAMES[i.op])
             what = "sum" if _KINDS[i.op][0] else name
             equals = "+=" if i.n == 0 else "="  # to the sums of tiles before
             return name, str(shape), f"{result} {equals} {what} of {' * '.join(given)}", ""
@@ -205,7 +194,7 @@ class _Listing:
         else:
             targets = self.listed(i.z, i.n, i.out)
             text = f"{targets} += {self.stretch(i.x, i.sx, i.n)}"
-        return word, counted(i.n, "number"), text, ""
+        return word, texts.counted(i.n, "number"), text, ""
 
     def scan(self, i: Instruction) -> tuple[str, str]:
         """How much work a recurrence is, and what of."""
@@ -214,10 +203,10 @@ class _Listing:
             name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")
         }
         outs = ", ".join(self.stretch(out, 1, length) for out, length in turns.written(i.n))
-        texts = [f"{count} {name}" for name, count in counts.items() if count > 0]
+        made = [f"{count} {name}" for name, count in counts.items() if count > 0]
         return (
-            f"{i.n} × {counted(turns.n_operations, 'operation')}",
-            f"{outs} = {', '.join(texts)}",
+            f"{i.n} × {texts.counted(turns.n_operations, 'operation')}",
+            f"{outs} = {', '.join(made)}",
         )
 
     def stretch(self, place: int, step: int = 0, n: int = 1, turns: bool = False) -> str:
@@ -237,8 +226,8 @@ class _Listing:
         move = n * step if turns and place < self.parts["n_whole"] else 0
         if place < 0 and last < 0 and not move:
             if step == 0 or n == 1:
-                return number_text(float(self.parts["constants"][place]))
-            return abridged(self.parts["constants"][place + step * np.arange(n)])
+                return texts.number_text(float(self.parts["constants"][place]))
+            return texts.abridged(self.parts["constants"][place + step * np.arange(n)])
         if step == 0 or n == 1:
             return place_text(place, (move, "r"))
         more = f" {'-' if move < 0 else '+'} {abs(move)} * r" if move else ""
@@ -247,10 +236,10 @@ class _Listing:
     def listed(self, begin: int, n: int, first: int = 0) -> str:
         """Places out of a list; constants have places below 0."""
         places = self.parts["lists"][begin : begin + n].astype(np.int64) + first
-        texts = [str(place) for place in places[: _FEW if n <= _FEW else _FEW // 2].tolist()]
+        shown = [str(place) for place in places[: _FEW if n <= _FEW else _FEW // 2].tolist()]
         if n > _FEW:
-            texts += ["...", *[str(place) for place in places[-(_FEW // 2) :].tolist()]]
-        return f"w[{', '.join(texts)}]"
+            shown += ["...", *[str(place) for place in places[-(_FEW // 2) :].tolist()]]
+        return f"w[{', '.join(shown)}]"
 
     def plan(self, at: int, in_part: int = 0) -> tuple[tuple[int, ...], list[str]]:
         """The shape of a plan; and its views, at i0, i1 and so on along the axes.
@@ -260,19 +249,19 @@ class _Listing:
         shape, found = views(self.parts, at)
         axes = [(k, f"i{k}") for k, length in enumerate(shape) if length != 1]
         way = moves(self.parts, at) if in_part else [(0, 0)] * len(found)
-        texts = []
+        written = []
         for (first, strides), (move, of_part) in zip(found, way, strict=True):
             steps = [(move, "r"), (of_part, f"(r // {in_part})")]
             steps += [(strides[k], index) for k, index in axes]
             steps = [(step, index) for step, index in steps if step != 0]
             if first < 0 and not steps:
-                texts.append(number_text(float(self.parts["constants"][first])))
+                written.append(texts.number_text(float(self.parts["constants"][first])))
             else:
                 is_float = first >= self.parts["least_float"]
                 name = "f" if is_float else "w"
                 first -= self.parts["floats"] if is_float else 0
-                texts.append(place_text(first, *steps, name=name))
-        return shape, texts
+                written.append(place_text(first, *steps, name=name))
+        return shape, written
 
     def constants(self, _k: int) -> tuple[str, ...]:
         """All of them; one that an operation reads by itself stands there as its value, too."""
@@ -280,17 +269,17 @@ class _Listing:
         n = len(constants)
         where = f"w[{-n}..-1]" if n > 1 else "w[-1]"
         text = f"{where} = {self.stretch(-n, 1, n)}"
-        return "", "constants", counted(n, "number"), text, ""
+        return "", "constants", texts.counted(n, "number"), text, ""
 
     def check(self, k: int) -> tuple[str, str, str, str, str]:
         place, number, value = self.parts["checks"][k].tolist()
-        text = f"{self.stretch(place)} == {number_text(value)}"
+        text = f"{self.stretch(place)} == {texts.number_text(value)}"
         return "", "guard", str(number), text, ""
 
     def result(self, k: int) -> tuple[str, ...]:
         place, step, n, listed = self.parts["outputs"][k].tolist()
         text = self.listed(place, n) if listed else self.stretch(place, step, n)
-        return "", "result", counted(n, "number"), text, ""
+        return "", "result", texts.counted(n, "number"), text, ""
 
     # --- what reads what ---
 
@@ -362,7 +351,7 @@ class _Listing:
 
 def _value(op: int, operands: Sequence[str]) -> str:
     """An operation as people write it."""
-    name = readable(_NAMES[op])
+    name = texts.readable(_NAMES[op])
     if name in _SIGNS:
         if name == "power" and operands[0].startswith("-"):
             operands = [f"({operands[0]})", *operands[1:]]
@@ -395,7 +384,7 @@ def _reads_of_singles(singles: Any) -> Places:
 
 def to_text(code: Code, title: str, max_rows: int = 200) -> str:
     """The instructions of a program, a line each: see Program.to_text."""
-    check_rows(max_rows)
+    texts.check_rows(max_rows)
     listing = _Listing(code)
     parts = listing.parts
     groups: tuple[tuple[str, int, Callable[[int], tuple[str, ...]]], ...] = (
@@ -404,30 +393,30 @@ def to_text(code: Code, title: str, max_rows: int = 200) -> str:
         ("guards", listing.n_last_checks, listing.check),
         ("results", len(parts["outputs"]), listing.result),
     )
-    lines = first_and_last(groups, max_rows)
-    return "\n".join([listing.head(title), *table([*lines])])
+    lines = texts.first_and_last(groups, max_rows)
+    return "\n".join([listing.head(title), *texts.table([*lines])])
 
 
 def to_dot(codes: Iterable[tuple[str, Code]], name: str, max_rows: int = 100) -> str:
     """Programs, with their titles, as one graph for Graphviz: see Program.to_dot."""
-    check_rows(max_rows)
-    lines = [f"digraph {quoted([name])} {{"]
+    texts.check_rows(max_rows)
+    lines = [f"digraph {texts.quoted([name])} {{"]
     for k, (title, code) in enumerate(codes):
         listing = _Listing(code, whole_loops=True)
         nodes, edges = _graph(listing, max_rows, f"p{k}_")
-        inner = digraph(f"subgraph cluster_{k}", nodes, edges)
-        inner.insert(1, f"  label={quoted([title])};")
+        inner = texts.digraph(f"subgraph cluster_{k}", nodes, edges)
+        inner.insert(1, f"  label={texts.quoted([title])};")
         lines += [f"  {line}" for line in inner]
     return "\n".join([*lines, "}"])
 
 
-def graph(code: Code, title: str, max_rows: int = 100) -> Graph:
+def graph(code: Code, title: str, max_rows: int = 100) -> texts.Graph:
     """A program as a graph of what its instructions read; parameters as those of `to_text`."""
-    check_rows(max_rows)
+    texts.check_rows(max_rows)
     nodes, edges = _graph(_Listing(code, whole_loops=True), max_rows, "")
     kinds = {"inputs": "input", "results": "output", "left_out": "gap"}
     found = [(name, label, kinds.get(name, "operation")) for name, label, _ in nodes]
-    return Graph(title, found, edges).with_gaps_joined()
+    return texts.Graph(title, found, edges).with_gaps_joined()
 
 
 def _graph(
@@ -451,7 +440,7 @@ def _graph(
         add("inputs", label, _NONE, True)
         writers[:n_inputs] = 0
     at = 0
-    for row in first_and_last([("operations", len(listing), listing.line)], max_rows):
+    for row in texts.first_and_last([("operations", len(listing), listing.line)], max_rows):
         if isinstance(row, _Line):
             reads, writes = listing.reads_and_writes(row)
             add(f"op{at}", _label(listing, row), reads)
@@ -463,10 +452,10 @@ def _graph(
                 writers[writes] = len(nodes) - 1
             at += row.n
     if listing.n_last_checks > 0:
-        label = [counted(listing.n_last_checks, "guard")]
+        label = [texts.counted(listing.n_last_checks, "guard")]
         add("guards", label, parts["checks"]["place"].astype(np.int64), True)
     results = in_workspace(parts, np.fromiter(result_places(parts), np.int64))
-    add("results", [counted(parts["n_results"], "result")], results, True)
+    add("results", [texts.counted(parts["n_results"], "result")], results, True)
     return nodes, list(edges)
 
 
@@ -474,7 +463,7 @@ def _label(listing: _Listing, line: _Line) -> list[str]:
     word, name, text, _ = listing.in_words(line)
     i = line.i
     if word == "loop":
-        return [f"{line.label} {i.y} × {counted(i.n, 'operation')}"]
+        return [f"{line.label} {i.y} × {texts.counted(i.n, 'operation')}"]
     return [f"{line.label} {name if word in ('single', 'vector') else f'{word} {name}'}", text]
 
 

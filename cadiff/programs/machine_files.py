@@ -16,7 +16,6 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from .compilers import FLAGS, NativeError, compile_shared, compiler_at_hand
@@ -154,8 +153,8 @@ def _digest(key: str, made: bytes) -> bytes:
 
 def _made(own: Path, key: str, source: str) -> ctypes.CDLL:
     """The library of a source, made in a folder of its own, loaded, and then kept."""
-    with _workshop(own) as place:
-        path = compile_shared(compiler_at_hand(), place, source)
+    with tempfile.TemporaryDirectory(prefix="tmp", dir=own, ignore_cleanup_errors=True) as place:
+        path = compile_shared(compiler_at_hand(), Path(place), source)
         path.chmod(0o700)
         library = ctypes.CDLL(str(path))
         digest = path.with_suffix(_DIGEST)
@@ -165,13 +164,6 @@ def _made(own: Path, key: str, source: str) -> ctypes.CDLL:
             os.replace(one, own / f"{key}{one.suffix}")
     _make_room(own)
     return library
-
-
-@contextlib.contextmanager
-def _workshop(own: Path) -> Iterator[Path]:
-    """A folder for one making, which is gone afterwards, however that ends."""
-    with tempfile.TemporaryDirectory(prefix="tmp", dir=own, ignore_cleanup_errors=True) as name:
-        yield Path(name)
 
 
 def _make_room(own: Path) -> None:

@@ -134,7 +134,7 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
             shares = np.bincount(ops, apart) * (whole[k] / apart.sum())
             for which, number in enumerate(np.bincount(ops).tolist()):
                 if number:
-                    name = _single_name(which)
+                    name = "sin and cos" if which == len(_NAMES) else readable(_NAMES[which])
                     counts[name] += number * y
                     seconds[name] += float(shares[which])
             continue
@@ -149,10 +149,6 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
         counts[name] += n * (turns if k < end else 1)
         seconds[name] += float(whole[k])
     return {name: (counts[name], seconds[name]) for name in counts}
-
-
-def _single_name(op: int) -> str:
-    return "sin and cos" if op == len(_NAMES) else readable(_NAMES[op])
 
 
 def lines_of(f: Callable[..., Any], call: Call) -> dict[str, tuple[tuple[str, int], ...]]:

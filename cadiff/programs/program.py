@@ -250,6 +250,15 @@ for _name, _member in newcomers.absent(newcomers.OF_PROGRAMS, newcomers.PROGRAMS
     setattr(Program, _name, _member)
 
 
+def program_of(f: Callable[..., Any]) -> Program[..., Any]:
+    """F as a program; one that cannot be recorded is run as it is, and nobody is told."""
+    if isinstance(f, Program):
+        return f
+    program: Program[..., Any] = Program(f)
+    program.be_quiet()
+    return program
+
+
 @overload
 def compile(
     f: Callable[P, T],

@@ -8,6 +8,7 @@ statements become.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -739,10 +740,6 @@ def _copied(to: str, source: str, size: int) -> str:
     return f"memcpy(&{to}, &{source}, {size} * sizeof(double));"
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" if line else line for line in text.split("\n"))
-
-
 def _in_order(shape: Sequence[int]) -> list[int]:
     """The strides of an array whose elements stand in order; 0 along axes of one element."""
     return [prod(shape[axis + 1 :]) * (n != 1) for axis, n in enumerate(shape)]
@@ -750,7 +747,8 @@ def _in_order(shape: Sequence[int]) -> list[int]:
 
 def block(head: str, lines: Sequence[str], scope: bool = False) -> str:
     begin = f"{head} {{" if head else "{"
-    return "\n".join([begin, *map(_indented, lines), "}" if scope else "}\n"])
+    within = [textwrap.indent(line, "    ") for line in lines]
+    return "\n".join([begin, *within, "}" if scope else "}\n"])
 
 
 def loop(n: int | str, line: str, index: str = "i", always: bool = False) -> str:

@@ -27,33 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import MISSING, Dual, Var, Watch, own_attribute
-from ..binding.callers import (
-    is_class_of_library,
-    is_module_of_library,
-    is_of_known_library,
-    is_of_library,
-)
+from ..binding import MISSING, Dual, Var, Watch, callers, own_attribute
 from ..operations.replayed import Replayed
+from . import kinds
 from .contents import of_value
 from .findings import ASKING, BY_NAME, Findings
-from .kinds import (
-    CONSTANTS,
-    HARMLESS_BUILTINS,
-    behind,
-    is_log,
-    is_of_python,
-    is_of_state,
-    is_opaque,
-    is_plain,
-    is_random,
-    is_read,
-    is_safe_stream,
-    n_followed,
-    name_of,
-    named_kind,
-    unsafe,
-)
 from .named import needs_arguments
 from .reads import Chain, Import, Operand, Reads, reads_of
 from .reasons import IDENTITY, OUTSIDE, UNKNOWN, NestedTooDeepError, UnwatchableError
@@ -69,14 +47,14 @@ class _Walk(Findings):
             raise UnwatchableError(
                 f"it reads {path}, which a function around it has computed: pass it as an argument"
             )
-        if kind is type(np.sum) and (reason := unsafe(value)):  # some write files
+        if kind is type(np.sum) and (reason := kinds.unsafe(value)):  # some write files
             raise UnwatchableError(OUTSIDE.format(name=reason))
-        if kind in CONSTANTS or value is MISSING or issubclass(kind, (Var, Dual)):
+        if kind in kinds.CONSTANTS or value is MISSING or issubclass(kind, (Var, Dual)):
             return
         if issubclass(kind, ModuleType):
             self._note_module(value, path)
-            if not is_class_of_library(kind):
-                self.value(kind, name_of(kind))
+            if not callers.is_class_of_library(kind):
+                self.value(kind, kinds.name_of(kind))
         elif self.is_new(value):
             of_value(self, value, path)
 
@@ -88,9 +66,9 @@ class _Walk(Findings):
     ) -> None:
         if not self.is_new(function, owner):
             return
-        if not is_read(function):
+        if not kinds.is_read(function):
             self.of_library(function, path)
-            if owner is not None and not is_log(function):  # which it may read all of
+            if owner is not None and not kinds.is_log(function):  # which it may read all of
                 self.value(owner, path.rpartition(".")[0] or path)
             return
         reads = reads_of(function.__code__)
@@ -126,8 +104,8 @@ class _Walk(Findings):
     # --- names of functions
 
     def of_library(self, function: FunctionType, path: str) -> None:
-        is_known = is_of_known_library(function.__code__.co_filename)
-        reason = unsafe(function) if is_known else ""
+        is_known = callers.is_of_known_library(function.__code__.co_filename)
+        reason = kinds.unsafe(function) if is_known else ""
         self.names.add(ASKING.get(function.__module__, ""))
         if function is os.getenv:
             self.value(os.environ, "os.environ")
@@ -166,8 +144,8 @@ class _Walk(Findings):
                 continue
             try:
                 value = follow(operand)
-                if operand in reads.calls and (is_random(value) or is_of_state(value)):
-                    seedless = " without a seed" if is_random(value) else ""
+                if operand in reads.calls and (kinds.is_random(value) or kinds.is_of_state(value)):
+                    seedless = " without a seed" if kinds.is_random(value) else ""
                     name = f"{'.'.join(operand.chain)}(){seedless}"
                     raise UnwatchableError(OUTSIDE.format(name=name))
             except UnwatchableError as error:
@@ -179,14 +157,14 @@ class _Walk(Findings):
         names = function.__globals__
         if type(names) is not dict:  # whose class may answer for names that are missing
             raise UnwatchableError(
-                UNKNOWN.format(path=chain[0], what=f"of {named_kind(type(names))}")
+                UNKNOWN.format(path=chain[0], what=f"of {kinds.named_kind(type(names))}")
             )
         module = names.get("__name__", "")
         text = chain[0] if module == "__main__" else f"{module}.{chain[0]}"
         value = self._name(names, chain[0], text)
         if value is MISSING:
             value = self._name(function.__builtins__, chain[0], chain[0])
-            if len(chain) == 1 and value is HARMLESS_BUILTINS.get(chain[0], MISSING):
+            if len(chain) == 1 and value is kinds.HARMLESS_BUILTINS.get(chain[0], MISSING):
                 return value
         return self._chain(value, chain[1:], text)
 
@@ -241,7 +219,7 @@ class _Walk(Findings):
                 if not BY_NAME.isdisjoint(self.names) and number not in done:
                     is_done = False
                     self.watch.mapping(names, path)
-                    if not is_module_of_library(module):
+                    if not callers.is_module_of_library(module):
                         self.items(list(names.values()), path)
                 new = (self.names & names.keys()) - done.setdefault(number, set())
                 done[number] |= new
@@ -253,7 +231,7 @@ class _Walk(Findings):
         """Of what `sys.modules` holds: modules of the user's, and what else is named."""
         for name, module in list(sys.modules.items()):
             if name in self.names or not (
-                issubclass(type(module), ModuleType) and is_module_of_library(module)
+                issubclass(type(module), ModuleType) and callers.is_module_of_library(module)
             ):
                 self.value(module, f"sys.modules[{name!r}]")
 
@@ -277,7 +255,7 @@ class _Walk(Findings):
             self._note_module(module, path)
             self.names.add("__dict__")
             return MISSING
-        is_of_library = is_module_of_library(module)
+        is_of_library = callers.is_module_of_library(module)
         if is_of_library:  # some of which are there when they are asked for
             getattr(module, name, MISSING)
         value = self._name(vars(module), name, f"{path}.{name}")
@@ -298,14 +276,16 @@ class _Walk(Findings):
             self.value(owner, path)
             return self.watch.attribute(owner, name, f"{path}.{name}")
         found = inspect.getattr_static(owner, name, MISSING)
-        if is_safe_stream(owner) and name not in ("flush", "write", "writelines"):
+        if kinds.is_safe_stream(owner) and name not in ("flush", "write", "writelines"):
             raise UnwatchableError(UNKNOWN.format(path=f"{path}.{name}", what="of a stream"))
-        if kind in CONSTANTS and name in own_attribute(owner, "__dict__", ()):
+        if kind in kinds.CONSTANTS and name in own_attribute(owner, "__dict__", ()):
             return self.watch.attribute(owner, name, f"{path}.{name}")
-        is_whole = kind in CONSTANTS or is_opaque(type(owner)) or not is_of_python(kind)
-        if is_whole or is_class_of_library(kind):
+        is_whole = (
+            kind in kinds.CONSTANTS or kinds.is_opaque(type(owner)) or not kinds.is_of_python(kind)
+        )
+        if is_whole or callers.is_class_of_library(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
-            if is_whole or not is_log(found):
+            if is_whole or not kinds.is_log(found):
                 self.value(owner, path)
             return None
         path = f"{path}.{name}"
@@ -318,7 +298,7 @@ class _Walk(Findings):
                 self._name(own_attribute(owner, "__dict__"), name, path)
             if is_class and type(found) is property:  # it is the property that is asked for
                 self.watch.attribute(found, "__doc__", f"{path}.__doc__")
-            for part in behind(found):
+            for part in kinds.behind(found):
                 if type(part) is FunctionType:
                     self.function(part, path, owner)
                 elif part is not None:  # it is handed the object
@@ -329,7 +309,7 @@ class _Walk(Findings):
             self.watch.attribute(owner, name, path)
             self.function(found, path, owner)
             return None
-        if not is_plain(found):
+        if not kinds.is_plain(found):
             self.value(owner, path)
             return None
         return self.watch.attribute(owner, name, path)
@@ -339,7 +319,7 @@ class _Walk(Findings):
         if type(found) in (staticmethod, classmethod):
             found = found.__func__
         if type(found) is FunctionType:
-            if is_of_library(found.__code__.co_filename):
+            if callers.is_of_library(found.__code__.co_filename):
                 self.function(found, path, owner)
         elif issubclass(type(owner), type):
             if type(found) is ClassMethodDescriptorType:
@@ -352,7 +332,8 @@ def _is_of_class(module: ModuleType, name: str) -> bool:
     """Whether a class of the user's that a module is of may answer for a name."""
     kind = type(module)
     found = inspect.getattr_static(kind, name, MISSING)
-    return not is_class_of_library(kind) and (found is not MISSING or is_opaque(kind))
+    answers = found is not MISSING or kinds.is_opaque(kind)
+    return answers and not callers.is_class_of_library(kind)
 
 
 def watch_call(f: Any, statics: list[Any]) -> Watch:
@@ -366,11 +347,11 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     watch = Watch()
     walk = _Walk(watch)
     try:
-        walk.value(f, own_attribute(f, "__qualname__", name_of(type(f))))
+        walk.value(f, own_attribute(f, "__qualname__", kinds.name_of(type(f))))
         for item in statics:
             if type(item) is FunctionType:  # perhaps a lambda that is made for each call
                 watch.keep(item)
-            walk.value(item, f"an argument, {named_kind(type(item))}")
+            walk.value(item, f"an argument, {kinds.named_kind(type(item))}")
         if walk.modules or walk.sees_loaded:
             walk.of_modules()
         walk.check_names()
@@ -383,5 +364,5 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
         raise
     except Exception as error:  # of a user's code, such as that of a lazy module
         raise UnwatchableError(f"it reads what raises {type(error).__name__}: {error}") from None
-    watch.n_followed = n_followed()
+    watch.n_followed = kinds.n_followed()
     return watch

@@ -18,6 +18,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding
 from cadiff.binding import Call
+from cadiff.inspection import texts
 from cadiff.programs import listings
 from cadiff.programs.instructions import InstructionKind, result_places
 from cadiff.programs.recorded import Recorded
@@ -229,8 +230,8 @@ def test_the_lines_say_what_the_program_does(
 ) -> None:
     f, args = CASES[name]
     monkeypatch.setattr(listings, "_FEW", EVERYTHING)
-    monkeypatch.setattr(listings, "number_text", lambda x: repr(float(x)))
-    monkeypatch.setattr(listings, "abridged", lambda a: f"np.array({a.tolist()})")
+    monkeypatch.setattr(texts, "number_text", lambda x: repr(float(x)))
+    monkeypatch.setattr(texts, "abridged", lambda a: f"np.array({a.tolist()})")
     found, call = recorded(f, *args, optimize=optimize)
     inputs = call.vector()
     for what, code, more in codes_of(found, len(inputs)):
