@@ -216,7 +216,8 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     users = [
         k
         for k, (one, _) in enumerate(frames)
-        if not (is_of_library(one.f_code.co_filename) or _module_of(one).startswith("cadiff."))
+        if not is_of_library(one.f_code.co_filename)
+        and not _module_of(one).startswith(("cadiff.", "scipy."))  # Cython's frames have no file
     ]
     if not users:
         return

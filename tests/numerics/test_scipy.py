@@ -420,6 +420,13 @@ def test_whole_numbers_of_images_are_rounded_as_scipy_does(transform: Any) -> No
     transform(f)(1.0)
 
 
+def test_errors_of_scipys_compiled_functions_name_the_import() -> None:
+    """Their frames have files of no library, and are no user's."""
+    with pytest.raises(TypeError, match="No matching signature") as caught:
+        cadiff.grad(lambda t: np.sum(scipy.signal.upfirdn([1.0 + t, 1.0], [1, 2, 3], 3)))(0.0)
+    assert "write cadiff.scipy.signal.upfirdn" in " ".join(caught.value.__notes__)
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes_are_scipys(name: str) -> None:
     wanted = SHAPES[name](scipy, SCATTERED)
