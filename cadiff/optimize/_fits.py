@@ -80,7 +80,11 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     Warns
     -----
     RuntimeWarning
-        As from `minimize`: where finite differences are taken, or would have been faster.
+        If fun works with plain numbers but not with those that carry derivatives, or is finite
+        where a derivative is not: then finite differences are taken, as by SciPy without jac. So
+        they are where all derivatives are 0, but fun is not level: it computes with plain values,
+        such as `cadiff.value(v)`. And afterwards, if derivatives took more than half a second, and
+        finite differences would have taken less than half of the time.
 
     Examples
     --------
