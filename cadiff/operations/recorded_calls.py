@@ -65,6 +65,8 @@ class Rule:
         self.kwargs = kwargs
         self.which = which
         self.several = several
+        # By its operands' values: no property, since graphs ask where an interrupt would be lost.
+        self.may_raise = not (operation._is_own and operation._is_elementwise)
         self.passive = [False] * len(which)
         self.point: tuple[list[Any], list[Any]] = ([], [])
 
@@ -94,11 +96,6 @@ class Rule:
     def absorbs(self) -> bool:
         """Whether its derivatives are zeros for zeros, even where a partial is not finite."""
         return bool(self.operation.absorbs or self.operation._is_elementwise)
-
-    @property
-    def may_raise(self) -> bool:
-        """Whether it may raise by its operands' values."""
-        return not (self.is_exact and self.operation._is_elementwise)
 
     @property
     def goes_forward(self) -> bool:

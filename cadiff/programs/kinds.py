@@ -90,7 +90,7 @@ def is_opaque(kind: type) -> bool:
     """Whether attributes of its objects are what code of the user's makes of their names."""
     for name in ("__getattr__", "__getattribute__"):
         found = inspect.getattr_static(kind, name, None)
-        if found is not None and not any(found is one for one in _GETTERS):
+        if found is not None and not [one for one in _GETTERS if found is one]:
             return True
     return False
 

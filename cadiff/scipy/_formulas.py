@@ -50,21 +50,21 @@ def negated(condition: Any) -> Any:
     return not condition if isinstance(condition, bool) else ~condition
 
 
+def valued(result: Any, value: Any) -> Any:
+    """The result with all its derivatives, but of a value that was found otherwise."""
+    plain = held(result)
+    if is_complex_number(result):
+        return result - plain + held(value)
+    return choose(np.isinf(plain), lambda: result, lambda: result - plain + held(value))
+
+
 @primitive
-def _of_value(result: Any, value: Any) -> Any:
+def of_value(result: Any, value: Any) -> Any:
+    """As `valued`, also where the formula gives an infinity or nan, by a call of Python."""
     return value
 
 
-_of_value.defpartials(lambda ans, result, value: 1.0, None)
-
-
-def valued(result: Any, value: Any) -> Any:
-    """The result with all its derivatives, but of a value that was found otherwise."""
-    plain, value = held(result), held(value)
-    if is_complex_number(result):
-        return result - plain + value
-    is_none = ~np.isfinite(plain)  # whose difference from the value is nan
-    return choose(is_none, lambda: _of_value(result, value), lambda: result - plain + value)
+of_value.defpartials(lambda ans, result, value: 1.0, None)
 
 
 CONSTANT = "const "  # in front of a parameter by which there is no derivative

@@ -39,7 +39,7 @@ def quiet() -> Iterator[None]:
 
 
 # What is still run as it is, by the reasons that programs give: rules that take plain numbers.
-PLAIN = ("sqrtm",)
+PLAIN = ("sqrtm", "fractional_matrix_power")
 
 # Patterns that hold more entries than can differ from 0: of all numbers of each matrix, where
 # triangles are all there is; and where terms cancel, or a derivative is 0 wherever there is one.
