@@ -177,7 +177,8 @@ class Derivatives:
     def _gradient(self, asked: Asked, recorded: Recorded) -> Any:
         """The gradient; value and gradient, if that is asked for."""
         call = asked.call
-        _check_number(asked, recorded)
+        if not recorded.is_number:
+            _refuse(asked, recorded)
         structure = call.structure
         shapes, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
         with_value = asked.what == "value_and_grad"
@@ -205,7 +206,8 @@ class Derivatives:
 
     def _hessian(self, asked: Asked, recorded: Recorded) -> Any:
         call = asked.call
-        _check_number(asked, recorded)
+        if not recorded.is_number:
+            _refuse(asked, recorded)
         structure = call.structure
         check_real("hessian", structure)
         shapes, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
@@ -268,7 +270,8 @@ class Derivatives:
     def _product(self, asked: Asked, recorded: Recorded) -> Any:
         call = asked.call
         structure = call.structure
-        _check_number(asked, recorded)
+        if not recorded.is_number:
+            _refuse(asked, recorded)
 
         def assemble(numbers: FloatArray) -> Any:
             return structure.fill(0, leaves_of(numbers, structure.shapes))
@@ -362,7 +365,6 @@ class Derivatives:
     }
 
 
-def _check_number(asked: Asked, recorded: Recorded) -> None:
-    """Have the gradient function say what is wrong with what f returns, if it is no number."""
-    if not recorded.is_number:
-        EAGER[asked.what](recorded.sample, asked.argnums)(*asked.args, **asked.call.kwargs)
+def _refuse(asked: Asked, recorded: Recorded) -> None:
+    """Have the gradient function say what is wrong with what f returns."""
+    EAGER[asked.what](recorded.sample, asked.argnums)(*asked.args, **asked.call.kwargs)
