@@ -353,7 +353,7 @@ def power(a: Any, *, t: float) -> Any:
 
 
 def _regular(a: Any, what: str = "the sign") -> Any:
-    """The matrix, which is to have an inverse: else what is wanted of it jumps."""
+    """The matrix; one without an inverse is at a jump of its sign, or of its polar factor."""
     s = factor.svdvals(held(a))
     if not np.all(s[-1:] > a.shape[-1] * EPSILON * s[:1]):
         raise np.linalg.LinAlgError(f"{what} of a singular matrix has no derivative")

@@ -570,10 +570,8 @@ def test_slopes_along_cuts_are_those_of_their_sides(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(cadiff.cmath._NAMES) + ["phase", "log", "polar"])
-@pytest.mark.parametrize("x", [-2.5, -1.0, -0.3, 0.4, 3.0])
+@pytest.mark.parametrize("x", [-2.5, -1.2, -0.3, 0.4, 3.0])
 def test_real_numbers_are_complex_ones_on_the_side_of_cmath(name: str, x: float) -> None:
-    if abs(x) == 1.0 and name in ("acosh", "asin", "acos", "atanh"):
-        return
     original, h = getattr(cmath, name), 1e-6
     found, slope = cadiff.jvp(getattr(cadiff.cmath, name), (x,), (1.0,))
     numpy.testing.assert_allclose(found, original(x), rtol=1e-14)

@@ -29,8 +29,8 @@ linalg.qr\((?!.*mode='(economic|r)').*complex ; (differences|modes agree|mixed p
 # `round(v)` and `math.floor(v)` are numbers with the derivative 0, where Python gives an int.
 (round|floor|ceil|trunc)\( ; shapes are
 
-# A branch that is taken at one point alone, such as `1.0 if x == 1 else x**2`, has the derivative
-# that the code says: probabilities that sum to 1 exactly, a numerator that is 0, `Ai[Ai < 1e-12]`.
+# A branch for one point alone, such as `1.0 if x == 1 else x**2`, has the derivative of its own
+# code: probabilities with the sum 1, a numerator 0, `Ai[Ai < 1e-12]`.
 (stats.multinomial|signal.dfreqresp) ; first derivatives, differences
 docstrings:scipy.linalg.fiedler ; first derivatives, differences
 

@@ -48,7 +48,7 @@ class SparseNumbers:
 
     def __init__(self, numbers: Any, values: Any) -> None:
         self.numbers = numbers
-        self.__dict__["values"] = values
+        self._values = values
 
     @functools.cached_property
     def numbers(self) -> Any:
@@ -60,7 +60,7 @@ class SparseNumbers:
             return reshape(self.given, (-1,)).copy()
         if self.constant is not None:
             return number(self.constant.data.reshape(-1))
-        return self.__dict__["values"]
+        return self._values
 
     @classmethod
     def of(cls, matrix: Any) -> SparseNumbers:
@@ -170,7 +170,7 @@ class SparseNumbers:
         )
 
     def __setattr__(self, name: str, to: Any) -> None:
-        if name not in ("constant", "data", "given", "numbers"):
+        if name not in ("_values", "constant", "data", "given", "numbers"):
             self._refuse()
         super().__setattr__(name, to)
 
