@@ -37,10 +37,6 @@ def _turn(angle: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return 2.0 * np.cos(angle), 2.0 * np.sin(angle)
 
 
-def _cosines_1(x: Number) -> Number:
-    return _half(concatenate([x, x[..., -2:0:-1]], -1))[0]
-
-
 def _cosines_2(x: Number) -> Number:
     n = binding.shape(x)[-1]
     re, im = _half(concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], -1))
@@ -100,32 +96,20 @@ def _sines_1(x: Number) -> Number:
     return -_half(concatenate([none, x, none, -x[..., ::-1]], -1))[1][..., 1 : n + 1]
 
 
-def _sines_2(x: Number) -> Number:
-    return _cosines_2(_alternating(x))[..., ::-1]
-
-
-def _sines_3(x: Number) -> Number:
-    return _alternating(_cosines_3(x[..., ::-1]))
-
-
-def _sines_4(x: Number) -> Number:
-    return _alternating(_cosines_4(x[..., ::-1]))
-
-
 def _alternating(x: Number) -> Number:
     return x * (1.0 - 2.0 * (np.arange(binding.shape(x)[-1]) % 2))
 
 
 # Without factors, for a length of 2 and more.
 TRANSFORMS = {
-    ("dct", 1): _cosines_1,
+    ("dct", 1): lambda x: _half(concatenate([x, x[..., -2:0:-1]], -1))[0],
     ("dct", 2): _cosines_2,
     ("dct", 3): _cosines_3,
     ("dct", 4): _cosines_4,
     ("dst", 1): _sines_1,
-    ("dst", 2): _sines_2,
-    ("dst", 3): _sines_3,
-    ("dst", 4): _sines_4,
+    ("dst", 2): lambda x: _cosines_2(_alternating(x))[..., ::-1],
+    ("dst", 3): lambda x: _alternating(_cosines_3(x[..., ::-1])),
+    ("dst", 4): lambda x: _alternating(_cosines_4(x[..., ::-1])),
 }
 
 

@@ -169,16 +169,13 @@ def _pull_theta(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
     return lambda g: _adjoint(g, times, theta, flow)
 
 
-def _push_times(g: Any, ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
-    return slopes_at(times, ans, theta, flow) * g
-
-
-def _push_theta(g: Any, ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
-    return sensitivities(times, theta, arrays.reshape(g, (-1, 1)), flow)[:, 0]
-
-
 _flow.defvjp(_pull_times, _pull_theta)
-_flow.defjvp(_push_times, _push_theta)
+_flow.defjvp(
+    lambda g, ans, times, theta, flow: slopes_at(times, ans, theta, flow) * g,
+    lambda g, ans, times, theta, flow: sensitivities(
+        times, theta, arrays.reshape(g, (-1, 1)), flow
+    )[:, 0],
+)
 
 
 def slopes_at(times: Any, y: Any, theta: Any, flow: Flow) -> Any:

@@ -101,14 +101,10 @@ def without_draws(function: Callable[..., Any], *args: Any) -> Any:
         generator.state = state
 
 
-def _logarithm(a: Any) -> Any:
-    return without_draws(scipy.linalg.logm, a)
-
-
 @partial(on_matrices, real_results=without_noise)
 def logm(a: Any) -> Any:
     """The principal logarithm."""
-    return each(_principal(_logarithm), a)
+    return each(_principal(partial(without_draws, scipy.linalg.logm)), a)
 
 
 def _turn(a: Any) -> Any:

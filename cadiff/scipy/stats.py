@@ -111,17 +111,15 @@ def _differentiable_but_by(result: Any, parameter: Any, why: str) -> Any:
     return result
 
 
-def _as_it_is(which: Any, result: Any, parameter: Any, why: str) -> Any:
-    return result if 0 in which else np.stack([result] * len(parameter))
-
-
 def _has_no_derivative(*_: Any, why: str) -> Any:
     raise NoDerivativeError(why)
 
 
 _differentiable_but_by.defvjp(lambda ans, x, p, why: lambda g: g, _has_no_derivative)
 _differentiable_but_by.defjvp(lambda g, ans, x, p, why: g, _has_no_derivative)
-_differentiable_but_by.over_lanes = _as_it_is
+_differentiable_but_by.over_lanes = lambda which, result, parameter, why: (
+    result if 0 in which else np.stack([result] * len(parameter))
+)
 _differentiable_but_by.defpattern("...->...", argnums=0)
 
 
