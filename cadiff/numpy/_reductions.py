@@ -721,7 +721,8 @@ def _quantiles(
     if weights is None:
         where = _places(like(q, count), column, method)
     else:
-        where = _weighted_places(rows, q, method, _weight_rows(value(weights), x, axes))
+        given = np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(value(weights))))
+        where = _weighted_places(rows, q, method, joined_axes(given, axes))
     last = np.maximum(count - 1, 0)
     place = np.asarray(fixed(_table.floor(where)))
     low = np.clip(place, 0, last).astype(np.intp)
@@ -740,12 +741,6 @@ def _quantiles(
         return result
     lengths = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     return result.reshape(q.shape + lengths)
-
-
-def _weight_rows(weights: Any, x: Number, axes: tuple[int, ...]) -> Any:
-    return joined_axes(
-        np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(weights))), axes
-    )
 
 
 def _checked_quantiles(q: Any, scale: float, x: Number) -> Number:

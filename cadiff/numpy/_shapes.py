@@ -145,12 +145,6 @@ def concatenate(
     return _concatenate(_listed(arrays), axis)
 
 
-def _concatenate(items: list[Number], axis: int | None) -> Number:
-    if axis is None:
-        return arrays.concatenate([x.reshape(-1) for x in items])
-    return arrays.concatenate(items, axis)
-
-
 @implements(np.stack)
 def stack(
     arrays: Any,  # NumPy's name for it
@@ -164,7 +158,7 @@ def stack(
     return _stack(_listed(arrays), axis)
 
 
-_stack = arrays.stack
+_concatenate, _stack = arrays.concatenate, arrays.stack
 
 
 @implements(np.block)

@@ -67,11 +67,6 @@ def _single(x: Number) -> Number:
     return x[()] if binding.is_single(x) else float(x)
 
 
-def _last_axes(ndim: int, extra: int) -> Shape:
-    """The axes of lanes, behind all others."""
-    return tuple(range(ndim, ndim + extra))
-
-
 # --- views ---------------------------------------------------------------------------------------
 
 
@@ -90,7 +85,9 @@ def transpose(x: Number, axes: Sequence[int] | None = None) -> Number:
     ndim = binding.ndim(x)
     order = tuple(reversed(range(ndim))) if axes is None else normalize_axis_tuple(axes, ndim)
     if isinstance(x, Dual):
-        return _by_components(x, lambda c, extra: transpose(c, order + _last_axes(ndim, extra)))
+        return _by_components(  # lanes stay behind all axes
+            x, lambda c, extra: transpose(c, (*order, *range(ndim, ndim + extra)))
+        )
     return _view(x, lambda a: np.transpose(a, order))
 
 

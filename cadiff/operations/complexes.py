@@ -609,10 +609,6 @@ def _reshaped(z: Complex, *shape: Any, order: str = "C", copy: bool | None = Non
     return z.by_parts(lambda part: arrays.reshape(part, lengths))
 
 
-def _flattened(z: Complex, order: str = "C") -> Any:
-    return function(np.ravel, (z, order), {}).copy()
-
-
 def _transposed(z: Complex, *axes: Any) -> Any:
     order = axes[0] if len(axes) == 1 else axes or None
     return z.by_parts(lambda part: arrays.transpose(part, order))
@@ -661,7 +657,7 @@ METHODS_OWN: dict[str, Callable[..., Any]] = {
     "fill": _filled,
     "sort": _in_place("sort"),
     "partition": _in_place("partition"),
-    "flatten": _flattened,
+    "flatten": lambda z, order="C": function(np.ravel, (z, order), {}).copy(),
     "copy": lambda z, order="C": z.by_parts(arrays.copy),
     "compress": lambda z, condition, *how, **named: np.compress(condition, z, *how, **named),
     **{name: _of_numpy(getattr(np, name)) for name in METHODS_OF_NUMPY},
@@ -716,10 +712,6 @@ def _zero_grad(both: tuple[Number, Number]) -> None:
             part.zero_grad()
 
 
-def _grad(part: Number) -> Any:
-    return part.grad if isinstance(part, binding.Var) else np.zeros(binding.shape(part))[()]
-
-
 def _component(which: int) -> Callable[[Number], Any]:
     def component(part: Number) -> Any:
         if isinstance(part, binding.Dual):
@@ -750,7 +742,9 @@ binding.register_complex(
         constants=binding.readable_values,
         dual=_dual,
         function=function,
-        grad=_grad,
+        grad=lambda part: (
+            part.grad if isinstance(part, binding.Var) else np.zeros(binding.shape(part))[()]
+        ),
         joined=joined,
         method=method,
         opened=lambda part: arrays.opened(np.array(part)),

@@ -42,10 +42,6 @@ def _power(x: Any, y: Any) -> Any:
     return made
 
 
-def _divmod(x: Any, y: Any) -> Any:
-    return np.floor_divide(x, y), np.remainder(x, y)
-
-
 def _clipped(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any:
     low, high = kwargs.pop("min", a_min), kwargs.pop("max", a_max)
     if kwargs or not _is_whole(a) or carries((low, high)):
@@ -194,7 +190,7 @@ _MOVES: tuple[Any, ...] = (
 # What is done in the place of functions of NumPy's: None, or their result.
 INSTEAD: dict[Any, Callable[..., Any]] = {
     np.power: _power,
-    np.divmod: _divmod,
+    np.divmod: lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)),
     np.clip: _clipped,
     np.take: _taken,
     np.flatnonzero: places_of_true,

@@ -210,12 +210,10 @@ class Rule:
         """A cotangent for each operand; None for those that are not wanted."""
         if self.operation._is_own:
             return self._pulled(operands, outs, cotangents, wanted)
-
-        def cotangents_of_operands() -> list[Any]:
-            return self._pulled(operands, outs, cotangents, wanted)
-
-        given = [*operands, *outs, *cotangents]
-        taken: list[Any] = self.operation._taken(given, cotangents_of_operands)
+        taken: list[Any] = self.operation._taken(
+            [*operands, *outs, *cotangents],
+            lambda: self._pulled(operands, outs, cotangents, wanted),
+        )
         return taken
 
     def _pulled(
