@@ -121,9 +121,7 @@ class Rule:
     def call(self, operands: Numbers) -> Numbers:
         """The results for other operands."""
         self._kept = None
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
+        args = self._with(operands)
         with binding.WarningsOff():
             plain = self.operation._plain(args, self.kwargs)
             results: list[Number] = self.operation._results(plain)
@@ -158,9 +156,7 @@ class Rule:
     def call_lanes(self, operands: Numbers) -> Numbers:
         """The results for operands with an axis of points in front."""
         self._kept = None
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
+        args = self._with(operands)
         over = self.operation.over_lanes or self.operation._broadcast_over_lanes
         with np.errstate(all="ignore"), binding.OutsideDifferentiation():
             return as_list(over(self.which, *args, **self.kwargs))
@@ -262,6 +258,13 @@ class Rule:
         args = self._inputs(operands)
         pushed: list[Any] = self.operation._pushed(which, along, ans, outs, args, self.kwargs)
         return pushed
+
+    def _with(self, operands: Numbers) -> list[Any]:
+        """All arguments, with these operands."""
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        return args
 
     def _inputs(self, operands: Numbers) -> Numbers:
         """All arguments, as rules get them."""

@@ -9,6 +9,7 @@ in one and two dimensions", IEEE Trans. ASSP 28 (1980).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def _alternating(x: Number) -> Number:
 
 
 # Without factors, for a length of 2 and more.
-TRANSFORMS = {
+TRANSFORMS: dict[tuple[str, int], Callable[[Number], Number]] = {
     ("dct", 1): lambda x: _half(concatenate([x, x[..., -2:0:-1]], -1))[0],
     ("dct", 2): _cosines_2,
     ("dct", 3): _cosines_3,
