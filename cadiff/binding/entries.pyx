@@ -527,11 +527,11 @@ cdef class ActiveProgram(DirectRule):
         cad_tape_read_adjoints(tape, out, out + n, place)
         if any_of(place, n):
             if is_onto:
-                self.take_received(tape, index, place + n)
+                self.adjoints(tape, index, NULL, place + n, False)
             missed = carry(tape, code, room)
             if missed == -1:
                 cad_program_read(code.program, room, results)
-                self.add(tape, index, NULL, results, is_onto)
+                self.adjoints(tape, index, NULL, results, True, is_onto)
         code.give_back(room)
         return 0 if self.is_met(missed) else pull_rule(tape, index, self.whole.otherwise)
 
@@ -578,34 +578,18 @@ cdef class ActiveProgram(DirectRule):
                         return False
         return True
 
-    cdef void take_received(self, CadTape *tape, size_t index, double *numbers) noexcept:
-        """The cotangents that active operands have received so far."""
+    cdef void adjoints(self, CadTape *tape, size_t index, const CadAlong *along,
+                       double *numbers, bint back, bint instead=False) noexcept:
+        """The cotangents that active operands have received so far: read them, or (`back`) add to
+        them; `instead`: write there."""
         cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
         cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef const double *terms = numbers
+        cdef double *at
         cdef CadOperand *operand
         cdef Py_ssize_t k
         cdef int64_t low, high
-        for k in range(<Py_ssize_t>len(self.active)):
-            operand = cad_next_operand(&place)
-            if not self.is_active(k):
-                continue
-            bounds(operand, &low, &high)
-            if high < low:
-                continue
-            cad_tape_prepare_adjoints(tape, low, high)
-            numbers = take(
-                cad_tape_adjoints(tape, operand.slot) + operand.slot, operand.shape_and_strides,
-                operand.shape_and_strides + operand.ndim, operand.ndim, numbers,
-            )
-
-    cdef void add(self, CadTape *tape, size_t index, const CadAlong *along,
-                  const double *terms, bint instead=False) noexcept:
-        """Add cotangents to the adjoints of the operands; `instead`: write them there."""
-        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
-        cdef int64_t *place = cad_plan_extra(plan) + 2
-        cdef CadOperand *operand
-        cdef Py_ssize_t k
-        cdef int64_t low, high
+        cdef int64_t *lengths
         for k in range(<Py_ssize_t>len(self.active)):
             operand = cad_next_operand(&place)
             if not self.is_active(k):
@@ -617,10 +601,14 @@ cdef class ActiveProgram(DirectRule):
                 cad_tape_prepare_adjoints(tape, low, high)
             else:
                 cad_array_prepare(tape, along, low, high)
-            terms = give(
-                cad_tape_adjoints(tape, operand.slot) + operand.slot, operand.shape_and_strides,
-                operand.shape_and_strides + operand.ndim, operand.ndim, terms, instead,
-            )
+            at = cad_tape_adjoints(tape, operand.slot) + operand.slot
+            lengths = operand.shape_and_strides
+            if back:
+                terms = give(
+                    at, lengths, lengths + operand.ndim, operand.ndim, terms, instead
+                )
+            else:
+                numbers = take(at, lengths, lengths + operand.ndim, operand.ndim, numbers)
 
     cdef void lanes(self, CadTape *tape, size_t index, CadLanes lanes, size_t lane,
                     double *numbers, bint back) noexcept:
@@ -708,7 +696,7 @@ cdef class ActiveProgram(DirectRule):
             memcpy(kept + lane * self.n_active, results + self.n_active,
                    self.n_active * sizeof(double))
         if missed == -1:
-            self.add(tape, index, along, results)
+            self.adjoints(tape, index, along, results, True)
             for lane in range(adjoints.count):
                 self.lanes(tape, index, adjoints, lane, kept + lane * self.n_active, True)
         cad_memory_free(kept)

@@ -425,21 +425,22 @@ def eigvalsh(a: Any, *, lower: bool = True) -> Any:
     return np.linalg.eigvalsh(a, UPLO="L" if lower else "U")
 
 
-def _eigvalsh_pull(ans: Any, a: Any, lower: bool = True) -> Pull:
-    def pull(g: Any) -> Any:
-        _, v = eigh(a, lower=lower)
-        return folded(outer_product(v * g[..., None, :], v), lower)
-
-    return pull
+def values_pull(g: Any, v: Any, lower: bool = True) -> Any:
+    """The cotangent of a Hermitian matrix by those of its eigenvalues, and its eigenvectors."""
+    return folded(outer_product(v * g[..., None, :], v), lower)
 
 
-def _eigvalsh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
-    _, v = eigh(a, lower=lower)
+def values_push(g: Any, v: Any, lower: bool = True) -> Any:
+    """The tangents of its eigenvalues."""
     return real(sum(conjugate(v) * (mirrored(g, lower) @ v), axis=-2))
 
 
 eigvalsh.calls_lapack(lambda is_complex, a, lower=True: lapack.eigvalsh(is_complex, lower))
-eigvalsh.defrules(_eigvalsh_pull, _eigvalsh_push, "...ij->...k")
+eigvalsh.defrules(
+    lambda ans, a, lower=True: lambda g: values_pull(g, eigh(a, lower=lower)[1], lower),
+    lambda g, ans, a, lower=True: values_push(g, eigh(a, lower=lower)[1], lower),
+    "...ij->...k",
+)
 
 
 def only_real(x: Any) -> Any:
@@ -462,17 +463,15 @@ def _along(v: Any, g: Any) -> Any:
     return sum(conjugate(v) * g, axis=-2, keepdims=True)
 
 
-def _conjugated(x: Any) -> Any:
-    return conjugate(differences(x))
-
-
 def eig_pull(ans: Any, a: Any) -> Pull:
     w, v = ans
 
     def pull(g: Any) -> Any:
         along = g[0] + _still(v, g[1], a) if is_complex_number(v) else g[0]
         m = H(v) @ (g[1] - v * _along(v, g[1]))
-        turned = over_gaps(m, _conjugated, w, lambda: touched(g[1]), VECTORS, warn_nan)
+        turned = over_gaps(
+            m, lambda x: conjugate(differences(x)), w, lambda: touched(g[1]), VECTORS, warn_nan
+        )
         return solve(H(v), (on_diagonal(along) + turned) @ H(v))
 
     return pull

@@ -286,7 +286,9 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, /, *others: Any) -> None:
 
 def _written_by(ufunc: np.ufunc, a: Number, indices: Any, /, *others: Any) -> None:
     places = np.arange(a.size).reshape(a.shape)[indices]
-    operands = [_copied_to(places.shape, x) for x in others]
+    operands = [  # copies, since these may be what is written to
+        arrays.copy(arrays.broadcast_to(as_number(x), places.shape)).reshape(-1) for x in others
+    ]
     if is_mask(places) and ufunc in (np.add, np.subtract):
         total = summed_at(a, places, operands[0] if ufunc is np.add else -operands[0])
         if total is not None:
@@ -357,11 +359,6 @@ _extremes.loop_takes = (0, 2)
 _extremes.defvjp(_extremes_pull)
 _extremes.defjvp(_extremes_push)
 _extremes.defpattern(lambda ans, x, ufunc, members: (members, np.arange(len(members))))
-
-
-def _copied_to(shape: tuple[int, ...], x: Any) -> Any:
-    """A vector of the numbers of x, broadcast; a copy, since x may be what is written to."""
-    return arrays.copy(arrays.broadcast_to(as_number(x), shape)).reshape(-1)
 
 
 def _occurrences(places: Any) -> Iterator[Any]:

@@ -114,9 +114,7 @@ class _Call(Rule):
 
     def call_lanes(self, operands: Numbers) -> Numbers:
         """The results for operands with an axis of points in front."""
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
+        args = self._with(operands)
         over = lanes_last(functools.partial(self.operation.function, self.kwargs["how"]))
         return list(over(self.which, *args))
 

@@ -75,9 +75,7 @@ class _Call(Rule):
     def call(self, operands: Numbers) -> Numbers:
         """The results for other operands."""
         self._kept = None
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
+        args = self._with(operands)
         return as_list(self.operation.function(*args, **self.kwargs))
 
     def pull(

@@ -118,9 +118,7 @@ class Rule:
     def call(self, operands: Numbers) -> Numbers:
         """The results for other operands."""
         self._kept = None
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
+        args = self._with(operands)
         with binding.WarningsOff():
             plain = self.operation._plain(args, self.kwargs)
             results: list[Number] = self.operation._results(plain)
@@ -155,9 +153,7 @@ class Rule:
     def call_lanes(self, operands: Numbers) -> Numbers:
         """The results for operands with an axis of points in front."""
         self._kept = None
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
+        args = self._with(operands)
         over = self.operation.over_lanes or self.operation._broadcast_over_lanes
         with np.errstate(all="ignore"), binding.OutsideDifferentiation():
             return as_list(over(self.which, *args, **self.kwargs))
@@ -259,6 +255,13 @@ class Rule:
         args = self._inputs(operands)
         pushed: list[Any] = self.operation._pushed(which, along, ans, outs, args, self.kwargs)
         return pushed
+
+    def _with(self, operands: Numbers) -> list[Any]:
+        """All arguments, with these operands."""
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        return args
 
     def _inputs(self, operands: Numbers) -> Numbers:
         """All arguments, as rules get them."""

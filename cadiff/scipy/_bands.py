@@ -22,15 +22,12 @@ from ..numpy import _factorizations as factor
 from ..numpy._matrices import (
     H,
     conjugate,
-    folded,
-    mirrored,
     on_matrices,
-    outer_product,
     part,
     real,
     triangle,
 )
-from ..operations.arrays import concatenate, reshape, sum
+from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import where
 from ._structured import Solver, solved
 from ._structures import Structure, product, sampled, taken
@@ -270,21 +267,12 @@ def _vectors(a: Any, name: str, width: int, lower: bool, options: Any) -> Any:
     return eigh(a, name=again, width=width, lower=lower, options=options)[1]
 
 
-def _values_pull(ans: Any, a: Any, **how: Any) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        v = _vectors(a, **how)
-        return folded(outer_product(v * g[..., None, :], v))
-
-    return pull
-
-
-def _values_push(g: Any, ans: Any, a: Any, **how: Any) -> Any:
-    v = _vectors(a, **how)
-    return real(sum(conjugate(v) * (mirrored(g) @ v), axis=-2))
-
-
 eigvalsh.called = "eigvals_banded"
-eigvalsh.defrules(_values_pull, _values_push, "ij->k")
+eigvalsh.defrules(
+    lambda ans, a, **how: lambda g: factor.values_pull(g, _vectors(a, **how)),
+    lambda g, ans, a, **how: factor.values_push(g, _vectors(a, **how)),
+    "ij->k",
+)
 
 
 def lower_half(ab: Any, lower: bool) -> Any:

@@ -221,10 +221,6 @@ SOLVERS = [
 ]
 
 
-def _linear_sum_assignment(args: Any, kwargs: Any) -> Any:
-    return _original.linear_sum_assignment(*binding.strip(args), **binding.strip(kwargs))
-
-
 def _quadratic_assignment(args: Any, kwargs: Any) -> Any:
     found = _original.quadratic_assignment(*binding.strip(args), **binding.strip(kwargs))
     if carries((args, kwargs)):
@@ -237,7 +233,9 @@ def _quadratic_assignment(args: Any, kwargs: Any) -> Any:
 # Solutions of whole numbers: they are the same for all numbers nearby.
 ASSIGNMENTS = {
     _original.linear_sum_assignment: (
-        _linear_sum_assignment,
+        lambda args, kwargs: _original.linear_sum_assignment(
+            *binding.strip(args), **binding.strip(kwargs)
+        ),
         " of values: an assignment has no derivative",
     ),
     _original.quadratic_assignment: (
