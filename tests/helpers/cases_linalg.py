@@ -78,13 +78,13 @@ def transposed(x: Any) -> Any:
 
 
 def without_signs(v: Any) -> Any:
-    """Vectors as columns, each times its first element."""
-    return v * v[..., :1, :]
+    """Vectors as columns, each times its first element, or times the conjugate one."""
+    return v * v[..., :1, :].conj()
 
 
 def real_part(x: Any) -> Any:
-    """Of plain arrays, which NumPy from version 2.5 on makes complex."""
-    return x.real if isinstance(x, np.ndarray) else x
+    """Of plain arrays, which NumPy from version 2.5 on makes complex, and of complex numbers."""
+    return x.real
 
 
 def eigen_of_real(w: Any, v: Any) -> Any:
@@ -102,7 +102,7 @@ def singular(u: Any, s: Any, vh: Any) -> Any:
 def spans(k: int, q: Any, *others: Any) -> Any:
     """An orthogonal matrix whose columns from k on are any basis: what they span."""
     rest = q[..., k:]
-    return q[..., :k], rest @ transposed(rest), *others
+    return q[..., :k], rest @ transposed(rest.conj()), *others
 
 
 def full_svd(u: Any, s: Any, vh: Any) -> Any:

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LINES = r"""
+# NumPy divides both parts by a complex 0, the formula by a length without a direction: nan.
+signal.freqs\(.*, array\(\[\], ; nan in
+
 # The phase of complex vectors is LAPACK's, and their derivatives keep it still.
 (eig|svd|schur|null_space|orth|polar).*(j |complex) ; differences
 
@@ -28,7 +31,7 @@ null_space ; (differences|modes agree|mixed partials)
 (stats.multinomial|signal.dfreqresp) ; first derivatives, differences
 
 # NumPy asks no element of a list what it is before it makes an array of it.
-. ; works or says .*(not supported for the input types|has no callable)
+. ; works or says .*(not supported for the input types|has no callable|'float' object has no attr)
 
 # MINPACK says in words of its own that it cannot take what a function returns.
 . ; works or says .*not a proper array of floats

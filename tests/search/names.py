@@ -292,6 +292,8 @@ class NamedFunction:
         if parameter.choices:
             return Argument(parameter.choices[int(rng.integers(len(parameter.choices)))])
         plain = kind.lower()
+        if plain.startswith("dtype"):
+            return Argument(float)
         if plain.startswith(("int", "non-negative int", "positive int")) and "array" not in plain:
             return Argument(int(rng.integers(0, 5)))
         if "sparse" in plain and rng.random() < 0.6:
