@@ -123,7 +123,21 @@ class Window(NamedTuple):
         return g
 
 
+def _constants(output: Any, *numbers: Any) -> Any:
+    """Plain numbers for an array of whole ones that SciPy has made; None for one of floats."""
+    if np.dtype(getattr(output, "dtype", float)).kind not in "biu":
+        return None
+    found = binding.plain_constants((numbers, {})) if carries(numbers) else (numbers,)
+    if found is None:
+        raise MissingRuleError(
+            "scipy.ndimage would round numbers with derivatives, since the array is one of whole "
+            "numbers: write output=float, or give it x.astype(float)"
+        )
+    return found[0]
+
+
 def _written(output: Any, result: Number) -> None:
+    _constants(output, result)
     output[...] = result
 
 
@@ -133,9 +147,8 @@ def _written(output: Any, result: Number) -> None:
 @primitive
 def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
     """The sums of weights times what they cover: along an axis, or along all."""
-    out = np.zeros(x.shape)
+    out, w = np.zeros(x.shape), np.ascontiguousarray(w, float)  # which is read by its address
     if axis is None:
-        w = np.ascontiguousarray(w)
         _nd_image.correlate(x, w, out, window.mode, window.cval, list(window.origins))
     else:
         plain = (window.mode, window.cval, window.origins[axis])
@@ -660,7 +673,11 @@ def _moved(c: Any, points: Any, output: Any, how: tuple[Any, ...], call: Any) ->
         )
     shape = tuple(c.shape)
     between = Between(int(order), mode, float(cval), int(padding), (0,) * len(shape), shape)
-    _written(output, interpolated(c, points, how=between, call=call))
+    if (plain := _constants(output, c, points)) is None:
+        _written(output, interpolated(c, points, how=between, call=call))
+    else:  # which it rounds
+        c, points = plain
+        _nd_image.geometric_transform(c, None, points, None, None, output, *how, None, None)
 
 
 def _grid(output: Any) -> Real:
