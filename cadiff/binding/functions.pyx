@@ -127,13 +127,16 @@ cdef object call_carrying(
         return PyObject_Vectorcall(called.function, args, nargsf, names)
     except TypeError:
         named = () if names is NULL else <object>names
-        found = plain_constants((
-            [<object>args[i] for i in range(n)],
-            {name: <object>args[n + i] for i, name in enumerate(named)},
-        ))
+        given = {name: <object>args[n + i] for i, name in enumerate(named)}
+        found = plain_constants(([<object>args[i] for i in range(n)], given))
         if found is None:
             raise
-    return called.original(*found[0], **found[1])
+    if not carries(given.get("out")):
+        return called.original(*found[0], **found[1])
+    plain = np.array(found[1].pop("out"))  # written to, where the constants are read only
+    called.original(*found[0], **found[1], out=plain)
+    given["out"][...] = plain
+    return given["out"]
 
 
 cdef object enter(object known, PyObject *const *args, Py_ssize_t n, PyObject *names):

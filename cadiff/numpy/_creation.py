@@ -262,12 +262,16 @@ def array(
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
+    ndmax: int | None = None,
     like: Any = None,
 ) -> Number:
     """An array of numbers with derivatives, as `numpy.array`; they can be assigned to it."""
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
-        return np.array(object, dtype=np.object_, ndmin=ndmin)
+        limits: Any = {"ndmin": ndmin} | ({} if ndmax is None else {"ndmax": ndmax})
+        return np.array(object, dtype=np.object_, **limits)
     made = _of_dtype("array", as_view(object), dtype)
+    if ndmax is not None and made.ndim > ndmax and isinstance(object, (list, tuple)):
+        raise ValueError(f"ndmax is {ndmax}, but there are {made.ndim} axes: write dtype=object")
     made = made if copy else _laid_out(made, order)
     if isinstance(made, Complex):
         made = made.copy() if copy or made is not object else made

@@ -636,7 +636,7 @@ def _filled(z: Any, number: Any) -> None:
 METHODS_OF_NUMPY = (
     "all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max",
     "mean", "min", "nonzero", "prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes",
-    "take", "trace", "var", "round", "clip", "put", "choose", "partition",
+    "take", "trace", "var", "round", "clip", "put", "choose", "argpartition", "searchsorted",
 )  # fmt: skip
 METHODS_OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
@@ -648,6 +648,8 @@ METHODS_OWN: dict[str, Callable[..., Any]] = {
     "copy": lambda z, order="C": z.by_parts(arrays.copy),
     "compress": lambda z, condition, *how, **named: np.compress(condition, z, *how, **named),
     **{name: _of_numpy(getattr(np, name)) for name in METHODS_OF_NUMPY},
+    "sort": lambda z, *how, **named: _filled(z, np.sort(z, *how, **named)),
+    "partition": lambda z, *how, **named: _filled(z, np.partition(z, *how, **named)),
     **{name: found for name, found in ELEMENTWISE.items() if name[0] != "_"},
 }
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
@@ -667,6 +669,8 @@ def method(z: Complex, name: str) -> Any:
         return ATTRIBUTES[name](z)
     found = METHODS_OWN.get(name)
     if found is None:
+        for part in (z.real, z.imag) if name in dir(np.ndarray) and name[0] != "_" else ():
+            getattr(part, name)  # a number with derivatives says what to write
         instead = newcomers.NUMBERS.get(name)
         raise AttributeError(
             f"{newcomers.OF_NUMBERS if instead else 'Complex has'} no attribute {name!r}"
