@@ -441,11 +441,10 @@ def _apply(x: Any, h: Any, out: Any, up: int, down: int, axis: int, mode: int, c
     """Zeros between elements, a filter, and every `down`-th of what it gives, written to `out`."""
     if mode != 0:
         raise binding.MissingRuleError(
-            "upfirdn of numbers with derivatives extends signals by zeros alone: "
+            "upfirdn of numbers with derivatives extends signals by a constant alone: "
             "extend x with cadiff.numpy.pad, and take mode='constant'"
         )
-    x = moveaxis(as_number(x), axis, -1)
-    h = as_number(h)
+    x, h = moveaxis(as_number(x), axis, -1) - cval, as_number(h)
     phases = binding.shape(h)[0] // up
     taps = reshape(np.transpose(_flipped(reshape(h, (up, phases)))), -1)
     n = moveaxis(out, axis, -1).shape[-1]
@@ -456,4 +455,6 @@ def _apply(x: Any, h: Any, out: Any, up: int, down: int, axis: int, mode: int, c
     spread = concatenate([spread, _zeros(spread, max(needed - length * up, 0))], axis=-1)
     one = np.eye(1, len(taps))[0]
     result, _ = any_filtered(taps, one, spread[..., :needed], _zeros(spread, len(taps) - 1))
-    out[...] = moveaxis(result[..., ::down], -1, axis)
+    # What all elements have in common, on both sides, too, counts by the sum of each phase.
+    sums = sum_(reshape(h, (up, phases)), axis=-1)[np.arange(n) * down % up]
+    out[...] = moveaxis(result[..., ::down] + cval * sums, -1, axis)

@@ -170,7 +170,7 @@ signal.savgol_filter            f(x, 5, 2);  f(x, 5, 2, mode="nearest");  f(x, 5
 signal.savgol_coeffs            f(5, 2, pos=2, delta=1.0) * x[0]
 signal.detrend                  f(x);  f(x, type="constant");  f(x, bp=[5])
 signal.resample                 f(x, 20);  f(x, 7)
-signal.resample_poly            f(x, 3, 2);  f(x, 2, 3)
+signal.resample_poly            f(x, 3, 2);  f(x, 2, 3);  f(x, 3, 2, cval=0.7);  f(x[1:], 1, 4, cval=x[0])
 signal.upfirdn                  f([1, 0.2, 0.3], x, 2, 1);  f(x[:3], u, 2, 3);  f([1, 2.0], x.reshape(3, 4), 3, 2)
 signal.upfirdn                  np.real(f(x[:3] * 1j, u + 1j * x, 2, 3))
 signal.decimate                 f(np.concatenate([x, u, x]), 2);  f(np.concatenate([x, u, x]), 2, ftype="fir")
