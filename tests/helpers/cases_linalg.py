@@ -230,7 +230,7 @@ def factorizations() -> Iterator[Case]:
         )
     yield from each(
         "eig",
-        lambda np, a: eigen(*map(real_part, np.linalg.eig(a))),
+        lambda np, a: tuple(map(real_part, eigen(*np.linalg.eig(a)))),
         real_eigenvalues,
         SQUARES,
         value_rtol=LOOSE,
