@@ -164,6 +164,13 @@ def _module_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))
 
 
+def _is_users(frame: FrameType) -> bool:
+    """Whether it runs code of no library; what Cython compiled names files that are nowhere."""
+    file = getattr(sys.modules.get(_module_of(frame)), "__file__", None) or ".py"
+    is_compiled = not file.endswith(".py") and is_of_library(file)
+    return not (is_compiled or is_of_library(frame.f_code.co_filename))
+
+
 def _public(frame: FrameType) -> str:
     """What a function of a library is called by its users."""
     code = frame.f_code
@@ -213,12 +220,7 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     ):
         return
     frames = list(_frames_of(error))
-    users = [
-        k
-        for k, (one, _) in enumerate(frames)
-        if not is_of_library(one.f_code.co_filename)
-        and not _module_of(one).startswith(("cadiff.", "scipy."))  # Cython's frames have no file
-    ]
+    users = [k for k, (one, _) in enumerate(frames) if _is_users(one)]
     if not users:
         return
     (user, at), inner = frames[users[-1]], [frame for frame, _ in frames[users[-1] + 1 :]]
@@ -249,9 +251,8 @@ def place(error: BaseException) -> str | None:
     """The line of the user's at which an error was raised, or what raised it was called."""
     found, trace = None, error.__traceback__
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if not is_of_library(file):
-            found = f"{file}:{trace.tb_lineno}"
+        if _is_users(trace.tb_frame):
+            found = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found
 
@@ -465,7 +466,7 @@ def _of_kinds(message: str) -> str | None:
 def _of_line(frame: FrameType, at: int) -> str:
     """For what a line of the user's asks of C."""
     text = _text_at(frame, at)
-    here = f"{text!r} " if text else "this line "
+    here = f"{text!r} " if text and len(text) <= _MOST_TEXT and "\n" not in text else "this line "
     if kind_at(frame.f_code, at) is Kind.STORE_ITEM:
         return (
             f"{here}is assigned to in an array of plain numbers: make it with cadiff.zeros(shape) "
@@ -531,7 +532,7 @@ def _of_call(function: Any, name: str, here: str) -> str:
             f"{name}([...])"
         )
     kind = type(getattr(function, "__self__", function))
-    public = [m for m in list(sys.modules) if m.startswith("scipy.") and "._" not in m]
+    public = [m for m in list(sys.modules) if m.startswith(("numpy", "scipy.")) and "._" not in m]
     for one, called in ((function, own), (kind, kind.__name__)):
         if place := next((m for m in public if vars(sys.modules[m]).get(called) is one), ""):
             break
@@ -556,11 +557,12 @@ def _text_at(frame: FrameType, at: int) -> str | None:
     if not hasattr(code, "co_positions"):
         return None
     line, last, begin, end = list(code.co_positions())[at // 2]
-    if line is None or line != last or begin is None or end is None:
+    if line is None or begin is None or end is None:
         return None
-    text = linecache.getline(code.co_filename, line, frame.f_globals)
-    found = text.encode()[begin:end].decode(errors="replace").strip()
-    return found if 0 < len(found) <= _MOST_TEXT else None
+    lines = linecache.getlines(code.co_filename, frame.f_globals)[line - 1 : last]
+    whole = [text.encode() for text in lines] or [b""]
+    whole[-1] = whole[-1][:end]
+    return b"".join([whole[0][begin:], *whole[1:]]).decode(errors="replace").strip() or None
 
 
 def warn_caller(message: str, category: type[Warning] = RuntimeWarning) -> None:

@@ -268,7 +268,8 @@ def array(
 ) -> Number:
     """An array of numbers with derivatives, as `numpy.array`; they can be assigned to it."""
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
-        return np.array(object, dtype=np.object_, ndmin=ndmin)
+        limits: Any = {"ndmin": ndmin} | ({"ndmax": ndmax} if ndmax else {})
+        return np.array(object, dtype=np.object_, **limits)
     made = _of_dtype("array", as_view(object), dtype)
     if 0 < ndmax < made.ndim and isinstance(object, (list, tuple)):
         raise ValueError(f"array: these lists have {made.ndim} axes, more than ndmax={ndmax}")

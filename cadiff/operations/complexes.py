@@ -680,6 +680,8 @@ def method(z: Complex, name: str) -> Any:
         return ATTRIBUTES[name](z)
     found = METHODS_OWN.get(name)
     if found is None:
+        for part in (z.real, z.imag) if name in dir(np.ndarray) and name[0] != "_" else ():
+            getattr(part, name)  # a number with derivatives says what to write
         instead = newcomers.NUMBERS.get(name)
         raise AttributeError(
             f"{newcomers.OF_NUMBERS if instead else 'Complex has'} no attribute {name!r}"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.signal
-from scipy.signal import _sigtools, _sosfilt, _upfirdn_apply
+from scipy.signal import _sigtools
 from scipy.spatial import cKDTree
 
 from .. import binding
@@ -24,7 +24,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.primitives import primitive, transposes
 from . import _arrays
 from ._formulas import beside
-from ._mirror import KERNELS, kernels, linear_in_parts, read_values
+from ._mirror import kernels, linear_in_parts, read_values
 
 VALID, SAME, FULL = range(3)
 
@@ -174,12 +174,9 @@ def _lengthened(x: Number, n: int) -> Number:
     return concatenate([x, _zeros(x, n - binding.shape(x)[-1])], axis=-1)
 
 
-@kernels("scipy.signal._sigtools")
+@kernels("scipy.signal._sigtools", varying=True)
 def _linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """`scipy.signal.lfilter` of arguments that it has checked."""
-    if not (carries((b, a, x)) or carries(zi)):
-        plain = (b, a, x, axis) if zi is None else (b, a, x, axis, zi)
-        return _sigtools._linear_filter(*plain)
     b, a, x = as_number(b), as_number(a), as_number(x)
     a_0 = a[0]
     b, a = b / a_0, a / a_0
@@ -295,10 +292,9 @@ def lp2hp(mirror: Any, b: Any, a: Any, wo: Any = 1.0) -> Any:
     """SciPy's, with powers of wo taken before, which it leaves out where wo is 1."""
     if carries(wo):
         wo = reshape(as_number(wo), -1)[0]
-        b, a = (
-            x * wo ** np.arange(binding.shape(x)[0] - 1.0, -1.0, -1.0)
-            for x in map(_arrays.atleast_1d, (b, a))
-        )
+        b, a = map(_arrays.atleast_1d, (b, a))
+        kind = np.result_type(b.dtype, a.dtype, np.float32)
+        b, a = (in_precision(x * wo ** np.arange(len(x) - 1.0, -1.0, -1.0), kind) for x in (b, a))
         wo = 1.0
     return mirror(b, a, wo)
 
@@ -350,20 +346,14 @@ def _validate_sos(mirror: Any, sos: Any, *args: Any) -> Any:
     return sections, n_sections
 
 
-@kernels("scipy.signal._sosfilt")
+@kernels("scipy.signal._sosfilt", "_sosfilt", varying=True)
 def _sosfilt_(sos: Any, x: Any, zi: Any) -> None:
     """One section after the other, of rows; x and zi are written to."""
-    if not (carries(sos) or carries(x) or carries(zi)):
-        _sosfilt._sosfilt(sos, x, zi)
-        return
     y = x[...]
     for k in range(binding.shape(sos)[0]):
         b, a = sos[k, :3], sos[k, 3:]
         y, zi[:, k] = any_filtered(b, a, y, zi[:, k])
     x[...] = y
-
-
-KERNELS["scipy.signal._sosfilt"] = {"_sosfilt": _sosfilt_}
 
 
 # --- correlations --------------------------------------------------------------------------------
@@ -403,11 +393,9 @@ correlated.defjvp(
 )
 
 
-@kernels("scipy.signal._sigtools")
+@kernels("scipy.signal._sigtools", varying=True)
 def _correlateND(x: Any, w: Any, out: Any, mode: int) -> Any:  # noqa: N802
     """`scipy.signal.correlate` of arguments that it has checked: zeros follow x already."""
-    if not (carries(x) or carries(w)):
-        return _sigtools._correlateND(np.asarray(x), np.asarray(w), binding.strip(out), mode)
     x, w = as_number(x), as_number(w)
     if mode != VALID:
         before = [k - 1 for k in w.shape]
@@ -426,11 +414,9 @@ def _is_complex(*operands: Any) -> bool:
     return any(map(np.iscomplexobj, operands))
 
 
-@kernels("scipy.signal._sigtools")
+@kernels("scipy.signal._sigtools", varying=True)
 def _convolve2d(x: Any, w: Any, flip: int, mode: int, boundary: int, fill: Any) -> Any:
     """`scipy.signal.convolve2d` and `correlate2d`, filled, turned or wrapped beyond the edges."""
-    if not (carries(x) or carries(w) or carries(fill)):
-        return _sigtools._convolve2d(x, w, flip, mode, boundary, fill)
     x, w = as_number(x), as_number(w)
     w = w if flip == 0 else _reversed(w)
     if mode != VALID:
@@ -450,21 +436,15 @@ def _convolve2d(x: Any, w: Any, flip: int, mode: int, boundary: int, fill: Any) 
 # --- resampling ----------------------------------------------------------------------------------
 
 
-@kernels("scipy.signal._upfirdn_apply")
+@kernels("scipy.signal._upfirdn_apply", varying=True)
 def _apply(x: Any, h: Any, out: Any, up: int, down: int, axis: int, mode: int, cval: Any) -> None:
     """Zeros between elements, a filter, and every `down`-th of what it gives, written to `out`."""
-    if not any(map(carries, (x, h, cval))):
-        result = np.zeros(out.shape, out.dtype)
-        _upfirdn_apply._apply(x, h, result, up, down, axis, mode, cval)
-        out[...] = result
-        return
     if mode != 0:
         raise binding.MissingRuleError(
             "upfirdn of numbers with derivatives extends signals by a constant alone: "
             "extend x with cadiff.numpy.pad, and take mode='constant'"
         )
-    x = moveaxis(as_number(x), axis, -1)
-    h = as_number(h)
+    x, h = moveaxis(as_number(x), axis, -1), as_number(h)
     phases = binding.shape(h)[0] // up
     begin = 0
     if carries(cval) or cval != 0.0:  # as many elements as the filter sees beyond the edges

@@ -124,6 +124,12 @@ class Window(NamedTuple):
 
 
 def _written(output: Any, result: Number) -> None:
+    kind = np.dtype(getattr(output, "dtype", float)).kind
+    if kind in "biu" and carries(result) and binding.plain_constants([result]) is None:
+        raise MissingRuleError(
+            "scipy.ndimage would round numbers with derivatives, since the array is one of whole "
+            "numbers: write output=float, or give it x.astype(float)"
+        )
     output[...] = result
 
 

@@ -107,21 +107,37 @@ _made: dict[str, ModuleType] = {}
 _lock = threading.RLock()
 
 
-def kernels(module: str, names: str = "", within: bool = False) -> Callable[[Any], Any]:
+def kernels(
+    module: str, names: str = "", within: bool = False, varying: bool = False
+) -> Callable[[Any], Any]:
     """Have a function stand for some of a module of SciPy's, in all mirrors; for its own name.
 
     Methods of classes, which only mirrors have, are named as `Class.method`. A function that
-    stands `within` a mirror gets before its arguments what the mirror has by itself.
+    stands `within` a mirror gets before its arguments what the mirror has by itself. If it is for
+    `varying` numbers, constants go to the compiled function.
     """
 
     def decorate(function: Any) -> Any:
         for name in names.split() or [function.__name__]:
-            KERNELS.setdefault(module, {})[name] = function
+            kernel = _of_varying(function, module, name) if varying else function
+            KERNELS.setdefault(module, {})[name] = kernel
             if within:
                 WITHIN.add((module, name))
         return function
 
     return decorate
+
+
+def _of_varying(function: Function, module: str, name: str) -> Function:
+    @functools.wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        if named:
+            args = inspect.signature(function).bind(*args, **named).args
+        if carries(args) and binding.plain_constants((args, {})) is None:
+            return function(*args)
+        return taking_constants(getattr(sys.modules[module], name))(*args)
+
+    return call
 
 
 def read_values(x: Any) -> Any:

@@ -24,7 +24,6 @@ from scipy.interpolate import (
     _interpnd,
     _ndbspline,
     _ppoly,
-    _rgi_cython,
 )
 from scipy.linalg import get_lapack_funcs as lapack_functions
 
@@ -102,24 +101,15 @@ def polynomials(c: Number, s: Number, order: int) -> Number:
     return result
 
 
-@kernels("scipy.interpolate._ppoly")
+@kernels("scipy.interpolate._ppoly", varying=True)
 def evaluate(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
     """Piecewise polynomials, c of the shape (degree + 1, intervals, n), at points."""
-    if not carries((c, t, x)):
-        _write_plain(_ppoly.evaluate, out, c, t, x, order, extrapolate)
-        return
     c, t, x = as_number(c), as_number(t), as_number(x)
     if not x.size:
         return
     at = _intervals(t, x)
     found = polynomials(c[:, at], _column(x - t[at]), order)
     out[...] = _without(found, _beyond(t, x, extrapolate))
-
-
-def _write_plain(kernel: Any, out: Any, *args: Any) -> None:
-    result = np.zeros(np.shape(out), getattr(out, "dtype", float))
-    kernel(*args, result)
-    out[...] = result
 
 
 def _without(found: Number, beyond: NDArray[np.bool_]) -> Number:
@@ -130,12 +120,9 @@ def _without(found: Number, beyond: NDArray[np.bool_]) -> Number:
     return where(beyond, math.nan, found)
 
 
-@kernels("scipy.interpolate._ppoly")
+@kernels("scipy.interpolate._ppoly", varying=True)
 def evaluate_bernstein(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
     """The same of polynomials in the basis of Bernstein."""
-    if not carries((c, t, x)):
-        _write_plain(_ppoly.evaluate_bernstein, out, c, t, x, order, extrapolate)
-        return
     c, t, x = as_number(c), as_number(t), as_number(x)
     if not x.size:
         return
@@ -151,12 +138,9 @@ def evaluate_bernstein(c: Any, t: Any, x: Any, order: int, extrapolate: bool, ou
     out[...] = _without(found, _beyond(t, x, extrapolate))
 
 
-@kernels("scipy.interpolate._ppoly")
+@kernels("scipy.interpolate._ppoly", varying=True)
 def fix_continuity(c: Any, t: Any, order: int) -> None:
     """Let each polynomial, and derivatives of it, begin where the one before ends."""
-    if not (carries(c) or carries(t)):
-        _ppoly.fix_continuity(c, t, order)
-        return
     n = binding.shape(c)[0]
     for k in range(1, binding.shape(c)[1]):
         for d in range(order, -1, -1):
@@ -164,12 +148,9 @@ def fix_continuity(c: Any, t: Any, order: int) -> None:
             c[n - 1 - d, k] = end / float(math.factorial(d))
 
 
-@kernels("scipy.interpolate._ppoly")
+@kernels("scipy.interpolate._ppoly", varying=True)
 def integrate(c: Any, t: Any, a: Any, b: Any, extrapolate: bool, out: Any) -> None:
     """Integrals of piecewise polynomials from a to b, a <= b."""
-    if not (carries((c, t)) or carries((a, b))):
-        _write_plain(_ppoly.integrate, out, c, t, a, b, extrapolate)
-        return
     c, t = as_number(c), as_number(t)
     first, last = (int(_intervals(t, [x])[0]) for x in (a, b))
     total: Number = 0.0
@@ -292,10 +273,8 @@ def _inner(t: Any, k: int) -> Any:
     return knots[[k, len(knots) - k - 1]]
 
 
-@kernels("scipy.interpolate._dierckx")
+@kernels("scipy.interpolate._dierckx", varying=True)
 def evaluate_all_bspl(t: Any, k: int, x: Any, at: int, order: int = 0) -> Any:
-    if not (carries(t) or carries(x)):
-        return _dierckx.evaluate_all_bspl(t, k, x, at, order)
     found = basis(as_number(t), k, as_number([x]), np.array([at]), order)
     return concatenate([as_number(value) for value in found])
 
@@ -305,14 +284,9 @@ def find_interval(t: Any, k: int, x: Any, before: int, extrapolate: bool) -> int
     return int(_dierckx.find_interval(_plain(t), k, float(_plain(x)), before, extrapolate))
 
 
-@kernels("scipy.interpolate._dierckx")
+@kernels("scipy.interpolate._dierckx", varying=True)
 def _coloc(x: Any, t: Any, k: int, matrix: Any, offset: int = 0) -> None:
     """The splines at points, in a banded matrix as LAPACK has it, transposed."""
-    if not (carries(x) or carries(t)):
-        plain = np.zeros(np.shape(matrix))
-        _dierckx._coloc(x, t, k, plain, offset)
-        matrix[...] = plain
-        return
     x, t = as_number(x), as_number(t)
     at = _spans(t, k, x)
     rows = np.arange(len(at)) + offset
@@ -321,11 +295,9 @@ def _coloc(x: Any, t: Any, k: int, matrix: Any, offset: int = 0) -> None:
         matrix[columns, 2 * k + rows - columns] = value
 
 
-@kernels("scipy.interpolate._dierckx")
+@kernels("scipy.interpolate._dierckx", varying=True)
 def data_matrix(x: Any, t: Any, k: int, w: Any, extrapolate: bool = False) -> Any:
     """The splines that are not 0 at points, times weights, and which of all is their first one."""
-    if not carries((x, t, w)):
-        return _dierckx.data_matrix(x, t, k, w, extrapolate)
     x, t = as_number(x), as_number(t)
     at = _spans(t, k, x)
     return stack(basis(t, k, x, at, 0)).T * _column(as_number(w)), at - k, len(_plain(t)) - k - 1
@@ -629,11 +601,9 @@ def generate_knots(mirror: Any, x: Any, y: Any, **kwargs: Any) -> Any:
 # --- grids ---------------------------------------------------------------------------------------
 
 
-@kernels("scipy.interpolate._rgi")
+@kernels("scipy.interpolate._rgi", varying=True)
 def find_indices(grid: Any, points: Any) -> tuple[Any, Any]:
     """In which cell of a grid points lie, and where in it, along each axis."""
-    if not (carries(list(grid)) or carries(points)):
-        return _rgi_cython.find_indices(grid, points)  # type: ignore[no-any-return]
     indices, distances = [], []
     for t, x in zip(grid, points, strict=True):
         t, x = as_number(t), as_number(x)
@@ -652,11 +622,8 @@ def _evaluate_nearest(self: Any, original: Any, *args: Any) -> Any:
     return opened(np.array(found, float)) if is_plain else found
 
 
-@kernels("scipy.interpolate._rgi")
+@kernels("scipy.interpolate._rgi", varying=True)
 def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out: Any) -> Any:
-    if not (carries(values) or carries(distances)):
-        plain = np.zeros(np.shape(out), getattr(out, "dtype", float))
-        return _rgi_cython.evaluate_linear_2d(values, indices, distances, grid, plain)
     (i, j), (u, v) = indices, distances
     # A cell of one point has no other side.
     beside = [np.minimum(k + 1, n - 1) for k, n in zip((i, j), np.shape(values), strict=True)]
@@ -756,14 +723,11 @@ def evaluate_ndbspline(
     return _without(total, beyond)
 
 
-@kernels("scipy.interpolate._ppoly")
+@kernels("scipy.interpolate._ppoly", varying=True)
 def evaluate_nd(
     c: Any, t: Any, degrees: Any, x: Any, orders: Any, extrapolate: bool, out: Any
 ) -> None:
     """Piecewise polynomials of several variables, c of the shape (powers, cells, n)."""
-    if not carries((c, *t, x)):
-        _write_plain(_ppoly.evaluate_nd, out, c, t, degrees, x, orders, extrapolate)
-        return
     c, x = as_number(c), as_number(x)
     cell = np.zeros(binding.shape(x)[0], np.intp)
     beyond = np.zeros(len(cell), bool)

@@ -256,6 +256,7 @@ WITHOUT_RULES: dict[str, Callable[[Any, Any], Any]] = {
     "histogram": lambda np, y: np.histogram(y)[0],
     "dtype of integers": lambda np, y: np.sum(y, dtype=int),
     "out of floats": lambda np, y: np.cumsum(y, out=numpy.zeros(3)),
+    "out of numbers": lambda np, y: np.cumsum(y, out=np.zeros(3)),
     "ufunc and out": lambda np, y: np.sin(y, out=numpy.zeros(3)),
     "in place": lambda np, y: operator.iadd(numpy.ones(3), y),
     "an element in place": lambda np, y: operator.imul(numpy.ones(3), y[0]),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, linalg, optimize, spatial, stats
+from scipy import integrate, linalg, optimize, signal, spatial, stats
 
 import cadiff
 
@@ -110,6 +110,18 @@ NOTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "distribution": (
         lambda x: stats.norm.pdf(x),
         [r"write cadiff\.scipy\.stats\.norm\.pdf"],
+    ),
+    "Cython": (
+        lambda x: signal.upfirdn([x, 1.0], [1.0, 2.0]),
+        [r"^scipy\.signal\.upfirdn computes", r"write cadiff\.scipy\.signal\.upfirdn"],
+    ),
+    "NumPy": (lambda x: np.arctan2([x, 1.0], 2.0), [r"write cadiff\.numpy\.arctan2"]),
+    "of several lines": (
+        lambda x: np.nditer(
+            [x, None],
+            [],
+        ),
+        ["this line computes with plain numbers"],
     ),
 }
 KEYS = {1.5: 2.0}

@@ -78,8 +78,8 @@ def transposed(x: Any) -> Any:
 
 
 def without_signs(v: Any) -> Any:
-    """Vectors as columns, each times its first element."""
-    return v * v[..., :1, :]
+    """Vectors as columns, each times its first element, or times the conjugate one."""
+    return v * v[..., :1, :].conj()
 
 
 def real_part(x: Any) -> Any:
@@ -230,7 +230,7 @@ def factorizations() -> Iterator[Case]:
         )
     yield from each(
         "eig",
-        lambda np, a: eigen(*map(real_part, np.linalg.eig(a))),
+        lambda np, a: tuple(map(real_part, eigen(*np.linalg.eig(a)))),
         real_eigenvalues,
         SQUARES,
         value_rtol=LOOSE,

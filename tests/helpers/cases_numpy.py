@@ -1026,6 +1026,8 @@ if hasattr(np, "astype"):
         dispatch=False,
     )
 case("array", lambda np, x, y: np.array([[x, y], [y, 2.0]]), normal((), ()), dispatch=False)
+if VERSION >= (2, 4):
+    case("array(ndmax)", lambda np, x: np.array([x, x], ndmax=2), normal((3,)), dispatch=False)
 case("array(ndmin)", lambda np, x: np.array(x, ndmin=3), normal((2, 3)), dispatch=False)
 case("asarray", lambda np, x: np.asarray(x), normal((2, 3)), dispatch=False)
 case("asarray_chkfinite", lambda np, x: np.asarray_chkfinite(x), normal((2, 3)), dispatch=False)

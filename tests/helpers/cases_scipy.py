@@ -430,6 +430,7 @@ interpolate.griddata            f(u.reshape(6, 2), x[:6], [[0.3, 0.2], [0.1, 0.1
 interpolate.LinearNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]]);  f(x.reshape(6, 2), u[:6])([[1.2, 1.1]])
 interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), x[:6], tol=1e-15, maxiter=9999)([[0.3, 0.2], [9, 9]])[:1];  f(x.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)([[1.2, 1.1]])
 interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)(np.stack([0.05 + 0.2 * x[:2], 0.1 * x[2:4]], axis=1));  f(x.reshape(6, 2), u.reshape(6, 2), tol=1e-15, maxiter=9999, rescale=True)(1.25, 1.18)
+interpolate.CloughTocher2DInterpolator  f(np.concatenate([x, x[6:8]]).reshape(7, 2), u[:7], tol=1e-15, maxiter=9999)([[1.2, 1.1]])
 interpolate.CloughTocher2DInterpolator  np.real(f(u.reshape(6, 2), x[:6] + 1j * x[6:], tol=1e-15, maxiter=9999)([[0.3, 0.2]]) * (1 + 2j))
 interpolate.NearestNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]])
 

@@ -674,6 +674,8 @@ LIKE_NUMPY: dict[str, tuple[Any, Any]] = {
     "writes to asarray": (written(lambda np, z: np.copyto(np.asarray(z), 5j)), Z),
     "writes to array": (written(lambda np, z: np.copyto(np.array(z), 5j)), Z),
     "writes to a view": (written(lambda np, z: np.copyto(z.reshape(3, 1)[1:], 5j)), Z),
+    "writes an order": (written(lambda np, z: z.sort()), Z),
+    "writes a part of an order": (written(lambda np, z: z.partition(1)), Z),
     "sets a part": (written(lambda np, z: setattr(z, "imag", z.real[::-1])), Z),
     "sets one element": (lambda np, x: scaled(x + 0j), X),
 }  # fmt: skip
@@ -712,6 +714,14 @@ def test_like_numpy(name: str) -> None:
     numpy.testing.assert_allclose(program.jvp((point,), (direction,))[1], tangent, rtol=1e-13)
 
 
+def is_in_order(z: Any) -> None:
+    z = np.concatenate([z, z[:1] + 1.0])
+    numpy.testing.assert_array_equal(z.argpartition(1), numpy.argpartition(cadiff.value(z), 1))
+    assert np.sort(z).searchsorted(z[1]) == numpy.sort(cadiff.value(z)).searchsorted(Z[1])
+    with pytest.raises(AttributeError, match=r"cadiff\.value\(x\)\.tobytes\(\)"):
+        z.tobytes()
+
+
 def test_questions_and_positions_are_of_the_values() -> None:
     def f(np: Any, z: Any) -> Any:
         return z[np.argsort(z)] * np.count_nonzero(z) + z[np.argmax(z)] * np.isclose(z, z[0]).sum()
@@ -719,6 +729,7 @@ def test_questions_and_positions_are_of_the_values() -> None:
     out, tangent = cadiff.jvp(lambda z: f(np, z), (Z,), (1j * Z,))
     numpy.testing.assert_allclose(out, f(numpy, Z), rtol=1e-15)
     numpy.testing.assert_allclose(tangent, 1j * f(numpy, Z), rtol=1e-15)
+    cadiff.jvp(lambda z: (is_in_order(z), z)[1], (Z,), (Z,))
     assert cadiff.grad(lambda z: abs(z[0]) ** 2 if np.all(np.isfinite(z)) else z[0].real)(Z)[0]
 
 

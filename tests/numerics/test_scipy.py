@@ -257,7 +257,10 @@ def test_smoothing_chosen_at_its_bound() -> None:
 def test_what_has_no_derivative_says_so() -> None:
     interpolate, spatial = cadiff.scipy.interpolate, cadiff.scipy.spatial
     x = np.arange(12.0)
+    whole = np.arange(9).reshape(3, 3)
     for refused, match in (
+        (lambda y: cadiff.scipy.ndimage.shift(whole, y[:2]), "output=float"),
+        (lambda y: cadiff.scipy.ndimage.correlate1d(whole, y[:3]), "output=float"),
         (lambda y: interpolate.make_splrep(x, y, s=0.1)(0.3), "s=0"),
         (lambda y: interpolate.make_splprep([x, y], s=0.1)[0](0.3), "s=0"),
         (lambda y: interpolate.UnivariateSpline(x, y)(0.3), "s=0"),
@@ -434,3 +437,13 @@ def test_shapes_are_scipys(name: str) -> None:
     value, tangent = cadiff.jvp(lambda x: SHAPES[name](cadiff.scipy, x), (SCATTERED,), (POINT,))
     assert np.shape(value) == np.shape(tangent) == np.shape(wanted)
     assert_allclose(value, wanted, rtol=1e-9)
+
+
+def test_whole_numbers_between_others_are_rounded_as_scipy_does() -> None:
+    def f(scipy: Any, x: Any) -> Any:
+        moved = scipy.ndimage.geometric_transform(
+            np.arange(1, 6), lambda at: (at[0] - 3,), mode="reflect"
+        )
+        return x * moved
+
+    assert_allclose(cadiff.grad(lambda x: cnp.sum(f(cadiff.scipy, x)))(1.0), f(scipy, 1.0).sum())

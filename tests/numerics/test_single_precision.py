@@ -309,6 +309,7 @@ OF_SCIPY: dict[str, Any] = {
     "diags_array of a dtype": lambda m, x: m.sparse.diags_array(x * 1.0, dtype="f4").toarray(),
     "bilinear": lambda m, x: m.signal.bilinear(x[:3], x[3:]),
     "lp2hp": lambda m, x: m.signal.lp2hp(x[:3], x[3:]),
+    "lp2hp at a frequency": lambda m, x: m.signal.lp2hp(x[:2], x[2:5], x[5]),
 }
 
 

@@ -110,7 +110,22 @@ def judge(f: Curve) -> Verdict | None:
 
 
 def confirmed(f: Curve, derivative: Array, wrong: Array, rtol: float) -> Array:
-    """Of numbers that seem wrong those that a step between the others contradicts as well."""
+    """Of numbers that seem wrong those that a step between the others contradicts as well.
+
+    A derivative by which a number would be another one within the least of the steps is asked
+    about by steps that are as small: a true one shows there, and a wrong one does not.
+    """
+    with np.errstate(all="ignore"):
+        reach = 1e-3 * np.abs(np.asarray(f(0.0), dtype=float) / derivative)
+        is_steep = wrong & (reach > 0.0) & (reach < STEPS[-1])
+        own = np.where(is_steep, 2.0 ** np.floor(np.log2(reach)), 0.0)
+    for step in np.unique(own[is_steep]):
+        now = slopes(f, step)
+        if now is not None:
+            verdict = Verdict(now.central, now.spread + now.noise)
+            wrong = wrong & ((own != step) | verdict.contradicts(derivative, rtol))
+    if not wrong.any():
+        return wrong
     for step in (2.0**-7, 2.0**-10, 2.0**-13):
         now = slopes(f, step * 0.77)
         if now is None:
@@ -122,3 +137,19 @@ def confirmed(f: Curve, derivative: Array, wrong: Array, rtol: float) -> Array:
                 verdict = Verdict(now.central, np.where(np.isfinite(error), error, np.inf))
                 return wrong & verdict.contradicts(derivative, rtol)
     return np.zeros_like(wrong)
+
+
+def are_linear(lines: Callable[[float, float], Curve]) -> Array:
+    """Of which numbers differences along two directions tell those along sums of them.
+
+    Where they do not there is no derivative, though both sides of a line may agree: the middle one
+    of three equal numbers is such a kink.
+    """
+    unknown = Verdict(np.nan, np.inf)
+    x, y = (judge(lines(*axis)) or unknown for axis in ((1.0, 0.0), (0.0, 1.0)))
+    are_so = np.True_
+    for a, b in ((1.0, 1.0), (1.0, -1.0), (2.0, 1.0), (1.0, -2.0)):
+        along = judge(lines(a, b)) or unknown
+        told = Verdict(a * x.slope + b * y.slope, 3.0 * (x.error + y.error) + along.error)
+        are_so = are_so & ~told.contradicts(along.slope, 1e-6)
+    return are_so

@@ -12,6 +12,7 @@ import ast
 import contextlib
 import doctest
 import io
+import linecache
 import types
 import warnings
 import zlib
@@ -167,14 +168,16 @@ class Example:
         floats = Floats()
         for number, text in enumerate(self.statements):
             self.place[0] = number
+            file = f"<{self.name}[{number}]>"
+            linecache.cache[file] = len(text), None, text.splitlines(True), file  # errors read it
             tree = ast.fix_missing_locations(floats.visit(ast.parse(text)))
             for node in tree.body:
                 with contextlib.redirect_stdout(io.StringIO()):
                     if isinstance(node, ast.Expr):
-                        code = compile(ast.Expression(node.value), self.name, "eval")
+                        code = compile(ast.Expression(node.value), file, "eval")
                         yield text.strip(), eval(code, scope)
                         continue
-                    exec(compile(ast.Module([node], []), self.name, "exec"), scope)
+                    exec(compile(ast.Module([node], []), file, "exec"), scope)
                 for name in targets_of(node):
                     value = scope.get(name)
                     scope[name] = moved.array(f"{number} {name}", value)

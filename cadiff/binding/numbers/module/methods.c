@@ -411,7 +411,8 @@ static PyObject *array_as_plain(PyObject *self, PyObject *args, PyObject *kwargs
         return NULL;
     }
     if (copy == Py_False) {
-        PyErr_SetString(PyExc_ValueError, "an array of numbers is plain only as a copy");
+        PyErr_SetString(PyExc_ValueError, "an array of numbers with derivatives is plain only as "
+                                          "a copy: write cadiff.numpy.asarray(x)");
         return NULL;
     }
     PyObject *plain = cad_refuse_memory(self) < 0 ? NULL : cad_constant_value(self);
