@@ -4,7 +4,7 @@
 
 The core is built with gcc's `--coverage` into `build/coverage`, and its tests are run there. With
 `--python` the extension is built so, too, in a copy of the tree, and the tests of the binding, of
-transforms and of programs add what they take.
+transforms, of programs and of functions add what they take.
 
 What is counted are lines that branch, and the ways out of them: a macro that makes a hundred
 branches of a row of the table counts as one line, all of whose ways were taken, or not.
@@ -26,7 +26,7 @@ from .test_c_core import CORE, PTHREAD, ROOT, STRICT, TESTS, write_headers
 
 BUILT = ROOT / "build" / "coverage"
 FLAGS = ["-O0", "-g0", "--coverage", "-fprofile-update=atomic"]
-OF_BINDING = ["tests/binding", "tests/transforms", "tests/programs"]
+OF_BINDING = [f"tests/{name}" for name in ("binding", "transforms", "programs", "numerics")]
 LOWEST = 12  # files that are named
 
 # For each line of a file, how often each of its branches was taken, over all objects and programs.

@@ -50,7 +50,7 @@ def branches(with_python: bool) -> Found:
     taken, whole, n_lines = coverage.share(list(counts.values()))
     tests = "the core's own tests"
     if with_python:
-        tests += ", and those of the binding, of transforms and of programs"
+        tests += ", and those of the binding, of transforms, of programs and of functions"
     return {
         "taken": taken,
         "whole": whole,
