@@ -84,6 +84,8 @@ def faddeeva_values(n: Any, z: Any, width: Any) -> Any:
     series (DLMF 7.12.1); the lower half-plane is reflected, and a real number is on its border.
     """
     n, z, width = int(np.max(n)), *np.broadcast_arrays(np.asarray(z, complex), width)
+    sign = np.where(width < 0.0, -1.0, 1.0)
+    z, width = sign * z, np.abs(width)
     up, unit = np.where(z.imag < 0.0, -z, z), math.sqrt(2.0) * width
     is_far = np.abs(up) > 7.0 * unit
 
@@ -105,7 +107,7 @@ def faddeeva_values(n: Any, z: Any, width: Any) -> Any:
         gauss = np.where(bell == 0.0, 0.0, following(low, bell, -2.0 * low * bell))
         found = np.where(below, 2.0 * gauss - (-1.0) ** n * found, found)
         found = np.where(is_far & (np.abs(z.imag) < 1e-10 * unit) & ~below, found + gauss, found)
-    return found[()]
+    return (sign ** (n + 1) * found)[()]
 
 
 def polygamma_values(n: int, z: Any) -> Any:

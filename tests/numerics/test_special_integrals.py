@@ -41,6 +41,7 @@ SECOND: list[tuple[str, Callable[..., Any], tuple[float, ...], float]] = [
     ("voigt_profile", voigt, (2.0, 0.01, 1.0), 1e-13),
     ("voigt_profile", voigt, (100.0, 2.0, 3.0), 1e-13),
     ("voigt_profile", voigt, (1.0, 2.0, 0.0), 1e-13),
+    ("voigt_profile", voigt, (3.0, -1.5, 2.0), 1e-13),
     ("wright_bessel", wright, (0.0, 1.5, 1.3), 3e-11),
     ("wright_bessel", wright, (0.7, 0.0, 1.3), 3e-11),
     ("hyp2f1", gauss, (0.5, 0.7, 3.9), 1e-8),
