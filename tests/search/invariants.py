@@ -223,7 +223,8 @@ class Examination:
         rtol = SINGLE if self.is_single() else 1e-9
         self.size = scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)
         rounded = 0.01 if self.is_single() else 0.0
-        self.near("values are the original's", got, wanted, rtol, 0.01 * (scale + rounded))
+        floor = 1e-300 if scale else CANCELLED * self.probe.size  # where the original is 0
+        self.near("values are the original's", got, wanted, rtol, 0.01 * (scale + rounded), floor)
         is_nan = np.isnan(got) == np.isnan(wanted)
         self.note(
             "values are the original's",
