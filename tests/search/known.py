@@ -40,6 +40,12 @@ docstrings:scipy.linalg.fiedler ; first derivatives, differences
 # NumPy asks no element of a list what it is before it makes an array of it.
 . ; works or says .*(not supported for the input types|has no callable|does not have an identity)
 
+# What a statement's text names tells what to write, and an example's literals that move have no names.
+docstrings:numpy ; works or says .*'float' object has no attribute
+
+# SciPy copies addresses of objects, which it does not own.
+distance\.squareform\(~?np\.float64 ; (cases come to an end|nothing crashes)
+
 # Of a list it makes an array of objects, of which an extreme is the first of equal ones.
 (fmin|fmax|minimum|maximum)\.(reduce|accumulate|reduceat).*list ; layouts and kinds
 
