@@ -126,6 +126,7 @@ scipy\.sparse\.linalg\.ls(qr|mr)\(.*(iter_lim|maxiter)=0 ; shapes are
 
 # A fit of two parameters that stand for one has no solution of its own.
 optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|modes|symmetric)
+docstrings:scipy.optimize.curve_fit ; where cotangents are 0
 
 # Powers of a real matrix with eigenvalues in conjugate pairs are real, where SciPy leaves the
 # rounding of its complex triangle as an imaginary part.
@@ -133,15 +134,14 @@ linalg(: |.)fractional_matrix_power ; shapes are the original's: {'': (.*)} for 
 
 # What a solver returns is taken for a solution, of which it is away by a tolerance of 1e-4 or so:
 # differences see how that changes.
-docstrings:scipy.optimize ; differences|silently 0
 optimize\.brute: ; differences
 scipy\.sparse\.linalg\.\w+\(.*, (atol=[0-9.]+[,)]|conlim) ; differences
-docstrings:scipy.sparse.linalg ; differences|modes agree|forward = reverse|linear maps|symmetric
+docstrings:scipy.sparse.linalg.(bicg|bicgstab|cgs?|gcrotmk|l?gmres|lsmr|lsqr|minres|t?f?qmr): ; differences|agree|= reverse|linear maps|symmetric
 RegularGridInterpolator.*"(cubic|quintic)" ; first derivatives, differences
 special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; differences
 
 # What differences are away from a derivative is a rounding of theirs, 1e8 times as large.
-docstrings:scipy.optimize.check_grad ; values are the original's
+docstrings:scipy.optimize.check_grad ; (values are the original's|forward = reverse)
 
 # SciPy's values have six digits.
 special.itairy ; derivatives, differences
