@@ -64,6 +64,6 @@ def round(x: Any, decimals: int = 0, /) -> Any:
     if isinstance(x, (Var, Dual)):
         if not decimals:
             return rint(x)
-        return _rounded(x, decimals) if x.ndim else x.__round__(decimals)
+        return _rounded(x, decimals)
     rounded = np.round(x, decimals)
     return float(rounded) if type(x) in (float, int) else rounded

@@ -7,6 +7,7 @@ cdef class Watch:
     cdef object __weakref__
     cdef object released    # called when something that is held weakly is gone
     cdef public bint asks_types    # whether code of the user's looks at types
+    cdef public bint handles  # exceptions
     cdef public bint catches_numbers  # whether it may catch exceptions that numbers cause
     cdef public list generators    # of random numbers, which it may draw
     cdef public list codes         # that was looked at, of the user's

@@ -16,6 +16,7 @@ class Watch:
     is_over: bool
     asks_types: bool
     catches_numbers: bool
+    handles: bool
     generators: list[Any]
     codes: list[CodeType]
     unwatched_steps: dict[int, str]

@@ -769,7 +769,7 @@ cdef class Watch:
         other.asks_types, other.generators, other.codes = (
             self.asks_types, self.generators, self.codes
         )
-        other.catches_numbers = self.catches_numbers
+        other.handles, other.catches_numbers = self.handles, self.catches_numbers
         other.unwatched_steps, other.n_followed = self.unwatched_steps, self.n_followed
         other.was_observed, other.is_over = self.was_observed, self.is_over
         return other

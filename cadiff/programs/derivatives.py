@@ -77,22 +77,29 @@ class Derivatives:
     def _any_way(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], missed: Missed | None
     ) -> Any:
-        """What f returns; where it raises, integers that come first are taken another way."""
+        """What f returns; where it raises, integers that come first are taken another way.
+
+        If it still raises, on numbers that stand in, its own arguments tell.
+        """
         ways = self._traces.ways(args, kwargs)
         call = self._traces.call(args, kwargs, ways[0])
         try:
             return self._served(Asked("value", call, args, 0), missed)
         except Exception as error:
-            # A forbidden branch is no failure of f.
-            if not ways[1:] or self._traces.on_branch_change == "raise":
-                raise
+            first = last = error
+        # A forbidden branch is no failure of f.
+        if ways[1:] and self._traces.on_branch_change != "raise":
             try:
                 call = self._traces.call(args, kwargs, ways[1])
                 result = self._served(Asked("value", call, args, 0))
-            except Exception:
-                raise error from None
-        self._traces.prefer(args, kwargs, ways[1])
-        return result
+                self._traces.prefer(args, kwargs, ways[1])
+                return result
+            except Exception as error:
+                last = error
+        if self._traces.left_nothing is not last:
+            raise first from None
+        self._traces.left_nothing = None
+        return self._traces.run(self._traces.function, args, kwargs)
 
     def _served(self, asked: Asked, missed: Missed | None = None) -> Any:
         """What a recording makes of a call, or f where none serves."""

@@ -7,6 +7,7 @@ recording.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,12 +20,15 @@ from ..operations.guards import NoDerivativeError
 from ..operations.replayed import Replayed
 from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from ..transforms._base import Function, show_as
-from .counters import keeps_nothing
-from .reasons import AsGiven
+from .counters import counter_of, keeps_nothing
+from .reasons import OTHER, AsGiven, TellsApart
 from .recorded import NOT_ENTERED, MissedError, Recorded
 from .recordings import Attempt, carries_derivatives, run
 from .settling import settled
 from .traces import Traces, watch_of
+from .verification import difference_of_eager
+
+JUDGED = 8  # eager derivatives whose values are compared
 
 
 def _jvp(f: Function, _argnums: int) -> Function:
@@ -97,6 +101,27 @@ def _lifted(tree: Any) -> Any:
     return made.fill([array(leaf) if _is_constant(leaf) else leaf for leaf in leaves])
 
 
+class Judged:
+    """f in eager derivatives, which values of plain numbers judge, the first times or always.
+
+    It may know numbers with derivatives from plain ones, and do something else.
+    """
+
+    def __init__(self, f: Function, run: Function, times: float = math.inf) -> None:
+        self._function = f
+        self._run = run
+        self._times = times
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        result = self._run(*args, **kwargs)
+        if self._times > 0 and carries_derivatives(args, kwargs):
+            self._times -= 1
+            told = difference_of_eager(self._function, Call(args, kwargs, ()), result)
+            if told:
+                raise NoDerivativeError(OTHER.format(told=told))
+        return result
+
+
 class AsItIs:
     """Derivatives by f itself, for those to whom a program would not pay.
 
@@ -109,13 +134,16 @@ class AsItIs:
         self._assignable = Assignable(f, is_shown=False)
         self.keeps_nothing = keeps_nothing(f, self._args)
         self._kept = None if self.keeps_nothing else watch_of(f, self._args)
+        kept = self._kept
+        may_tell = self.keeps_nothing or (kept is not None and (kept.handles or kept.asks_types))
+        self._judged = Judged(f, self._assignable, JUDGED if may_tell and not counter_of(f) else 0)
 
     def __call__(self, what: str, x: Any, *args: Any) -> Any:
         """What a gradient function gives at a point."""
         if self._kept is not None and self._kept.is_over:  # f has replaced what it keeps
             self._kept = watch_of(self._function, self._args)
         try:
-            return EAGER[what](self._assignable, 0)(x, *args)
+            return EAGER[what](self._judged, 0)(x, *args)
         finally:
             if self._kept is not None:
                 self._kept.settle(settled)
@@ -179,7 +207,7 @@ class Eager:
         self._traces = traces
         kind = type(traces.function).__name__
         self._name = str(own_attribute(self.assignable, "__qualname__", kind))
-        self._transforms: dict[tuple[str, int], Function] = {}  # of f
+        self._transforms: dict[tuple[str, int, bool], Function] = {}  # of f
 
     def clear(self) -> None:
         """Forget what was made of f."""
@@ -190,11 +218,13 @@ class Eager:
         if what == "value":
             once: Function = self.run_once
             return once
-        made = self._transforms.get((what, argnums)) if type(argnums) is int else None
+        tells = any(isinstance(reason, TellsApart) for reason in self._traces.as_given)
+        made = self._transforms.get((what, argnums, tells)) if type(argnums) is int else None
         if made is None:
-            made = EAGER[what](self.assignable, argnums)
+            f = Judged(self._traces.function, self.assignable) if tells else self.assignable
+            made = EAGER[what](f, argnums)
             if type(argnums) is int:
-                self._transforms[what, argnums] = made
+                self._transforms[what, argnums, tells] = made
         return made
 
     def run_once(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -232,7 +262,9 @@ class Eager:
         is_choosing = not traces.known(call.key).obstacle
         if is_choosing and not traces.is_full(call):
             return None
-        return Fallback(traces, asked, self.as_it_is(asked.what, asked.argnums), is_choosing)
+        is_own = asked.what == "value" and not is_choosing  # f itself, on its own arguments
+        eager = traces.function if is_own else self.as_it_is(asked.what, asked.argnums)
+        return Fallback(traces, asked, eager, is_choosing)
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""

@@ -159,6 +159,7 @@ class Findings(ABC):
             for path, lock in self.locks:
                 self.watch.answer(getattr(lock, "locked", lock.__repr__), path, is_portable=False)
         # Whether exceptions that the code may catch are raised is set elsewhere.
+        self.watch.handles = self.handles
         self.watch.catches_numbers = self.handles and any(map(is_of_numbers, self.exceptions))
         for kind in self.exceptions if self.handles else ():
             for ask, name in seen_by(kind, self.raising):

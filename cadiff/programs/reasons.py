@@ -27,10 +27,19 @@ CAUSED = (
     "it handles {name} ({where}), which numbers with derivatives cause in the place of its "
     "arguments, or may: their values do not"
 )
+OTHER = (
+    "the function gives {told}, where numbers with derivatives stand for its arguments: it asks "
+    "what types they have, or handles an error that only they cause. Write cadiff.numpy.cosh for "
+    "math.cosh, and ask for values, not for types"
+)
 
 
 class AsGiven(str):
     """A reason why f has to run on its own arguments: on stand-ins it does otherwise."""
+
+
+class TellsApart(AsGiven):
+    """A reason of that kind: f knows numbers with derivatives from its own arguments."""
 
 
 class OfThisCall(str):

@@ -36,7 +36,7 @@ from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
 from .observations import DRAWS, Observation
-from .reasons import CAUSED, AsGiven, OfThisCall, Unsettled, UnwatchableError
+from .reasons import CAUSED, AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
 from .settling import settled
@@ -109,34 +109,38 @@ def run(
         return _finalized(recording, out)
 
 
-def plain_arguments(
-    call: Call,
-    kind: Callable[[Any], Any] = float,
-    change: Callable[[Any], Any] = lambda x: x,
-) -> tuple[list[Any], dict[str, Any]]:
-    """Those of a call with plain numbers, changed; floats among them are of a kind."""
+Change = Callable[[Any], Any]  # of numbers and arrays
+
+
+def own_arguments(call: Call, change: Change) -> tuple[list[Any], dict[str, Any]]:
+    """Those of a call, with plain numbers of the types that were given, changed."""
     call = Call(call.args, call.kwargs, call.argnums)  # whose integers are what they are
 
     def lent(x: Any) -> Any:
-        if not isinstance(x, np.ndarray):
-            return kind(change(x))
-        x = np.asarray(change(x)).view()
-        x.flags.writeable = False
+        x = change(x)
+        if isinstance(x, np.ndarray):
+            x = x.view()
+            x.flags.writeable = False
         return x
 
     inputs = [binding.map_leaves(lent, item) for item in call.inputs]
-    return StandIns(call, inputs, stand_in, True).arguments()
+    args, named = StandIns(call, inputs, stand_in, True).arguments()
+    for given, own in ((enumerate(call.args), args), (call.kwargs.items(), named)):
+        for k, x in given:  # of what are floats among the inputs
+            if isinstance(x, np.floating):
+                own[k] = change(x)
+    return args, named
 
 
-def run_plain(f: Function, call: Call, kind: Callable[[Any], Any] = float) -> Any:
-    """What f returns of the plain numbers of a call."""
-    args, kwargs = plain_arguments(call, kind)
+def run_plain(f: Function, call: Call, change: Change = lambda x: x) -> Any:
+    """What f returns of the own arguments of a call, changed."""
+    args, named = own_arguments(call, change)
     is_quiet = _RAISING.isdisjoint(np.geterr().values())  # else f may handle what is raised
     with (
         binding.OutsideDifferentiation(),
         binding.WarningsOff() if is_quiet else contextlib.nullcontext(),
     ):
-        return f(*args, **kwargs)
+        return f(*args, **named)
 
 
 def _finalized(recording: Recording, out: Any) -> Any:
@@ -153,6 +157,10 @@ def _finalized_output(recording: Recording, output: Returned) -> Any:
 
 
 # --- f recorded ----------------------------------------------------------------------------------
+
+
+class LeftNothingError(Exception):
+    """f has raised its cause when it was recorded, perhaps since stand-ins did."""
 
 
 class Attempt:
@@ -188,6 +196,8 @@ def record(
 
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
     is put back, and it runs again: with single ints as they are, then with all that is plain.
+
+    Raises `LeftNothingError` where f raises in the end, and what it changed is put back.
     """
     if known is None:
         if not call.statics and (counter := counter_of(f)):
@@ -208,13 +218,19 @@ def record(
         try:
             found = trial.run(reads=False)
         except Exception as error:
-            is_of_call = isinstance(error, NoDerivativeError)
-            if not (is_of_call or made() != count) or not trial.is_undone():
+            if not trial.is_undone():
                 raise
-            if is_of_call:  # where nobody may ask for one
+            if isinstance(error, NoDerivativeError):  # where nobody may ask for one
                 return Attempt(OfThisCall(str(error)))
+            if made() == count:
+                raise LeftNothingError from error
             if not lifted:
-                return trial.run(reads=True)
+                try:
+                    return trial.run(reads=True)
+                except Exception as other:
+                    if not trial.is_undone():
+                        raise
+                    raise LeftNothingError from other
             continue
         if within and found.watch is not None and trial.is_undone():
             found = Attempt(OUTER)
@@ -240,9 +256,12 @@ class _Trial:
         self._exact = exact
         self._before = Before(call.args, call.kwargs, watch)
         self._stand_ins: StandIns | None = None  # of the last run
+        self._is_seen = False  # whether f has written somewhere, or drawn numbers, and then raised
 
     def is_undone(self) -> bool:
         """Put back what f has changed; answers whether all is as it was."""
+        if self._is_seen:
+            return False
         if self._stand_ins is not None:
             self._stand_ins.put_back_sets()
         return self._before.restore()
@@ -273,6 +292,7 @@ class _Trial:
                     out = self._function(*args, **kwargs)
             except BaseException as error:
                 watch.settle(settled)
+                self._is_seen = observed.writes or bool(generators.forget_unused())
                 if isinstance(error, Exception) and guarded.recording.refused_inputs:
                     self._before.restore()
                     return Attempt(WRITES)
@@ -290,7 +310,8 @@ class _Trial:
                 output.atoms = []
                 self._before.restore()
                 name, where = observed.last_error
-                return Attempt(AsGiven(CAUSED.format(name=name, where=where)))
+                kind = TellsApart if is_repeatable else AsGiven
+                return Attempt(kind(CAUSED.format(name=name, where=where)))
             for setting in sorted(observed.settings, key=itemgetter(1)):
                 watch.answer(*setting)
                 watch.was_observed = True  # and is no more known from the code alone

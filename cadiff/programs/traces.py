@@ -36,9 +36,9 @@ from .compilers import compiler_at_hand
 from .kinds import n_followed
 from .native import Machines, make, make_later
 from .pace import Pace
-from .reasons import AsGiven, OfThisCall, Unsettled, UnwatchableError
+from .reasons import AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import MissedError, Recorded, is_portable, met
-from .recordings import WRITES, Attempt, Changes, record
+from .recordings import WRITES, Attempt, Changes, LeftNothingError, record
 from .settling import settled
 from .traced import Integers, Traced
 from .verification import StaleProgramWarning, Verify, difference, slope_difference
@@ -80,6 +80,7 @@ class Traces:
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
+        self.left_nothing: BaseException | None = None  # what f raised last, and was put back
         _alive.add(self)
         self.clear()
 
@@ -302,7 +303,7 @@ class Traces:
             return True
         with self.lock():
             self._remove(call, recorded)
-            reason = AsGiven(f"a recording of it gave {told}")
+            reason = TellsApart(f"a recording of it gave {told}")
             self._traced(call.key).obstacle = reason
             self.as_given.add(reason)
         self._warn(
@@ -534,9 +535,12 @@ class Traces:
                 known,
                 self.machines.least_loop if self.keeps_loops else binding.NO_LOOPS,
             )
-        except Exception:
+        except Exception as error:
             self._fix(call, call.lifted)  # for want of which it may be, and no more
-            raise
+            if not isinstance(error, LeftNothingError):
+                raise
+            self.left_nothing = error.__cause__
+            raise error.__cause__ from None  # type: ignore[misc]
         self._kept = attempt.watch or self._kept
         recorded = attempt.recorded
         if recorded is not None:

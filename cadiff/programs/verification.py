@@ -7,6 +7,7 @@ becomes of a recording that differs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Any, Literal
@@ -20,13 +21,22 @@ from ..operations.scalars import stand_in
 from ..transforms._base import Function
 from ..transforms._outputs import Output
 from .recorded import Recorded, leaves_of, met
-from .recordings import plain_arguments, run_plain
+from .recordings import own_arguments, run_plain
 
 Verify = Literal["first", "always", False]
 
 NOISE = 2.0**-50  # of inputs, relative to them
 AMPLIFIED = 1000.0  # how much more than by that noise a recording may differ by its own rounding
-SLOPE = 1e-6  # how far derivatives may differ, relative to them
+SLOPE = 1e-6  # how far derivatives may differ, relative to them, and values in eager code
+SMALL = 1e-3  # a size below which values may be 0 but for rounding
+
+
+def _as_given(x: Any) -> Any:
+    return x
+
+
+def _as_of_numpy(x: Any) -> Any:
+    return np.float64(x) if type(x) is float else x
 
 
 class StaleProgramWarning(RuntimeWarning):
@@ -56,27 +66,48 @@ def difference(
     It may differ by sums in another order, and by what f makes of that. `replay` gives what the
     recording gives at another call. `by_floats`: f may have caught what Python's floats raise.
     """
-    told = ""
-    for kind in (float, np.float64):  # of which the first raises where the other gives inf
+    for change in (_as_given, _as_of_numpy):
         try:
-            expected = run_plain(f, call, kind)
+            expected = run_plain(f, call, change)
         except Exception:  # it does not take plain numbers, or floats, or has no memory for them
             told = ""
-            continue
-        told = _told_apart(found, expected, lambda k: None)
-        if not told:
-            return ""
-        if by_floats:
+        else:
+            told = _told_apart(found, expected, lambda k, other: rounding(other))
+            if not told:
+                return ""
+        # Where Python's floats raise, or become complex, those of NumPy are infinite, or nan.
+        if by_floats or (told and all(map(_is_finite, _plain(found)))):
             break
-    return told and _beyond_noise(f, call, found, expected, replay)
+    return told and _beyond_noise(call, found, expected, replay)
 
 
-def _beyond_noise(
-    f: Function, call: Call, found: Any, expected: Any, replay: Callable[[Call], Any]
-) -> str:
-    """How f differs by more than noise in its inputs explains.
+def difference_of_eager(f: Function, call: Call, found: Any) -> str:
+    """How f differs from what it gave for numbers with derivatives, by far more than rounding.
 
-    Noise moves both, f and the recording; where it moves f alone, f jumps.
+    "" where it differs from itself.
+    """
+    told, known = "", []
+    for change in (_as_given, _as_of_numpy, _as_given):  # nobody knows which the caller's are
+        with contextlib.suppress(Exception):
+            known.append(run_plain(f, call, change))
+            told = _told_apart(found, known[-1], _coarse)
+            if not told:
+                return ""
+    return told and (len(known) == 3 and not _told_apart(known[0], known[2], _coarse)) * told
+
+
+def _coarse(k: int, other: Any) -> float:
+    return SLOPE * (largest(other) + SMALL)
+
+
+def _is_finite(leaf: Any) -> bool:
+    return not _are_numbers(leaf) or bool(np.isfinite(leaf).all())
+
+
+def _beyond_noise(call: Call, found: Any, expected: Any, replay: Callable[[Call], Any]) -> str:
+    """How f differs by more than the recording does by noise in its inputs.
+
+    f itself is not asked: it may not come to an end elsewhere.
     """
     bounds = [0.0] * len(_plain(expected))
     for sign in (-1.0, 1.0):
@@ -85,14 +116,14 @@ def _beyond_noise(
             size = np.where(x == 0.0, 1.0, np.abs(x)) * max(NOISE, 4.0 * _eps(x))
             return (x + sign * size).astype(np.asarray(x).dtype)
 
-        args, kwargs = plain_arguments(call, np.float64, noisy)
-        near = Call(tuple(args), kwargs, call.argnums, call.lifted)
+        args, kwargs = own_arguments(call, noisy)
         try:
-            moves = _moved(expected, run_plain(f, near, np.float64)), _moved(found, replay(near))
-        except Exception:  # at the edge of where f is defined
+            near = replay(Call(tuple(args), kwargs, call.argnums, call.lifted))
+        except Exception:  # at the edge of where the recording serves
             continue
-        bounds = [max(bound, min(each)) for bound, *each in zip(bounds, *moves, strict=False)]
-    return _told_apart(found, expected, lambda k: AMPLIFIED * bounds[k])
+        moves = [0.0 if np.isinf(x) else x for x in _moved(found, near)]  # what is at a pole moves
+        bounds = [max(each) for each in zip(bounds, moves, strict=False)]
+    return _told_apart(found, expected, lambda k, _: AMPLIFIED * bounds[k])
 
 
 def _moved(one: Any, other: Any) -> list[float]:
@@ -105,8 +136,8 @@ def _moved(one: Any, other: Any) -> list[float]:
     ]
 
 
-def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None]) -> str:
-    """Where two results differ by more than a bound for each leaf (None: by rounding), and how."""
+def _told_apart(found: Any, expected: Any, bound: Callable[[int, Any], float]) -> str:
+    """Where two results differ by more than a bound for each leaf, and how."""
     leaves, others = _plain(found), _plain(expected)
     if len(leaves) != len(others):
         return f"{len(leaves)} numbers and arrays, and not {len(others)}"
@@ -118,9 +149,8 @@ def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None])
             if repr(one) != repr(other):
                 return f"{one!r}, and not {other!r}{of}"
             continue
-        own = bound(k)
         apart = distances(one, other)
-        if (apart > (rounding(other) if own is None else own)).any():
+        if (apart > bound(k, other)).any():
             at = np.unravel_index(int(apart.argmax()), apart.shape)
             where = f" at index {[*map(int, at)]}" if at else ""
             here, there = (np.asarray(x)[at].item() for x in (one, other))
@@ -147,9 +177,14 @@ def _eps(x: Any) -> float:
 
 def rounding(there: Any) -> float:
     """By how much elements may differ from those of an array, if only its sums are rounded."""
+    return float(_eps(there) ** (2 / 3) * largest(there))
+
+
+def largest(there: Any) -> float:
+    """The size of the largest element that is finite."""
     numbers = np.asarray(there)
     sizes = np.abs(numbers[np.isfinite(numbers)].astype(np.complex128))
-    return float(_eps(there) ** (2 / 3) * sizes.max(initial=0.0))
+    return float(sizes.max(initial=0.0))
 
 
 def distances(one: Any, other: Any) -> NDArray[np.float64]:

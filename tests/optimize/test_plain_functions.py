@@ -270,6 +270,53 @@ def test_evaluations_are_the_runs_of_a_function_that_counts_them(method: str) ->
         assert optimize.minimize(f, [3.0, 4.0], method=method).nfev >= len(calls) - 3
 
 
+# --- functions that know numbers with derivatives from plain ones --------------------------------
+
+
+def by_handler(x: Any) -> Any:
+    try:
+        r = math.cosh(x[0] - 1.0)
+    except TypeError:
+        r = (x[0] + 5.0) ** 2
+    return r + x[1] ** 2
+
+
+TELL_APART: dict[str, Callable[[Any], Any]] = {
+    "a handler": by_handler,
+    "a truth of NumPy's": lambda x: (x[0] - (-3.0 if ~(x[0] > -9.0) else 1.0)) ** 2 + x[1] ** 2,
+    "a type": lambda x: (x[0] - (1.0 if isinstance(x[0], float) else -3.0)) ** 2 + x[1] ** 2,
+    "a class": lambda x: (x[0] - (1.0 if type(x) is np.ndarray else -3.0)) ** 2 + x[1] ** 2,
+    "an attribute": lambda x: (x[0] - (1.0 if hasattr(x[0], "hex") else -3.0)) ** 2 + x[1] ** 2,
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "SLSQP"])
+@pytest.mark.parametrize("name", TELL_APART)
+def test_the_minimum_is_that_of_plain_numbers(name: str, method: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = optimize.minimize(TELL_APART[name], [3.0, 1.0], method=method)
+    assert_allclose(found.x, [1.0, 0.0], atol=2e-3)
+
+
+def test_a_curve_is_that_of_plain_numbers() -> None:
+    def model(t: Any, a: Any, b: Any) -> Any:
+        y = np.zeros(len(t))
+        try:
+            for i in range(len(t)):
+                y[i] = math.exp(-a * t[i]) + b
+        except TypeError:
+            y = 5.0 * (a * t) + b
+        return y
+
+    t = np.linspace(0.0, 1.0, 9)
+    data = np.exp(-0.7 * t) + 0.2 + 0.01 * np.sin(40.0 * t)
+    with pytest.warns(RuntimeWarning, match="numbers with derivatives stand for its arguments"):
+        found, _ = optimize.curve_fit(model, t, data, [0.5, 0.5])
+    assert_allclose(found, scipy_optimize.curve_fit(model, t, data, [0.5, 0.5])[0], rtol=1e-5)
+
+
 # --- what else SciPy's users rely on -----------------------------------------------------------
 
 

@@ -3,6 +3,8 @@
 What makes recordings wrong here is planted, or is asked of stand-ins in ways that nothing watches.
 """
 
+import fractions
+import math
 import pickle
 import sys
 import threading
@@ -14,6 +16,7 @@ import pytest
 import cadiff
 import cadiff.numpy as cnp
 from cadiff.binding import Watch
+from cadiff.operations.guards import NoDerivativeError
 from cadiff.programs import recordings, traces, walks
 from cadiff.programs.observations import Observation
 from cadiff.programs.recorded import Recorded
@@ -142,6 +145,113 @@ def test_a_jump_at_the_point_is_no_noise(f):
     program = cadiff.compile(f)
     with pytest.warns(cadiff.StaleProgramWarning, match="and not"):
         assert [program(x) for x in (3.0, 2.5, 4.0)] == [f(x) for x in (3.0, 2.5, 4.0)]
+
+
+TWO, FOUR = np.float64(2.0), np.float64(4.0)
+OF_TYPES = {
+    "not of NumPy": (lambda x: x * 2.0 if ~(x > 1.0) else x * 3.0, [TWO, FOUR]),
+    "sum of truths": (lambda x: ((x > 0.0) + (x > 1.0)) * 1.5 * x, [TWO, FOUR]),
+    "float itself": (lambda x: (2.0 if type(x) is float else 3.0) * x, [1.0, 2.0, TWO]),
+    "an attribute": (lambda x: (2.0 if hasattr(x, "dtype") else 3.0) * x, [1.0, 2.0]),
+    "a part": (lambda x: (x**0.5).imag + 1.0, [-4.0, -9.0]),
+    "an infinity that is hidden": (lambda x: min(1.0 / x if x else 9.0, 5.0), [0.0, 1.0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", OF_TYPES)
+def test_the_judge_gets_the_types_that_are_given(name):
+    f, points = OF_TYPES[name]
+    for point in points:
+        assert cadiff.compile(f)(point) == f(point)
+
+
+@pytest.mark.filterwarnings("ignore:a branch of")
+def test_the_judge_runs_at_the_point_alone():
+    def f(x):
+        left, n = x[0], 0.0
+        while left != 0.0:  # which ends for multiples of 0.5
+            assert left > -100.0
+            left, n = left - 0.5, n + 1.0
+        return n + np.floor(x[1:] ** 3 * 1000).sum()
+
+    x = np.array([5.0, 0.8, 0.6, 0.5, 0.3, 0.3, 0.1, 0.1, 0.1, 0.2, 0.8])
+    assert cadiff.compile(f)(x) == f(x)
+
+
+def by_handler(x):
+    try:
+        return math.cosh(x[0] - 1.0) + x[1] ** 2
+    except TypeError:
+        return (x[0] + 5.0) ** 2 + x[1] ** 2
+
+
+def by_truth(x):
+    return (x[0] + 5.0) ** 2 + x[1] ** 2 if ~(x[0] > 0.0) else (x[0] - 1.0) ** 2 + x[1] ** 2
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("verify", ["first", "always"])
+@pytest.mark.parametrize("f", [by_handler, by_truth])
+def test_derivatives_of_what_knows_stand_ins_raise(f, verify):
+    """Values are those of f; what it does of numbers with derivatives is another function."""
+    program, x = cadiff.compile(f, verify=verify), np.array([3.0, 1.0])
+    assert program(x) == f(x)
+    for _ in range(2):
+        for call in (program.grad, program.value_and_grad, program.hessian):
+            with pytest.raises(NoDerivativeError, match="gives 65.0, and not"):
+                call(x)
+    assert program(x) == f(x)
+
+
+class FoundError(Exception):
+    pass
+
+
+def first_beyond(x):
+    for item in x:
+        if item > 2.0:
+            raise FoundError(item)
+    return 0.0
+
+
+def test_exceptions_of_plain_calls_hold_plain_numbers():
+    program = cadiff.compile(first_beyond)
+    for _ in range(3):
+        with pytest.raises(FoundError) as caught:
+            program(X)
+        assert type(caught.value.args[0]) is np.float64
+    assert program(X - 5.0) == 0.0
+
+
+PLAIN_ALONE = {
+    "of truths": lambda x: x[0] * (x[1] > 1.0).astype(float),
+    "of counts": lambda x: (x[0] > 1.0).sum() * x[0],
+    "of floats": lambda x: x[0] * x[0].is_integer(),
+    "keys": lambda x: {2.0: 1.0}.get(x[1], 0.5) * x[0],
+    "sets": lambda x: len(set(x)) * x[0],
+    "fractions": lambda x: x[0] * fractions.Fraction(1, 3),
+    "bits": lambda x: (math.floor(x[2]) & 1) * x[1],
+}
+
+
+@pytest.mark.parametrize("name", PLAIN_ALONE)
+def test_what_stand_ins_cannot_f_itself_can(name):
+    f = PLAIN_ALONE[name]
+    program = cadiff.compile(f)
+    for k in range(3):
+        assert program(X + k) == f(X + k)
+
+
+def test_what_is_seen_of_a_call_that_raises_is_seen_once(capsys):
+    def f(x):
+        print("seen")
+        return len({*x}) * x[0]
+
+    program = cadiff.compile(f)
+    with pytest.raises(TypeError, match="unhashable"):
+        program(X)
+    assert capsys.readouterr().out == "seen\n"
 
 
 def test_always(blind):
