@@ -125,11 +125,11 @@ def own_arguments(call: Call, change: Change) -> tuple[list[Any], dict[str, Any]
 
     inputs = [binding.map_leaves(lent, item) for item in call.inputs]
     args, named = StandIns(call, inputs, stand_in, True).arguments()
-    for given, own in ((enumerate(call.args), args), (call.kwargs.items(), named)):
-        for k, x in given:  # of what are floats among the inputs
-            if isinstance(x, np.floating):
-                own[k] = change(x)
-    return args, named
+    pairs = zip(call.args, args, strict=True)  # scalars of NumPy are floats among the inputs
+    args = [change(given) if isinstance(given, np.floating) else own for given, own in pairs]
+    return args, named | {
+        k: change(x) for k, x in call.kwargs.items() if isinstance(x, np.floating)
+    }
 
 
 def run_plain(f: Function, call: Call, change: Change = lambda x: x) -> Any:
