@@ -97,7 +97,7 @@ class Derivatives:
             except Exception as error:
                 last = error
         if self._traces.left_nothing is not last:
-            raise first from None
+            raise first
         self._traces.left_nothing = None
         return self._traces.run(self._traces.function, args, kwargs)
 

@@ -23,7 +23,7 @@ from ..transforms._base import Function, show_as
 from .counters import counter_of, keeps_nothing
 from .reasons import OTHER, AsGiven, TellsApart
 from .recorded import NOT_ENTERED, MissedError, Recorded
-from .recordings import Attempt, carries_derivatives, run
+from .recordings import Attempt, carries_derivatives, is_raising, run
 from .settling import settled
 from .traces import Traces, watch_of
 from .verification import difference_of_eager
@@ -114,7 +114,7 @@ class Judged:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result = self._run(*args, **kwargs)
-        if self._times > 0 and carries_derivatives(args, kwargs):
+        if self._times > 0 and carries_derivatives(args, kwargs) and not is_raising():
             self._times -= 1
             told = difference_of_eager(self._function, Call(args, kwargs, ()), result)
             if told:
@@ -262,9 +262,7 @@ class Eager:
         is_choosing = not traces.known(call.key).obstacle
         if is_choosing and not traces.is_full(call):
             return None
-        is_own = asked.what == "value" and not is_choosing  # f itself, on its own arguments
-        eager = traces.function if is_own else self.as_it_is(asked.what, asked.argnums)
-        return Fallback(traces, asked, eager, is_choosing)
+        return Fallback(traces, asked, self.as_it_is(asked.what, asked.argnums), is_choosing)
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""

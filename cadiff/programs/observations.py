@@ -44,6 +44,7 @@ PICKLED = OUTSIDE.format(name="pickle.loads of what names a global")
 _OPAQUE, _KNOWN, _ASIDE, _UNTOLD, _STANDARD = range(5)  # how a code stands, for an Observer
 _CONSTANT = primitives.primitive._constant.__code__
 _OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_OF_SOURCES = ("linecache", "tokenize")  # which read what is in tracebacks
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -127,9 +128,9 @@ class Observation(Observer):
     def on_function(self, function: BuiltinFunctionType, standing: int) -> bool:
         if issubclass(type(function.__self__), self._generators):
             self._note_draw()
-        if function is print or issubclass(type(function.__self__), io.IOBase):
-            self.writes = True
         frame = sys._getframe(1)
+        if function is print or issubclass(type(function.__self__), io.IOBase):
+            self.writes |= frame.f_globals.get("__name__") not in _OF_SOURCES
         if standing == _KNOWN and kinds.loads(function):
             if _names_globals(frame):
                 self._note(PICKLED)

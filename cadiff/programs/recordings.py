@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any
@@ -132,13 +133,22 @@ def own_arguments(call: Call, change: Change) -> tuple[list[Any], dict[str, Any]
     }
 
 
+def is_raising() -> bool:
+    """Whether NumPy raises errors, or warnings are errors, which f may handle."""
+    are_errors = (
+        action == "error"
+        for action, _, kind, *_ in warnings.filters
+        if issubclass(RuntimeWarning, kind)
+    )
+    return not _RAISING.isdisjoint(np.geterr().values()) or any(are_errors)
+
+
 def run_plain(f: Function, call: Call, change: Change = lambda x: x) -> Any:
     """What f returns of the own arguments of a call, changed."""
     args, named = own_arguments(call, change)
-    is_quiet = _RAISING.isdisjoint(np.geterr().values())  # else f may handle what is raised
     with (
         binding.OutsideDifferentiation(),
-        binding.WarningsOff() if is_quiet else contextlib.nullcontext(),
+        contextlib.nullcontext() if is_raising() else binding.WarningsOff(),
     ):
         return f(*args, **named)
 
@@ -160,7 +170,11 @@ def _finalized_output(recording: Recording, output: Returned) -> Any:
 
 
 class LeftNothingError(Exception):
-    """f has raised its cause when it was recorded, perhaps since stand-ins did."""
+    """f has raised an error when it was recorded, perhaps since stand-ins did, and no more."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
 
 
 class Attempt:
@@ -186,6 +200,7 @@ def record(
     within: bool = False,
     known: Watch | None = None,
     least_loop: int = 0,
+    may_run_again: bool = False,
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
@@ -197,7 +212,7 @@ def record(
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
     is put back, and it runs again: with single ints as they are, then with all that is plain.
 
-    Raises `LeftNothingError` where f raises in the end, and what it changed is put back.
+    If it `may_run_again`, LeftNothingError is raised where f raises, and leaves nothing behind.
     """
     if known is None:
         if not call.statics and (counter := counter_of(f)):
@@ -218,19 +233,19 @@ def record(
         try:
             found = trial.run(reads=False)
         except Exception as error:
-            if not trial.is_undone():
+            is_of_call = isinstance(error, NoDerivativeError)
+            wants_more = is_of_call or made() != count
+            if (
+                not (wants_more or (may_run_again and trial.is_own(error)))
+                or not trial.is_undone()
+            ):
                 raise
-            if isinstance(error, NoDerivativeError):  # where nobody may ask for one
+            if is_of_call:  # where nobody may ask for one
                 return Attempt(OfThisCall(str(error)))
-            if made() == count:
-                raise LeftNothingError from error
+            if not wants_more:
+                raise LeftNothingError(error) from None
             if not lifted:
-                try:
-                    return trial.run(reads=True)
-                except Exception as other:
-                    if not trial.is_undone():
-                        raise
-                    raise LeftNothingError from other
+                return trial.run(reads=True)
             continue
         if within and found.watch is not None and trial.is_undone():
             found = Attempt(OUTER)
@@ -256,15 +271,17 @@ class _Trial:
         self._exact = exact
         self._before = Before(call.args, call.kwargs, watch)
         self._stand_ins: StandIns | None = None  # of the last run
-        self._is_seen = False  # whether f has written somewhere, or drawn numbers, and then raised
+        self._raised: BaseException | None = None  # by f, which has written nothing, nor drawn
 
     def is_undone(self) -> bool:
         """Put back what f has changed; answers whether all is as it was."""
-        if self._is_seen:
-            return False
         if self._stand_ins is not None:
             self._stand_ins.put_back_sets()
         return self._before.restore()
+
+    def is_own(self, error: Exception) -> bool:
+        """Whether f has raised an error, and may run again."""
+        return error is self._raised and not isinstance(error, MemoryError)
 
     def _are_own(self, observed: Observation) -> bool:
         """Whether f comes to the same exceptions with plain numbers as with those of a run."""
@@ -292,7 +309,8 @@ class _Trial:
                     out = self._function(*args, **kwargs)
             except BaseException as error:
                 watch.settle(settled)
-                self._is_seen = observed.writes or bool(generators.forget_unused())
+                is_seen = observed.writes or generators.forget_unused()
+                self._raised = None if is_seen else error
                 if isinstance(error, Exception) and guarded.recording.refused_inputs:
                     self._before.restore()
                     return Attempt(WRITES)

@@ -80,7 +80,7 @@ class Traces:
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
-        self.left_nothing: BaseException | None = None  # what f raised last, and was put back
+        self.left_nothing: Exception | None = None  # what f raised last, and was put back
         _alive.add(self)
         self.clear()
 
@@ -534,13 +534,18 @@ class Traces:
                 within,
                 known,
                 self.machines.least_loop if self.keeps_loops else binding.NO_LOOPS,
+                may_run_again=not within,
             )
-        except Exception as error:
+        except LeftNothingError as failed:
+            self.left_nothing = failed.error
+        except Exception:
             self._fix(call, call.lifted)  # for want of which it may be, and no more
-            if not isinstance(error, LeftNothingError):
-                raise
-            self.left_nothing = error.__cause__
-            raise error.__cause__ from None  # type: ignore[misc]
+            raise
+        else:
+            self.left_nothing = None
+        if self.left_nothing is not None:
+            self._fix(call, call.lifted)
+            raise self.left_nothing
         self._kept = attempt.watch or self._kept
         recorded = attempt.recorded
         if recorded is not None:

@@ -166,7 +166,7 @@ def test_the_judge_gets_the_types_that_are_given(name):
         assert cadiff.compile(f)(point) == f(point)
 
 
-@pytest.mark.filterwarnings("ignore:a branch of")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_the_judge_runs_at_the_point_alone():
     def f(x):
         left, n = x[0], 0.0
