@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..operations.complexes import implements_all
+from ._stacks import AXES, batches, over_stacks
 
 Function = Callable[..., Any]
 
@@ -36,13 +37,16 @@ def arguments_of(original: Function) -> Callable[[tuple[Any, ...], dict[str, Any
 
 
 def called_as(
-    original: Function, plainly: Function | None = None, **readers: Function
+    original: Function, plainly: Function | None = None, stacks: bool = False, **readers: Function
 ) -> Callable[[Function], Any]:
     """Have a function stand for one of SciPy's, and be called with what it takes, by name.
 
-    `reader(argument, check_finite)` makes numbers of an argument.
+    `reader(argument, check_finite)` makes numbers of an argument that is not None. Where these are
+    stacks it is called in a loop, or not, if it takes stacks.
     """
     arguments = arguments_of(original)
+    checks = {"check_finite"} & inspect.signature(original).parameters.keys()
+    axes = {name: AXES[read] for name, read in readers.items() if read in AXES}
 
     def decorate(function: Function) -> Any:
         wanted = inspect.signature(function).parameters
@@ -50,8 +54,12 @@ def called_as(
         def call(*args: Any, **kwargs: Any) -> Any:
             given = arguments(args, kwargs)
             for name, read in readers.items():
-                given[name] = read(given[name], given["check_finite"])
-            return function(**{name: given[name] for name in wanted if name in given})
+                if given[name] is not None:
+                    given[name] = read(given[name], *map(given.get, checks))
+            passed = {name: given[name] for name in wanted if name in given}
+            if any(found for name, n in axes.items() for found in batches(given[name], n)):
+                return over_stacks(original, function, passed, axes, stacks)
+            return function(**passed)
 
         call.__doc__ = function.__doc__
         call.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -25,6 +24,7 @@ from ..numpy import _factorizations as factor
 from ..numpy import _lapack as loops_of_lapack
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
+from ..numpy._choices import take_along_axis
 from ..numpy._common import like
 from ..numpy._factorizations import of_finite
 from ..numpy._matrices import (
@@ -61,8 +61,8 @@ from . import _equations as equations
 from . import _matrix_functions as functions
 from ._formulas import SIDES, valued
 from ._mirror import offered
-from ._signatures import called_as
-from ._stacks import blocks, lapack_stage, permutation
+from ._signatures import arguments_of, called_as
+from ._stacks import AXES, blocks, lapack_stage, permutation
 from ._structures import taken
 
 __all__ = [
@@ -124,11 +124,33 @@ def matrix(x: Any, check_finite: bool = True) -> Any:
     return of_numpy.matrix(finite(x, check_finite))
 
 
-def alone(x: Any, name: str) -> Any:
-    """A matrix that may be no stack of them."""
-    if x.ndim != 2:
-        raise TypeError(f"{name} has derivatives for one matrix; write a loop over a stack")
-    return x
+def vector(x: Any, check_finite: bool = False) -> Any:
+    """An argument that is a vector or a stack of them."""
+    return np.atleast_1d(finite(x, check_finite))
+
+
+def column_and_row(c_or_cr: Any, check_finite: bool = False) -> tuple[Any, ...]:
+    """The first column and row of a Toeplitz matrix, which are conjugate if one is given."""
+    given = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr,)
+    c, *r = (double(vector(x, check_finite)) for x in given)
+    return c, *(r or [conjugate(c)])
+
+
+def factor_and(given: tuple[Any, Any], check_finite: bool) -> tuple[Any, Any]:
+    """A factor, and what was given with it: the exchanges of rows, or whether it is lower."""
+    return matrix(given[0], check_finite), np.asarray(given[1])
+
+
+AXES |= {finite: 2, square: 2, matrix: 2, vector: 1, column_and_row: (1, 1), factor_and: (2, 1)}
+
+
+def pair(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two matrices of one size; if one is in a stack, both are."""
+    if a.shape[-2:] != b.shape[-2:]:
+        raise ValueError(f"expected matrices of the same shape, not {a.shape} and {b.shape}")
+    if a.shape != b.shape:
+        a, b = np.broadcast_arrays(a, b)
+    return a, b
 
 
 def are_complex(*args: Any) -> bool:
@@ -197,13 +219,11 @@ systems.solves(_solve, _again)
 TRANSPOSED = {"lower triangular": "upper triangular", "upper triangular": "lower triangular"}
 
 
-@called_as(scipy.linalg.solve, a=square, b=finite)
+@called_as(scipy.linalg.solve, stacks=True, a=square, b=finite)
 def solve(a: Any, b: Any, lower: bool, assume_a: str | None, transposed: bool) -> Any:
     """Solve a @ x = b; only what `assume_a` lets SciPy read of a is read."""
     a = _as_read(a, assume_a, lower)
-    options: dict[str, Any] = {"lower": lower}
-    if assume_a is not None:
-        options["assume_a"] = assume_a
+    options = {"lower": lower} | ({} if assume_a is None else {"assume_a": assume_a})
     if transposed and are_complex(a, b):  # which SciPy does not do
         a, transposed = T(a), False
         if assume_a in TRANSPOSED:
@@ -211,7 +231,7 @@ def solve(a: Any, b: Any, lower: bool, assume_a: str | None, transposed: bool) -
     return solved(lambda a, b: _solve(a, b, adjoint=bool(transposed), **options), a, b)
 
 
-@called_as(scipy.linalg.solve_triangular, a=square, b=finite)
+@called_as(scipy.linalg.solve_triangular, stacks=True, a=square, b=finite)
 def solve_triangular(a: Any, b: Any, trans: int | str, lower: bool, unit_diagonal: bool) -> Any:
     """Solve a @ x = b, or a.T @ x = b, for a triangle a."""
     how = {"lower": bool(lower), "unit": bool(unit_diagonal)}
@@ -228,7 +248,7 @@ def _solve_triangle(a: Any, b: Any, trans: int | str = 0, **how: bool) -> Any:
     return solve_triangle(a, b, adjoint=TRANS[trans] == 2, **how)
 
 
-@called_as(scipy.linalg.inv, a=square)
+@called_as(scipy.linalg.inv, stacks=True, a=square)
 def inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     """The inverse matrix; only what `assume_a` lets SciPy read of a is read."""
     if assume_a == "diagonal":  # SciPy leaves what stands beside the diagonal
@@ -240,7 +260,7 @@ def inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     return systems.inv(_as_read(a, assume_a, lower), by=by)
 
 
-@called_as(scipy.linalg.det, a=square)
+@called_as(scipy.linalg.det, stacks=True, a=square)
 def det(a: Any) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
     if is_single(a):  # of which SciPy makes numbers in double precision
@@ -259,9 +279,7 @@ def lstsq(
     if lapack_driver == "gelsy":
         raise TypeError('lstsq has derivatives with lapack_driver="gelsd" or "gelss", not "gelsy"')
     x, residuals, rank, s = of_numpy.lstsq(a, b, EPSILON if cond is None else cond)
-    if b.ndim == 1 and np.size(residuals):
-        residuals = residuals[0]
-    return x, residuals, rank, s
+    return x, residuals[0] if b.ndim == 1 and np.size(residuals) else residuals, rank, s
 
 
 @on_matrices
@@ -281,7 +299,7 @@ _pinv.calls_lapack(_pinv_loops)
 _pinv.defrules(factor.pinv_pull, factor.pinv_push, "...ij->...kl")
 
 
-@called_as(scipy.linalg.pinv, of_finite(scipy.linalg.pinv), a=matrix)
+@called_as(scipy.linalg.pinv, of_finite(scipy.linalg.pinv), stacks=True, a=matrix)
 def pinv(a: Any, atol: float | None, rtol: float | None, return_rank: bool) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
     result = _pinv(a, atol=atol, rtol=rtol)
@@ -293,25 +311,25 @@ def pinv(a: Any, atol: float | None, rtol: float | None, return_rank: bool) -> A
 # --- factorisations ------------------------------------------------------------------------------
 
 
-@called_as(scipy.linalg.cholesky, a=square)
+@called_as(scipy.linalg.cholesky, stacks=True, a=square)
 def cholesky(a: Any, lower: bool) -> Any:
     """The triangle of a Cholesky factorisation; only that triangle of a is read."""
     return factor.cholesky(a, upper=not lower)
 
 
-@called_as(scipy.linalg.cho_factor, a=square)
-def cho_factor(a: Any, lower: bool) -> tuple[Any, bool]:
+@called_as(scipy.linalg.cho_factor, stacks=True, a=square)
+def cho_factor(a: Any, lower: bool) -> tuple[Any, Any]:
     """The triangle of a Cholesky factorisation, for `cho_solve`; the other one is that of a."""
     found = factor.cholesky(a, upper=not lower)
-    return where(triangle(a.shape[-1], bool(lower)), found, a), lower
+    found = where(triangle(a.shape[-1], bool(lower)), found, a)
+    return found, lower if a.ndim == 2 else np.full(a.shape[:-2], lower)
 
 
-@called_as(scipy.linalg.cho_solve, b=finite)
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, check_finite: bool) -> Any:
+@called_as(scipy.linalg.cho_solve, stacks=True, c_and_lower=factor_and, b=finite)
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any) -> Any:
     """Solve a @ x = b, given the Cholesky factorisation of a."""
     c, lower = c_and_lower
-    c, lower = square(c, check_finite), bool(lower)
-    return solved(lambda c, b: systems.cho_solve(c, b, lower=lower), c, b)
+    return solved(lambda c, b: systems.cho_solve(c, b, lower=bool(np.all(lower))), c, b)
 
 
 @partial(on_matrices, real=(False, True))
@@ -354,18 +372,17 @@ _lu_factor.defrules(_lu_pull, _lu_push, "...ij->...kl,...m")
 
 @called_as(scipy.linalg.lu_factor, a=square)
 def lu_factor(a: Any) -> tuple[Any, Any]:
-    """The factors of one square matrix in one array, and the exchanges of rows."""
-    lu, pivots = _lu_factor(alone(a, "lu_factor"))
+    """The factors of a square matrix in one array, and the exchanges of rows."""
+    lu, pivots = _lu_factor(a)
     return lu, _guards.fixed(pivots).astype(np.int32)
 
 
-@called_as(scipy.linalg.lu_solve, b=finite)
-def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int, check_finite: bool) -> Any:
+@called_as(scipy.linalg.lu_solve, lu_and_piv=factor_and, b=finite)
+def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int) -> Any:
     """Solve a @ x = b, or a.T @ x = b, given the factors of a."""
-    lu = alone(square(lu_and_piv[0], check_finite), "lu_solve")
-    order = permutation(np.asarray(lu_and_piv[1]))
+    lu, order = lu_and_piv[0], permutation(lu_and_piv[1])
     if b.ndim == 1:
-        return lu_solve((lu, lu_and_piv[1]), b[:, None], trans, check_finite=False)[:, 0]
+        return lu_solve(lu_and_piv, b[:, None], trans, check_finite=False)[:, 0]
     if trans:
         half = _solve_triangle(lu, b, trans, lower=False)
         return _solve_triangle(lu, half, trans, lower=True, unit=True)[np.argsort(order)]
@@ -373,16 +390,16 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int, check_finite: bool
     return solve_triangle(lu, half, lower=False)
 
 
-@called_as(scipy.linalg.lu)
-def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> tuple[Any, ...]:
+@called_as(scipy.linalg.lu, a=matrix)
+def lu(a: Any, permute_l: bool, p_indices: bool) -> tuple[Any, ...]:
     """The factors p, l, u of a square matrix; the permutation p has no derivative."""
-    if np.ndim(a) == 2 and np.shape(a)[0] != np.shape(a)[1]:
+    if a.shape[0] != a.shape[1]:
         raise TypeError(
-            f"lu has derivatives of a square matrix, not of one of the shape {np.shape(a)}: of a "
+            f"lu has derivatives of a square matrix, not of one of the shape {a.shape}: of a "
             "wide one take p, l = lu(a[:, :len(a)])[:2] and u = solve(p @ l, a), of a tall one "
             "qr(a)"
         )
-    packed, pivots = lu_factor(a, check_finite=check_finite)
+    packed, pivots = lu_factor(a, check_finite=False)
     n = len(packed)
     lower = part(packed, triangle(n, strict=True)) + like(packed, np.eye(n))
     upper = part(packed, triangle(n, lower=False))
@@ -411,7 +428,7 @@ _pivots.defvjp(None)
 _pivots.defjvp(None)
 
 
-@called_as(scipy.linalg.qr, a=matrix)
+@called_as(scipy.linalg.qr, stacks=True, a=matrix)
 def qr(a: Any, mode: str, pivoting: bool) -> Any:
     """The factorisation a = q @ r; see `cadiff.numpy.linalg.qr`. Mode "raw" is not supported."""
     modes = {"full": "complete", "r": "complete", "economic": "reduced"}
@@ -420,7 +437,7 @@ def qr(a: Any, mode: str, pivoting: bool) -> Any:
     order: tuple[Any, ...] = ()
     if pivoting:
         order = (_guards.fixed(_pivots(a)).astype(np.int32),)
-        a = a[:, order[0]]
+        a = a[:, order[0]] if a.ndim == 2 else take_along_axis(a, order[0][..., None, :], -1)
     q, r = of_numpy.qr(a, modes[mode])
     return ((r,) if mode == "r" else (q, r)) + order
 
@@ -443,7 +460,7 @@ _eigvals.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eigvals(is_co
 _eigvals.defrules(factor.eigvals_pull, factor.eigvals_push, "...ij->...k")
 
 
-@called_as(scipy.linalg.eig, a=square)
+@called_as(scipy.linalg.eig, stacks=True, a=square)
 def eig(a: Any, b: Any, left: bool, right: bool, homogeneous_eigvals: bool) -> Any:
     """Eigenvalues, which are complex always, and eigenvectors; see `cadiff.numpy.linalg.eig`."""
     supported("eig", left=(left, False), homogeneous_eigvals=(homogeneous_eigvals, False))
@@ -485,14 +502,13 @@ _eigh.calls_lapack(_eigh_loops)
 _eigh.defrules(factor.eigh_pull, factor.eigh_push, "...ij->...k,...lm", unread=(0,))
 
 
-@called_as(scipy.linalg.eigh, a=square)
+@called_as(scipy.linalg.eigh, stacks=True, a=square, b=square)
 def eigh(
     a: Any,
     b: Any,
     lower: bool,
     eigvals_only: bool,
     type: int,
-    check_finite: bool,
     subset_by_index: Any,
     subset_by_value: Any,
     driver: str | None,
@@ -506,7 +522,7 @@ def eigh(
     first, last = (0, a.shape[-1] - 1) if subset_by_index is None else subset_by_index
     chosen = slice(first, last + 1)
     if b is not None:
-        results = _eigh_of_pair(a, square(b, check_finite), lower, eigvals_only)
+        results = _eigh_of_pair(*pair(a, b), lower, eigvals_only)
     elif eigvals_only:
         results = (factor.eigvalsh(a, lower=lower),)
     else:
@@ -570,7 +586,7 @@ _svd.calls_lapack(
 _svd.defrules(factor.svd_pull, factor.svd_push, "...ij->...kl,...m,...no", unread=(0,))
 
 
-@called_as(scipy.linalg.svd, of_finite(scipy.linalg.svd), a=matrix)
+@called_as(scipy.linalg.svd, of_finite(scipy.linalg.svd), stacks=True, a=matrix)
 def svd(a: Any, full_matrices: bool, compute_uv: bool, lapack_driver: str) -> Any:
     """Singular values and vectors; see `cadiff.numpy.linalg.svd`."""
     if not compute_uv:
@@ -579,7 +595,7 @@ def svd(a: Any, full_matrices: bool, compute_uv: bool, lapack_driver: str) -> An
     return _svd(a, full=full, driver=lapack_driver)
 
 
-@called_as(scipy.linalg.svdvals, a=matrix)
+@called_as(scipy.linalg.svdvals, stacks=True, a=matrix)
 def svdvals(a: Any) -> Any:
     """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
     return factor.svdvals(a)
@@ -592,33 +608,26 @@ def svdvals(a: Any) -> Any:
 def expm(A: Any) -> Any:
     """The exponential of a matrix, or of each of a stack."""
     A = number(A)
-    if not A.ndim:
-        A = reshape(A, (1, 1))
-    return functions.expm(of_numpy.square(A))
+    return functions.expm(of_numpy.square(A if A.ndim else reshape(A, (1, 1))))
 
 
-@called_as(scipy.linalg.expm_frechet, A=square, E=square)
+@called_as(scipy.linalg.expm_frechet, stacks=True, A=square, E=square)
 def expm_frechet(A: Any, E: Any, compute_expm: bool) -> Any:
     """The exponential of A, and its derivative along E."""
-    A, E = double(A), double(E)
-    if A.shape != E.shape:
-        raise ValueError("expected A and E to be the same shape")
+    A, E = pair(double(A), double(E))
     tangent = functions.frechet(A, E)
     return (functions.expm(A), tangent) if compute_expm else tangent
 
 
 def _of_square(name: str, find: Callable[[Any], Any]) -> Any:
     """A function of a square matrix, of which SciPy may print what it thinks."""
-    original = getattr(scipy.linalg, name)
-    parameters = signature(original)
 
-    def function(A: Any, *others: Any, **options: Any) -> Any:
-        given = parameters.bind(A, *others, **options).arguments  # refuses what is unknown
-        supported(name, disp=(given.get("disp", True), True))
-        return find(square(A))
+    @called_as(getattr(scipy.linalg, name), stacks=True, A=square)
+    def function(A: Any, disp: Any = True) -> Any:
+        supported(name, disp=(bool(disp), True))  # it may be something that stands for True
+        return find(A)
 
-    function.__doc__ = original.__doc__
-    return implements_all(original)(function)
+    return function
 
 
 logm = _of_square("logm", functions.logm)
@@ -626,53 +635,47 @@ sqrtm = _of_square("sqrtm", functions.sqrtm)
 signm = _of_square("signm", equations.signm)
 
 
-@implements_all(scipy.linalg.solve_sylvester)
+@called_as(scipy.linalg.solve_sylvester, a=square, b=square, q=matrix)
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solve a @ x + x @ b = q."""
-    return functions.sylvester(square(a), square(b), of_numpy.matrix(q))
+    return functions.sylvester(a, b, q)
 
 
-@implements_all(scipy.linalg.solve_continuous_lyapunov)
+@called_as(scipy.linalg.solve_continuous_lyapunov, a=square, q=square)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve a @ x + x @ a.T = q, with the adjoint of a if that is complex."""
-    a = square(a)
-    return functions.sylvester(a, H(a), square(q))
+    return functions.sylvester(a, H(a), q)
 
 
-@implements_all(scipy.linalg.solve_discrete_lyapunov)
-def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+@called_as(scipy.linalg.solve_discrete_lyapunov, a=square, q=square)
+def solve_discrete_lyapunov(a: Any, q: Any, method: str | None) -> Any:
     """Solve a @ x @ H(a) - x + q = 0."""
-    return equations.discrete_lyapunov(double(square(a)), double(square(q)), method=method)
+    return equations.discrete_lyapunov(double(a), double(q), method=method)
 
 
 def _riccati(original: Callable[..., Any]) -> Any:
     """One of Riccati's equations, by all matrices; q and r count by their Hermitian part."""
-    is_discrete = original is scipy.linalg.solve_discrete_are
 
-    def solve_are(
-        a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-    ) -> Any:
-        args = [*map(double, (square(a), matrix(b), square(q), square(r)))]
+    @called_as(original, a=square, b=matrix, q=square, r=square, e=square, s=matrix)
+    def solve_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool) -> Any:
+        how = {"discrete": original is scipy.linalg.solve_discrete_are, "balanced": balanced}
         given = frozenset(name for name, x in (("e", e), ("s", s)) if x is not None)
-        args.append(np.eye(args[0].shape[0]) if e is None else square(e))
-        args.append(np.zeros(args[1].shape) if s is None else matrix(s))
-        return equations.riccati(*args, discrete=is_discrete, given=given, balanced=balanced)
+        more = np.eye(a.shape[0]) if e is None else e, np.zeros(b.shape) if s is None else s
+        return equations.riccati(*map(double, (a, b, q, r)), *more, given=given, **how)
 
-    solve_are.__doc__ = original.__doc__
-    return implements_all(original)(solve_are)
+    return solve_are
 
 
 solve_continuous_are = _riccati(scipy.linalg.solve_continuous_are)
 solve_discrete_are = _riccati(scipy.linalg.solve_discrete_are)
 
 
-@implements_all(scipy.linalg.polar)
-def polar(a: Any, side: str = "right") -> Any:
+@called_as(scipy.linalg.polar, a=matrix)
+def polar(a: Any, side: str) -> Any:
     """The factors of a = u @ p, or of a = p @ u if the side is "left", for an a of full rank.
 
     u has orthonormal columns, or rows; p is positive definite.
     """
-    a = matrix(a)
     rows, columns = a.shape
     if side not in ("right", "left"):
         raise ValueError("`side` must be either 'right' or 'left'")
@@ -688,10 +691,9 @@ def polar(a: Any, side: str = "right") -> Any:
     return turned(u), _valued_as(hermitian(H(u) @ turned(a)), plain[1])
 
 
-@implements_all(scipy.linalg.orthogonal_procrustes)
-def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+@called_as(scipy.linalg.orthogonal_procrustes, A=matrix, B=matrix)
+def orthogonal_procrustes(A: Any, B: Any) -> Any:
     """The orthogonal r for which A @ r is nearest to B, and the sum of singular values."""
-    A, B = matrix(A, check_finite), matrix(B, check_finite)
     if A.shape != B.shape:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
     by = _plainly(scipy.linalg.orthogonal_procrustes, True, (False, True))
@@ -707,7 +709,6 @@ def schur(a: Any, output: str, sort: Any) -> Any:
     """
     if sort is not None:
         raise TypeError("schur has derivatives without sort=: a sorted form is another function")
-    alone(a, "schur")
     kind = {"r": "real", "c": "complex"}.get(output, output)
     if kind == "complex":
         a = a + 0j
@@ -726,7 +727,6 @@ def ldl(A: Any, lower: bool, hermitian: bool) -> tuple[Any, Any, Any]:
 
     One triangle of A is read.
     """
-    alone(A, "ldl")
     if not hermitian and is_complex_number(A):
         raise TypeError("ldl has derivatives of real symmetric and of Hermitian matrices")
     packed, d, order = equations.ldl(A, lower=bool(lower))
@@ -765,17 +765,10 @@ def _phases_of_rq(a: Any, r: Any) -> tuple[Any, Any]:
     return turn, turn
 
 
-@implements_all(scipy.linalg.matrix_balance)
-def matrix_balance(
-    A: Any,
-    permute: bool = True,
-    scale: bool = True,
-    separate: bool = False,
-    overwrite_a: bool = False,
-) -> tuple[Any, Any]:
+@called_as(scipy.linalg.matrix_balance, A=square)
+def matrix_balance(A: Any, permute: bool, scale: bool, separate: bool) -> tuple[Any, Any]:
     """The matrix B = inv(T) @ A @ T and T, which has powers of two and is held constant."""
     supported("matrix_balance", separate=(bool(separate), False))
-    A = alone(square(A), "matrix_balance")
     by = _plainly(scipy.linalg.matrix_balance, True, (not is_complex_number(A), True))
     plain, turn = by(_guards.held(A), permute=permute, scale=scale)
     turn = turn if is_complex_number(A) else turn.astype(plain.dtype)
@@ -783,7 +776,7 @@ def matrix_balance(
     return valued(found, plain), turn
 
 
-@implements_all(scipy.linalg.fractional_matrix_power)
+@called_as(scipy.linalg.fractional_matrix_power, stacks=True, A=square)
 def fractional_matrix_power(A: Any, t: Any) -> Any:
     """The power of a matrix, whole or not, by the matrix."""
     if carries(t):
@@ -791,13 +784,11 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
             "fractional_matrix_power has derivatives by the matrix; by the exponent write "
             "expm(t * logm(A))"
         )
-    A = square(A)
     return equations.power(A if float(t).is_integer() else double(A), t=t)
 
 
 def _parts_of_expm(A: Any) -> Any:
     """The cosine and the sine of a matrix, as SciPy computes them."""
-    A = square(A)
     if is_complex_number(A):
         plus, minus = functions.expm(1j * A), functions.expm(-1j * A)
         return 0.5 * (plus + minus), -0.5j * (plus - minus)
@@ -806,7 +797,6 @@ def _parts_of_expm(A: Any) -> Any:
 
 def _halves_of_expm(A: Any) -> tuple[Any, Any]:
     """The hyperbolic cosine and sine of a matrix, neither of which is lost beside the other."""
-    A = square(A)
     n, none = A.shape[-1], np.zeros(A.shape)
     halves = functions.expm(blocks(none, A, A, none))[..., :n, :]
     return halves[..., :n], halves[..., n:]
@@ -814,7 +804,6 @@ def _halves_of_expm(A: Any) -> tuple[Any, Any]:
 
 def _tangent(A: Any) -> Any:
     """The hyperbolic tangent, by the smaller one of both exponentials."""
-    A = square(A)
     one = np.eye(A.shape[-1])
     trace = real(diagonal(A)).sum(-1, keepdims=True)[..., None]
     sign = where(_guards.held(trace) > 0.0, -1.0, 1.0)
@@ -824,12 +813,7 @@ def _tangent(A: Any) -> Any:
 def _of_expm(name: str, find: Callable[[Any], Any]) -> Any:
     """One of SciPy's functions with the derivatives of what is found by exponentials."""
     original = getattr(scipy.linalg, name)
-
-    def function(A: Any) -> Any:
-        return with_values(original, find(A), square(A))
-
-    function.__doc__ = original.__doc__
-    return implements_all(original)(function)
+    return called_as(original, stacks=True, A=square)(lambda A: with_values(original, find(A), A))
 
 
 cosm = _of_expm("cosm", lambda A: _parts_of_expm(A)[0])
@@ -876,31 +860,19 @@ def _valued_as(result: Any, plain: Any) -> Any:
     return made.astype(plain.dtype) if is_single(plain) and not is_single(made) else made
 
 
-@implements_all(scipy.linalg.matmul_toeplitz)
-def matmul_toeplitz(
-    c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None
-) -> Any:
+@called_as(scipy.linalg.matmul_toeplitz, c_or_cr=column_and_row, x=finite)
+def matmul_toeplitz(c_or_cr: Any, x: Any, workers: int | None) -> Any:
     """The product of a Toeplitz matrix, given by its first column and row, and x."""
-    c, r, x = *_column_and_row(c_or_cr), finite(x, check_finite)
-    return with_values(_times_toeplitz, toeplitz(c, r) @ x, c, r, x, workers=workers)
+    return with_values(_times_toeplitz, toeplitz(*c_or_cr) @ x, *c_or_cr, x, workers=workers)
 
 
 def _times_toeplitz(c: Any, r: Any, x: Any, *, workers: int | None) -> Any:
     return scipy.linalg.matmul_toeplitz((c, r), x, workers=workers)
 
 
-def _column_and_row(c_or_cr: Any) -> tuple[Any, Any]:
-    if isinstance(c_or_cr, tuple):
-        c, r = (double(_vector(x, "toeplitz")) for x in c_or_cr)
-        return c, r
-    c = double(_vector(c_or_cr, "toeplitz"))
-    return c, conjugate(c)
-
-
-@implements_all(scipy.linalg.subspace_angles)
+@called_as(scipy.linalg.subspace_angles, A=matrix, B=matrix)
 def subspace_angles(A: Any, B: Any) -> Any:
     """The angles between two subspaces, in descending order; at 0 they have no derivative."""
-    A, B = finite(A), finite(B)
     bases = [factor.qr(x)[0] for x in (A, B)]
     cosines = H(bases[0]) @ bases[1]
     rest = bases[1] - bases[0] @ cosines
@@ -913,14 +885,13 @@ def subspace_angles(A: Any, B: Any) -> Any:
     return with_values(scipy.linalg.subspace_angles, found, A, B)
 
 
-@implements_all(scipy.linalg.funm)
+@called_as(scipy.linalg.funm, A=square)
 def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     """A function of a matrix that has a basis of eigenvectors, by what it does to numbers.
 
     func: of arrays of complex numbers, and of such numbers with derivatives.
     """
-    supported("funm", disp=(disp, True))
-    A = square(A)
+    supported("funm", disp=(bool(disp), True))
     t, q = equations.schur(_guards.held(A) + 0j, output="complex")
     w = np.diagonal(t)
     size = np.max(np.abs(w), initial=0.0)
@@ -956,18 +927,17 @@ def _rank(s: Any, shape: tuple[int, ...], rcond: float | None) -> int:
     return int(_guards.fixed(np.sum(plain > np.max(plain, initial=0.0) * cutoff)))
 
 
-@implements_all(scipy.linalg.orth)
-def orth(A: Any, rcond: float | None = None) -> Any:
+@called_as(scipy.linalg.orth, A=matrix)
+def orth(A: Any, rcond: float | None) -> Any:
     """An orthonormal basis of the range of A, as long as its rank does not change."""
-    A = matrix(A)
-    u, s, _ = svd(alone(A, "orth"), full_matrices=False)
+    u, s, _ = svd(A, full_matrices=False)
     return u[:, : _rank(s, A.shape, rcond)]
 
 
 @called_as(scipy.linalg.null_space, A=matrix)
 def null_space(A: Any, rcond: float | None, lapack_driver: str = "gesdd") -> Any:
     """An orthonormal basis of the null space of A; its derivative turns nothing within it."""
-    _, s, vh = svd(alone(A, "null_space"), full_matrices=True, lapack_driver=lapack_driver)
+    _, s, vh = svd(A, full_matrices=True, lapack_driver=lapack_driver)
     return H(vh[_rank(s, A.shape, rcond) :])
 
 
@@ -976,10 +946,10 @@ def _pinvh(a: Any, **options: Any) -> Any:
     return scipy.linalg.pinvh(a, check_finite=False, **options)
 
 
-_pinvh.defrules(factor.pinv_pull, factor.pinv_push, "ij->kl")
+_pinvh.defrules(factor.pinv_pull, factor.pinv_push, "...ij->...kl")
 
 
-@called_as(scipy.linalg.pinvh, a=square)
+@called_as(scipy.linalg.pinvh, stacks=True, a=square)
 def pinvh(a: Any, atol: float | None, rtol: float | None, lower: bool, return_rank: bool) -> Any:
     """The pseudo-inverse of a Hermitian matrix, of which one triangle is read."""
     result = _pinvh(mirrored(a, bool(lower)), atol=atol, rtol=rtol, lower=bool(lower))
@@ -1022,54 +992,47 @@ def cholesky_banded(ab: Any, lower: bool) -> Any:
     return bands.cholesky(ab, lower=bool(lower))
 
 
-@called_as(scipy.linalg.cho_solve_banded, b=finite)
-def cho_solve_banded(cb_and_lower: tuple[Any, bool], b: Any, check_finite: bool) -> Any:
+@called_as(scipy.linalg.cho_solve_banded, cb_and_lower=factor_and, b=finite)
+def cho_solve_banded(cb_and_lower: tuple[Any, bool], b: Any) -> Any:
     """Solve a @ x = b, given the diagonals of the Cholesky factor of a."""
-    cb, lower = matrix(cb_and_lower[0], check_finite), bool(cb_and_lower[1])
-    return _columns(lambda cb, b: bands.cho_solve(cb, b, lower=lower), cb, b)
+    cb, lower = cb_and_lower
+    return _columns(lambda cb, b: bands.cho_solve(cb, b, lower=bool(np.all(lower))), cb, b)
+
+
+def _of_bands(name: str, a: Any, select: Any, **how: Any) -> Any:
+    """What a function of SciPy's finds of a Hermitian matrix with few diagonals."""
+    supported(name, select=(str(select), "a"))
+    return (bands.eigvalsh if name.startswith("eigvals") else bands.eigh)(a, name=name, **how)
 
 
 @called_as(scipy.linalg.eig_banded, a_band=matrix)
 def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any) -> Any:
     """Eigenvalues and eigenvectors of a Hermitian matrix, given by the diagonals of one half."""
-    supported("eig_banded", select=(str(select), "a"))
-    if eigvals_only:
-        return eigvals_banded(a_band, lower)
     how = {"width": a_band.shape[0] - 1, "lower": bool(lower), "options": ()}
-    return bands.eigh(bands.lower_half(a_band, lower), name="eig_banded", **how)
+    name = "eigvals_banded" if eigvals_only else "eig_banded"
+    return _of_bands(name, bands.lower_half(a_band, lower), select, **how)
 
 
-@called_as(scipy.linalg.eigvals_banded, a_band=matrix)
-def eigvals_banded(a_band: Any, lower: bool, select: Any = "a") -> Any:
+@implements_all(scipy.linalg.eigvals_banded)
+def eigvals_banded(a_band: Any, lower: bool = False, *args: Any, **options: Any) -> Any:
     """Eigenvalues of a Hermitian matrix, given by the diagonals of one half."""
-    supported("eigvals_banded", select=(str(select), "a"))
-    how = {"width": a_band.shape[0] - 1, "lower": bool(lower), "options": ()}
-    return bands.eigvalsh(bands.lower_half(a_band, lower), name="eigvals_banded", **how)
+    return eig_banded(a_band, lower, True, *args, **options)
 
 
-def _tridiagonal(d: Any, e: Any, select: Any, tol: float, lapack_driver: str) -> dict[str, Any]:
-    supported("eigh_tridiagonal", select=(str(select), "a"))
-    a = bands.of_tridiagonal(_vector(d, "eigh_tridiagonal"), _vector(e, "eigh_tridiagonal"))
-    options = (("tol", tol), ("lapack_driver", lapack_driver))
-    return {"a": a, "width": 1, "lower": True, "options": options}
-
-
-@called_as(scipy.linalg.eigh_tridiagonal)
+@called_as(scipy.linalg.eigh_tridiagonal, d=vector, e=vector)
 def eigh_tridiagonal(
     d: Any, e: Any, eigvals_only: bool, select: Any, tol: float, lapack_driver: str
 ) -> Any:
     """Eigenvalues and eigenvectors of the symmetric matrix with diagonals e, d and e."""
-    if eigvals_only:
-        return eigvalsh_tridiagonal(d, e, select, tol=tol, lapack_driver=lapack_driver)
-    how = _tridiagonal(d, e, select, tol, lapack_driver)
-    return bands.eigh(how.pop("a"), name="eigh_tridiagonal", **how)
+    name = "eigvalsh_tridiagonal" if eigvals_only else "eigh_tridiagonal"
+    how = {"width": 1, "lower": True, "options": (("tol", tol), ("lapack_driver", lapack_driver))}
+    return _of_bands(name, bands.of_tridiagonal(d, e), select, **how)
 
 
-@called_as(scipy.linalg.eigvalsh_tridiagonal)
-def eigvalsh_tridiagonal(d: Any, e: Any, select: Any, tol: float, lapack_driver: str) -> Any:
+@implements_all(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(d: Any, e: Any, *args: Any, **options: Any) -> Any:
     """Eigenvalues of the symmetric matrix with diagonals e, d and e."""
-    how = _tridiagonal(d, e, select, tol, lapack_driver)
-    return bands.eigvalsh(how.pop("a"), name="eigvalsh_tridiagonal", **how)
+    return eigh_tridiagonal(d, e, True, *args, **options)
 
 
 @on_matrices
@@ -1081,11 +1044,10 @@ def _solve_toeplitz(a: Any, b: Any, *, adjoint: bool = False) -> Any:
 systems.solves(_solve_toeplitz, _solve_toeplitz)
 
 
-@called_as(scipy.linalg.solve_toeplitz, b=finite)
+@called_as(scipy.linalg.solve_toeplitz, c_or_cr=column_and_row, b=finite)
 def solve_toeplitz(c_or_cr: Any, b: Any) -> Any:
     """Solve a @ x = b for a Toeplitz matrix a, given by its first column, or that and a row."""
-    c, r = _column_and_row(c_or_cr)
-    return solved(_solve_toeplitz, toeplitz(c, r), b)
+    return solved(_solve_toeplitz, toeplitz(*c_or_cr), b)
 
 
 # --- norms and special matrices ------------------------------------------------------------------
@@ -1105,7 +1067,7 @@ _euclidean.defjvp(of_numpy.p_norm_push)
 _euclidean.defpattern(lambda ans, x, p, axis, keepdims: over_axes(None, x.ndim, keepdims))
 
 
-@called_as(scipy.linalg.norm, a=finite)
+@called_as(scipy.linalg.norm, stacks=True, a=finite)
 def norm(a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     """The norm of vectors or matrices; see `cadiff.numpy.linalg.norm`."""
     orders: dict[int, tuple[Any, ...]] = {1: (None, 2), 2: (None, "f", "fro")}
@@ -1116,27 +1078,19 @@ def norm(a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return double(found) if is_lapacks and is_single(a) else found
 
 
-def _vector(x: Any, function: str) -> Any:
-    x = number(x)
-    if x.ndim > 1:
-        raise TypeError(f"{function} has derivatives for vectors, not for {x.ndim} dimensions")
-    return reshape(x, (-1,))
-
-
 def _placed(name: str, *names: str) -> Callable[..., Any]:
-    """A special matrix of vectors, whose elements are put where SciPy puts numbers from 1 on."""
+    """A special matrix of vectors, or a stack: elements are where SciPy puts numbers from 1 on."""
     original = getattr(scipy.linalg, name)
-    parameters = signature(original)
+    arguments = arguments_of(original)
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        given = parameters.bind(*args, **kwargs).arguments
-        vectors = [_vector(given[each], name) for each in names if given.get(each) is not None]
-        ends = np.cumsum([len(vector) for vector in vectors])
-        numbers = np.split(np.arange(1, ends[-1] + 1), ends[:-1])
-        given |= dict(zip(names, numbers, strict=False))
-        return taken(concatenate(vectors), original(**given))
+        given = arguments(args, kwargs)
+        vectors = [number(given[each]) for each in names if given[each] is not None]
+        ends = np.cumsum([x.size for x in vectors])
+        for each, x, end in zip(names, vectors, ends, strict=False):
+            given[each] = np.arange(end - x.size + 1, end + 1).reshape(x.shape)
+        return taken(concatenate([reshape(x, (-1,)) for x in vectors]), original(**given))
 
-    function.__name__, function.__doc__ = name, original.__doc__
     return function
 
 
@@ -1153,16 +1107,13 @@ _toeplitz = _placed("toeplitz", "c", "r")
 @implements_all(scipy.linalg.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix that is constant along diagonals, with first column c and first row r."""
-    c = _vector(c, "toeplitz")
+    c = number(c)
     return _toeplitz(c, conjugate(c) if r is None and are_complex(c) else r)
 
 
-@implements_all(scipy.linalg.khatri_rao)
+@called_as(scipy.linalg.khatri_rao, a=matrix, b=matrix)
 def khatri_rao(a: Any, b: Any) -> Any:
     """The Kronecker products of the columns of two matrices."""
-    a, b = matrix(a), matrix(b)
-    if a.ndim != 2 or b.ndim != 2:
-        raise TypeError("khatri_rao has derivatives for matrices; write a loop over stacks")
     if a.shape[1] != b.shape[1]:
         raise ValueError("The number of columns for both arrays should be equal.")
     return reshape(a[:, None, :] * b[None, :, :], (a.shape[0] * b.shape[0], a.shape[1]))
@@ -1172,8 +1123,8 @@ def _companion(name: str) -> Any:
     """A companion matrix of a polynomial, put together as SciPy does that of 1, 2, ..., n."""
     original = getattr(scipy.linalg, name)
 
+    @called_as(original, a=vector)
     def function(a: Any) -> Any:
-        a = _vector(a, name)
         n = a.shape[0]
         if n < 2 or not _guards.truths(a)[0]:
             return original(value(a))  # which says what is wrong
@@ -1181,8 +1132,7 @@ def _companion(name: str) -> Any:
         places = np.where(signs < 0.0, -signs - 1.0, 0.0)
         return taken(-(a / a[0])[1:], places) + np.equal(signs, 1.0)
 
-    function.__doc__ = original.__doc__
-    return implements_all(original)(function)
+    return function
 
 
 companion, fiedler_companion = map(_companion, ("companion", "fiedler_companion"))

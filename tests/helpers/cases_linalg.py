@@ -871,6 +871,117 @@ def scipy_equations() -> Iterator[Case]:
     )
 
 
+def several(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A stack of what is made of one shape."""
+    return lambda rng, *shape: np.stack([make(rng, *shape[1:]) for _ in range(shape[0])])
+
+
+def scipy_stacks() -> Iterator[Case]:
+    """Stacks of matrices, or of vectors, beside single ones, where this SciPy takes them."""
+    bands, upper = several(banded(1, 1)), several(banded(0, 2))
+    spaced = several(lambda rng, *shape: 0.2 * banded(0, 2)(rng, *shape) + 4.0 * np.arange(4.0))
+    rising = several(lambda rng, *shape: 3.0 * np.arange(4.0) + rng.uniform(size=shape))
+    first = several(lambda rng, *shape: 6.0 * np.eye(1, 4)[0] + rng.normal(size=shape))
+    second = np.diag([1.0, 2.0, 3.0])
+    two = (2, 3, 3)
+    calls: dict[str, tuple[Draw, Callable[..., Any]]] = {
+        "cho_factor": (
+            with_matrix(positive, two, (3,)), lambda la, a, b: la.cho_solve(la.cho_factor(a), b),
+        ),
+        "cho_solve_banded": (
+            with_matrix(upper, (2, 3, 4), (3, 1, 4, 2)),
+            lambda la, a, b: la.cho_solve_banded((a, False), b),
+        ),
+        "cholesky_banded": (with_matrix(upper, (2, 3, 4)), lambda la, a: la.cholesky_banded(a)),
+        "companion": (spread((2, 4)), lambda la, a: la.companion(a)),
+        "convolution_matrix": (arrays((2, 3)), lambda la, a: la.convolution_matrix(a, 4, "same")),
+        "circulant": (arrays((2, 1, 3)), lambda la, a: la.circulant(a)),
+        "diagsvd": (arrays((2, 3)), lambda la, s: la.diagsvd(s, 3, 4)),
+        "eigvals_banded": (with_matrix(spaced, (2, 3, 4)), lambda la, a: la.eigvals_banded(a)),
+        "eigh_tridiagonal": (
+            with_matrix(rising, (2, 4), (3,)), lambda la, d, e: eigen(*la.eigh_tridiagonal(d, e)),
+        ),
+        "eigh of a pair": (
+            lambda rng: (symmetric(rng, 2, 1, 3, 3), positive(rng, 2, 3, 3)),
+            lambda la, a, b: eigen(*la.eigh(a, b)),
+        ),
+        "expm_frechet": (arrays(two, (1, 3, 3)), lambda la, a, e: la.expm_frechet(a, e)),
+        "fiedler_companion": (spread((2, 5)), lambda la, a: la.fiedler_companion(a)),
+        "funm": (
+            with_matrix(regular, two), lambda la, a: la.funm(a + second, lambda z: z * z * z),
+        ),
+        "khatri_rao": (arrays(two, (2, 3)), lambda la, a, b: la.khatri_rao(a, b)),
+        "ldl": (with_matrix(positive, two), lambda la, a: la.ldl(a)[:2]),
+        "leslie": (arrays((2, 3), (2,)), lambda la, f, s: la.leslie(f, s)),
+        "lstsq": (with_matrix(regular, (2, 4, 3), (4,)), lambda la, a, b: la.lstsq(a, b)[:2]),
+        "lu": (with_matrix(regular, two), lambda la, a: la.lu(a)[1:]),
+        "lu_solve": (
+            with_matrix(regular, two, (3,)), lambda la, a, b: la.lu_solve(la.lu_factor(a), b, 1),
+        ),
+        "matmul_toeplitz": (
+            arrays((2, 3), (3,), (2, 3, 2)), lambda la, c, r, x: la.matmul_toeplitz((c, r), x),
+        ),
+        "matrix_balance": (with_matrix(regular, two), lambda la, a: la.matrix_balance(a)[0]),
+        "null_space": (with_matrix(regular, (2, 2, 3)), lambda la, a: la.null_space(a) ** 2),
+        "orth": (with_matrix(regular, (2, 3, 2)), lambda la, a: la.orth(a) ** 2),
+        "orthogonal_procrustes": (
+            arrays((2, 4, 3), (4, 3)), lambda la, a, b: la.orthogonal_procrustes(a, b),
+        ),
+        "pinvh": (with_matrix(symmetric, two), lambda la, a: la.pinvh(a)),
+        "polar": (with_matrix(regular, (2, 4, 3)), lambda la, a: la.polar(a)),
+        "qr": (with_matrix(regular, two), lambda la, a: la.qr(a, pivoting=True)[:2]),
+        "rq": (with_matrix(regular, two), lambda la, a: la.rq(a)),
+        "schur": (with_matrix(real_eigenvalues, two), lambda la, a: la.schur(a)),
+        "solve_banded": (
+            with_matrix(bands, (2, 3, 4), (4,)), lambda la, a, b: la.solve_banded((1, 1), a, b),
+        ),
+        "solve_continuous_are": (
+            arrays(two, (3, 3)),
+            lambda la, a, b: la.solve_continuous_are(a, b + 3.0 * np.eye(3), second, np.eye(3)),
+        ),
+        "solve_continuous_lyapunov": (
+            with_matrix(positive, two, (3, 3)), lambda la, a, q: la.solve_continuous_lyapunov(a, q),
+        ),
+        "solve_discrete_are": (
+            arrays((3, 3), two),
+            lambda la, a, b: la.solve_discrete_are(a, b + 3.0 * np.eye(3), second, np.eye(3)),
+        ),
+        "solve_discrete_lyapunov": (
+            with_matrix(regular, two, (3, 3)),
+            lambda la, a, q: la.solve_discrete_lyapunov(0.2 * a, q),
+        ),
+        "solve_sylvester": (
+            with_matrix(positive, (2, 1, 3, 3), (2, 3, 3)),
+            lambda la, a, q: la.solve_sylvester(a, second, q),
+        ),
+        "solve_toeplitz": (
+            with_matrix(first, (2, 4), (4,)), lambda la, c, b: la.solve_toeplitz(c, b),
+        ),
+        "solveh_banded": (
+            with_matrix(upper, (2, 3, 4), (2, 4, 1)), lambda la, a, b: la.solveh_banded(a, b),
+        ),
+        "subspace_angles": (
+            with_matrix(regular, (2, 1, 5, 2), (2, 5, 2)),
+            lambda la, a, b: la.subspace_angles(a, b),
+        ),
+        "svd": (with_matrix(regular, two), lambda la, a: singular(*la.svd(a))),
+        "toeplitz": (arrays((2, 3), (4,)), lambda la, c, r: la.toeplitz(c, r)),
+    }  # fmt: skip
+    for name, (draw, call) in calls.items():
+        args = draw(np.random.default_rng(0))
+        try:
+            call(scipy.linalg, *args)
+        except ValueError:
+            continue
+        yield Case(
+            f"{name} of stacks",
+            lambda scipy, *args, call=call: call(scipy.linalg, *args),
+            draw,
+            tuple(range(len(args))),
+            value_rtol=1e-11,
+        )
+
+
 def of_complex() -> Iterator[Case]:
     """The same functions of complex matrices: squares of absolute values of what they give."""
     b = np.random.default_rng(1).normal(size=(4, 2)) + 1j
@@ -906,6 +1017,7 @@ def of_complex() -> Iterator[Case]:
         "ldl": ((4, 4), lambda la, z: la.ldl(z + z.conj().T + 16.0 * eye)[:2]),
         "rq": ((4, 4), lambda la, z: la.rq(z + 4.0 * eye)),
         "pinvh": ((4, 4), lambda la, z: la.pinvh(z + 9.0 * eye)),
+        "toeplitz of stacks": ((2, 4), lambda la, z: la.toeplitz(z)),
     }  # fmt: skip
 
     def squares(found: Any) -> Any:
@@ -929,7 +1041,7 @@ SCIPY = [
     replace(case, dispatch=False)
     for case in (
         *scipy_systems(), *scipy_factorizations(), *scipy_matrices(), *scipy_bands(),
-        *scipy_equations(), *of_complex(),
+        *scipy_equations(), *scipy_stacks(), *of_complex(),
     )
 ]  # fmt: skip
 NUMPY = [*solves(), *factorizations(), *norms(), *products()]
