@@ -596,7 +596,13 @@ i0(x)                 x: i1(x)
 i1(x)
     x: i0(x) - ans / x if abs(x) > 1.0 else 0.5 * (i0(x) + iv(2, _unless(abs(x) > 1.0, x)))
 iv(v, z)
+    v: _iv_even.by("v", v, z) - _iv_odd_slope(v, kv(v, z), kv.by("v", v, z))
+        if z > 1.0 and abs(v) < 0.5 else iv.by("v", v, z)
     z: v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))
+# Next to v = 0 the derivative is small. I is an even function of v less sin(πv) K / π.
+_iv_odd_slope(v, k, slope) = cos(math.pi * v) * k + sin(math.pi * v) / math.pi * slope
+_iv_even(v, z)        z: 0.5 * (iv.slope(1, v, z) + iv.slope(1, -v, z))
+_ive_even(v, z)       z: 0.5 * (ive.slope(1, v, z) + ive.slope(1, -v, z))
 k0(x)                 x: -k1(x)
 k1(x)                 x: -k0(x) - ans / x
 kn(const n, x)        x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
@@ -604,6 +610,9 @@ kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
 i0e(x)                x: -sign(x) * i0e_moment(1, absolute(x))
 i1e(x)                x: i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x))
 ive(v, z)
+    v: _ive_even.by("v", v, z) - exp(-2.0 * z) * _iv_odd_slope(
+            v, kve(v, z), kve.by("v", v, z))
+        if z > 1.0 and abs(v) < 0.5 else ive.by("v", v, z)
     z: ive_tail(1, v, z) if z > 18.0 + 0.5 * np.square(v) else
         (v / z - sign(z)) * ans + ive(v + 1, z) if _next_to_zero(v, z) else
         0.5 * (iv(v - 1, z) + iv(v + 1, z)) if z == 0.0 else
@@ -774,9 +783,7 @@ hyperu(a, b, x)       x: -a * _tricomi(a + 1.0, b + 1.0, x)
     a: _tricomi_by_a(a, b, x) if _is_integral(a, b, x) else
         x * _tricomi_by_a(a + 1.0, b + 1.0, x) + (1.0 + a - b) * _tricomi_by_a(a + 1.0, b, x)
         + _tricomi(a + 1.0, b, x) if _is_integral(a + 1.0, b, x) else hyperu.by("a", a, b, x)
-    b: _tricomi_by_b(a, b, x) if _is_integral(a, b, x) else
-        x * _tricomi_by_b(a + 1.0, b + 1.0, x) + (1.0 + a - b) * _tricomi_by_b(a + 1.0, b, x)
-        - _tricomi(a + 1.0, b, x) if _is_integral(a + 1.0, b, x) else hyperu.by("b", a, b, x)
+    b: _tricomi_by_b(a, b, x) if _is_integral(a + 1.0, b, x) else hyperu.by("b", a, b, x)
 _is_integral(a, b, x) = (a >= 0.9) & (a <= 99.0) & (np.abs(b) <= 99.0) & (x > 0.0)
 _tricomi(a, b, x) = rgamma(a) * _tricomi_integral(0, 0, a, b, x) if _is_integral(a, b, x) else
     hyperu(a, b, x)
@@ -1083,6 +1090,8 @@ VALUES: dict[str, Function] = {
     "_student_middle": lambda df, t: np.sign(t) / 2 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
     "_student_tail": lambda df, t: _student_tail_values(df, t),
     "_tricomi_integral": lambda *args: _quadratures.tricomi(*args),
+    "_iv_even": lambda v, z: 0.5 * (sp.iv(v, z) + sp.iv(-v, z)),
+    "_ive_even": lambda v, z: 0.5 * (sp.ive(v, z) + sp.ive(-v, z)),
     "_voigt_slope": lambda n, k, x, sigma, gamma: np.real(
         np.array([1, 1j, -1, -1j])[int(np.max(k)) % 4]
         * _analytic.faddeeva_values(n, x + 1j * gamma, sigma)
