@@ -848,6 +848,13 @@ _sph_legendre(const n, const m, theta)  theta: _polar_slope(n, m, theta)
 
 _sici_si(x)           x: sinc(x / math.pi)
 _sici_ci(x)           x: cos(x) / x
+# Of complex numbers: sinh(z) / z and log(z) / (1 - z), whose derivatives do not cancel.
+_sinh_over(z) = hyp0f1(1.5, 0.25 * square(_unless(abs(z) >= 1.0, z))) if abs(z) < 1.0 else
+    sinh(w) / w
+    where w = where(np.abs(held(z)) < 1.0, 1.0, z)
+_log_over(z) = -hyp2f1(1.0, 1.0, 2.0, _unless(abs(1.0 - z) >= 0.5, 1.0 - z))
+    if abs(1.0 - z) < 0.5 else log(w) / (1.0 - w)
+    where w = where(np.abs(1.0 - held(z)) < 0.5, 2.0, z)
 _shichi_shi(x)
     x: 0.5 * (exprel(x) + exprel(-x)) if abs(x) > 0.01 else
         1.0 + square(x) / 6.0 * (1.0 + square(x) / 20.0)

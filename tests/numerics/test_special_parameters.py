@@ -203,6 +203,28 @@ def test_complex_arguments(name: str) -> None:
         assert value == function_of(name, sp)(*before, 0.7 + 0.4j)
 
 
+@pytest.mark.parametrize(
+    ("name", "centre", "slope"),
+    [
+        ("shichi 0", 0.0, lambda z: mp.sinh(z) / z),
+        ("sici 0", 0.0, lambda z: mp.sin(z) / z),
+        ("spence", 1.0, lambda z: mp.log(z) / (1 - z)),
+    ],
+)
+def test_complex_next_to_a_quotient_of_zeros(name: str, centre: float, slope: Any) -> None:
+    """Also at it, and in one array with what is far from it."""
+    f = function_of(name)
+    by_z = cadiff.grad(lambda z: cadiff.numpy.sum(f(z)), holomorphic=True)
+    bend = cadiff.grad(lambda z: cadiff.numpy.sum(by_z(z)), holomorphic=True)
+    z = centre + np.array([0.0, 1e-8 + 1e-8j, 0.3j, 2.0 + 1.0j])
+    assert by_z(z)[0] == (-1.0 if centre else 1.0)
+    with mp.workdps(60):
+        for at, *got in zip(z[1:], by_z(z)[1:], bend(z)[1:], strict=True):
+            for order in (0, 1):
+                want = complex(mp.diff(slope, mp.mpc(at), order))
+                assert got[order] == pytest.approx(want, rel=1e-11), (at, order)
+
+
 def test_complex_far_out() -> None:
     """Where the terms of the derivative of Faddeeva's function cancel."""
     with mp.workdps(60):
