@@ -227,7 +227,7 @@ signal.iirpeak                  f(0.3 * x[0], 30.0 * x[1])[1]
 signal.iirfilter                f(2, 0.2 * x[0], btype="low", ftype="butter")[1]
 signal.firwin                   f(5, 0.2 * x[0]);  f(6, 0.3 * x[:2], pass_zero=False)
 signal.firls                    f(5, [0, 0.3, 0.4, 1], x[:4])
-signal.bilinear                 f(x[:2], x[2:5])[1]
+signal.bilinear                 f(x[:2], x[2:5])[1];  f(x[:2], x[2:5], x[5])[0]
 signal.lp2lp                    f(x[:2], x[2:5], x[5])[1]
 signal.lp2hp                    f(x[:2], x[2:5], x[5])[1]
 signal.zpk2tf                   f(x[:2], x[2:5], x[5])[1]
@@ -469,7 +469,7 @@ spatial.distance.euclidean      f(x, u)
 spatial.distance.sqeuclidean    f(x, u, w=u**2)
 spatial.distance.cityblock      f(x, u)
 spatial.distance.chebyshev      f(x, u / 2)
-spatial.distance.minkowski      f(x, u, 3)
+spatial.distance.minkowski      f(x, u, 3);  f(x[:6], u[:6], x[7], x[6:])
 spatial.distance.cosine         f(x, u)
 spatial.distance.correlation    f(x, u)
 spatial.distance.braycurtis     f(x, u)
