@@ -583,14 +583,16 @@ j1(x)
     x: j0(x) - ans / x if abs(x) > 1.0 else 0.5 * (j0(x) - jv(2, _unless(abs(x) > 1.0, x)))
 jv(v, z)
     z: v / z * ans - jv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (jv(v - 1, z) - jv(v + 1, z))
-# Next to 0 the derivative of Y is a power of z, where both of its terms are infinite.
+# Next to 0 the derivative of Y is a power of z, where both of its terms, or all, are infinite.
 y0(x)                 x: -y1(x)
 y1(x)                 x: -(ans / x) if x < TINY else y0(x) - ans / x
 yn(const n, x)
-    x: -y1(x) if n == 0 else -(abs(n) / x) * ans if x < TINY else yn(n - 1, x) - n / x * ans
+    x: -y1(x) if n == 0 else -(abs(n) / x) * ans if x < TINY or np.isinf(ans) else
+        yn(n - 1, x) - n / x * ans
 yv(v, z)
     z: -(np.abs(v) / z) * ans
-        if (v >= 0.5 or v < 0.0 and v == np.floor(v)) and z < TINY * np.maximum(1.0, abs(v)) else
+        if (v >= 0.5 or v < 0.0 and v == np.floor(v))
+        and (z < TINY * np.maximum(1.0, abs(v)) or np.isinf(ans)) else
         0.5 * (yv(v - 1, z) - yv(v + 1, z))
 i0(x)                 x: i1(x)
 i1(x)
