@@ -334,7 +334,7 @@ ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, 
 ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="wrap")
 ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="grid-constant")
 ndimage.map_coordinates         f(u.reshape(3, 4), 2 * x[:6].reshape(2, 3), order=1, mode="constant", cval=2.0)
-ndimage.map_coordinates         f(x[2] * u.reshape(3, 4), 4 * x[:6].reshape(2, 3) - 2, order=1, mode="grid-constant", cval=7.0)
+ndimage.map_coordinates         f(x[2] * u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 2.35, order=1, mode="grid-constant", cval=7.0)
 ndimage.affine_transform        f(x.reshape(3, 4), [[0.8, 0.1], [0.0, 0.9]], 0.2);  f(u.reshape(3, 4), 0.7 * x[:2], x[2:4], mode="nearest")
 ndimage.affine_transform        f(u.reshape(3, 4), 0.4 * x[:4].reshape(2, 2), 0.13, mode="mirror") ~5!
 ndimage.geometric_transform     f(u.reshape(3, 4), lambda p: (p[0] * 0.7 + 0.1 * x[0], p[1] * 0.8 + 0.05), mode="nearest")
