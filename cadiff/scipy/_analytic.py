@@ -34,13 +34,13 @@ digamma(z)            z: _polygamma_of_complex(1, z)
 _polygamma_of_complex(n, z)  z: _polygamma_of_complex(n + 1, z)
 exp1(z)               z: -exp(-z) / z
 expi(z)               z: exp(z) / z
-spence(z)             z: log(z) / (1.0 - z)
+spence(z)             z: _log_over(z)
 ndtr(z)               z: exp(-0.5 * square(z)) / ROOT_2PI
 _fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
 _fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
-_sici_si(z)           z: sin(z) / z
+_sici_si(z)           z: _sinh_over(1j * z)
 _sici_ci(z)           z: cos(z) / z
-_shichi_shi(z)        z: sinh(z) / z
+_shichi_shi(z)        z: _sinh_over(z)
 _shichi_chi(z)        z: cosh(z) / z
 _airy_ai(z)           z: _airy_aip(z)
 _airy_aip(z)          z: z * _airy_ai(z)

@@ -7,7 +7,10 @@ Theory and Approximation Practice, 2013, chapters 4, 8 and 21). The polynomial g
 at Chebyshev's points. Its last coefficients say how good it is: where they are not small the
 interval is halved, and where no interval serves the derivative is nan.
 
-How far to look at first is for others to say; this module knows no function by name.
+How far to look at first is for others to say; this module knows no function by name. It has to be
+told, too, where a function is hardly more than a constant, whose digits hide those of the rest:
+one that is 1 at 0 of its last argument is 1 and the integral of its slope there; one that is even
+in a parameter is a polynomial of even powers next to 0.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from .. import binding
+from ..binding import carries
 from ..operations.primitives import primitive
 
 Array: TypeAlias = NDArray[Any]
@@ -30,6 +34,8 @@ NARROW = 0.01  # a width relative to the parameter, where none was found
 BLOCK = 1024  # elements at a time, whose numbers stay in a cache
 RESOLVED = 1e-10  # how small the last coefficients are to be beside those of the derivative
 NOISE = 2e-15  # how small rounding leaves them beside the largest one
+NEARLY = 0.1  # how far from 1 a function is taken as the integral of its slope
+LEGENDRE = np.polynomial.legendre.leggauss(20)
 DOUBTFUL = 1e-6  # how small they have to be beside it
 FEW = 2
 TINY = 1e-300
@@ -69,10 +75,11 @@ def _combined(rows: Array, values: Array) -> Array:
     return functools.reduce(np.add, map(np.multiply, rows.T[..., None], values))
 
 
-def _beside(rule: Rule, order: int, at: Array, values: Array) -> Array:
-    """The derivative elsewhere between -1 and 1."""
-    derivative = chebyshev.chebder(_combined(rule.coefficients, values), order)
-    return chebyshev.chebval(at, derivative, tensor=False)
+def _beside(rule: Rule, order: int, at: Array, values: Array, even: Array) -> Array:
+    """The derivative elsewhere between -1 and 1, of polynomials that may be even ones."""
+    coefficients = _combined(rule.coefficients, values)
+    coefficients[1::2] *= ~even
+    return chebyshev.chebval(at, chebyshev.chebder(coefficients, order), tensor=False)
 
 
 def differentiated(
@@ -82,6 +89,7 @@ def differentiated(
     width: Array,
     ends: tuple[float, float],
     others: Sequence[Array],
+    is_even: bool = False,
 ) -> Array:
     """The derivative of f(x, *others) by x, elementwise.
 
@@ -96,6 +104,8 @@ def differentiated(
         length is infinite f does not change.
     ends : (float, float)
         Those of the domain of f: an interval that would go beyond begins or ends there.
+    is_even : bool
+        Whether f(x) is f(-x).
     """
     low, high = ends
     by = rule(order)
@@ -107,17 +117,19 @@ def differentiated(
         if not left.size:
             break
         at, half = x[left], width[left] * 0.5**halving
-        centre = np.clip(at, low + half, high - half)
-        values = f(centre + by.nodes[:, None] * half, *(other[left] for other in others))
+        even = is_even & (np.abs(at) < half)
+        centre = np.where(even, 0.0, np.clip(at, low + half, high - half))
+        points = centre + by.nodes[:, None] * half
+        values = f(np.where(even, np.abs(points), points), *(other[left] for other in others))
         found, *parts = _combined(by.rows, values)
         first, before, last = np.max(np.abs(parts).reshape(3, FEW, -1), axis=1)
         # In the middle the next coefficient is the first that lacks; these fall like powers.
         tail = last * (last / np.maximum(np.maximum(before, last), TINY))
-        apart = np.flatnonzero(at != centre)
+        apart = np.flatnonzero((at != centre) | even)
         if apart.size:
             tail[apart] = last[apart]
             places = ((at - centre) / half)[apart]
-            found[apart] = _beside(by, order, places, values[:, apart])
+            found[apart] = _beside(by, order, places, values[:, apart], even[apart])
         size = np.max(np.abs(values), axis=0)
         error = tail / half**order
         is_better = error < least[left]
@@ -147,17 +159,20 @@ class Differences(primitive):
         Elementwise. By the other parameters it has partials of its own.
     widths : mapping
         For the position of a parameter, a function of the arguments that answers over what
-        distance the logarithm of the function changes by ½ or so; and where the domain begins
-        and ends.
+        distance the logarithm of the function changes by ½ or so; where the domain begins and
+        ends; and whether the function is even in it.
+    is_one : bool
+        Whether it is 1 at 0 of the last argument.
     """
 
     def __init__(
         self,
         function: primitive,
         n: int,
-        widths: Mapping[int, tuple[Callable[..., Any], float, float]],
+        widths: Mapping[int, tuple[Callable[..., Any], float, float, bool]],
+        is_one: bool = False,
     ) -> None:
-        self.differentiated, self.widths = function, widths
+        self.differentiated, self.widths, self.is_one = function, widths, is_one
 
         def values(*args: Any, orders: tuple[int, ...]) -> Any:
             return self._values(args, orders)
@@ -180,7 +195,8 @@ class Differences(primitive):
         if k is None:
             k = next((k for k, order in enumerate(orders) if order), None)
         if k is None:
-            return self.differentiated(*args)
+            is_less = self.is_one and not any(map(carries, args))
+            return (self._less_one if is_less else self.differentiated)(*args)
         fewer = (*orders[:k], orders[k] - 1 if exactly else 0, *orders[k + 1 :])
         spread = np.broadcast_arrays(*args)
         x, others = spread[k].astype(float), [*spread[:k], *spread[k + 1 :]]
@@ -190,7 +206,7 @@ class Differences(primitive):
 
         if exactly:
             return slope(lambda x: along(x, *others), x)
-        width, *ends = self.widths[k]
+        width, low, high, is_even = self.widths[k]
         with np.errstate(all="ignore"):
             distances = np.broadcast_to(np.asarray(width(*spread), dtype=float), x.shape)
             # At infinity, of other arguments, functions are constants, and logarithms infinite.
@@ -202,5 +218,26 @@ class Differences(primitive):
             for first in range(0, found.size, BLOCK):
                 part = slice(first, first + BLOCK)
                 at, wide, *rest = (y[part] for y in flat)
-                found[part] = differentiated(along, orders[k], at, wide, (ends[0], ends[1]), rest)
+                found[part] = differentiated(
+                    along, orders[k], at, wide, (low, high), rest, is_even
+                )
         return np.broadcast_to(found, x.size).reshape(x.shape).copy()[()]
+
+    def _less_one(self, *args: Any) -> Any:
+        """The function less 1, to all its digits.
+
+        The way from 0 to z is one of exponentials, which goes slowly next to 0 and 1, or straight.
+        """
+        found = np.asarray(self.differentiated(*args)) - 1.0
+        near = np.abs(found) < NEARLY
+        if np.any(near):
+            *p, z = (x[near] for x in np.broadcast_arrays(*args))
+            sign = np.where((z > 0.0) & (z < 1.0), -1.0, np.sign(z))
+            length = np.log1p(sign * z)
+            nodes, weights = (x[:, None] for x in LEGENDRE)
+            parts, straight = 0.5 * (nodes + 1.0), z >= 1.0
+            at = np.where(straight, parts * z, sign * np.expm1(parts * length))
+            rate = np.where(straight, z, sign * length * np.exp(parts * length))
+            slopes = slope(lambda z: self.differentiated(*p, z), at)
+            found[near] = 0.5 * np.sum(weights * rate * slopes, axis=0)
+        return found

@@ -91,6 +91,18 @@ def cosine(u: Number, v: Number, w: Any = None) -> Number:
     return 1.0 - _total(u * v, w) / sqrt(_total(square(u), w) * _total(square(v), w))
 
 
+@kernels("scipy.spatial.distance", "minkowski", within=True)
+def _by_power(mirror: Any, u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
+    return (minkowski if carries(p) else mirror)(as_number(u), as_number(v), p, w)
+
+
+@kernels("scipy.spatial.distance", "correlation", within=True)
+def _correlation(mirror: Any, u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
+    """As precise as what it is of, and not as the root in it, which is Python's."""
+    kinds = (as_number(x).dtype for x in (u, v, w) if x is not None)
+    return in_precision(mirror(u, v, w, centered), np.result_type(*kinds))
+
+
 @metric("co")
 def correlation(u: Number, v: Number, w: Any = None) -> Number:
     n = u.shape[-1] if w is None else sum_(as_number(w))

@@ -178,14 +178,14 @@ def _lengthened(x: Number, n: int) -> Number:
 def _linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """`scipy.signal.lfilter` of arguments that it has checked."""
     b, a, x = as_number(b), as_number(a), as_number(x)
+    kind = np.result_type(b.dtype, a.dtype, x.dtype, *([] if zi is None else [zi.dtype]))
     a_0 = a[0]
     b, a = b / a_0, a / a_0
     n = max(binding.shape(a)[0], binding.shape(b)[0])
     b, a = (_lengthened(c, n) for c in (b, a))
     x = moveaxis(x, axis, -1)
     state = _zeros(x, n - 1) if zi is None else moveaxis(as_number(zi), axis, -1)
-    y, after = any_filtered(b, a, x, state)
-    y, after = moveaxis(y, -1, axis), moveaxis(after, -1, axis)
+    y, after = (in_precision(moveaxis(y, -1, axis), kind) for y in any_filtered(b, a, x, state))
     return y if zi is None else (y, after)
 
 
@@ -284,7 +284,12 @@ kernels("scipy.signal._waveforms", "_chirp_phase", within=True)(beside("f1", "f0
 @kernels("scipy.signal._filter_design", within=True)
 def bilinear(mirror: Any, b: Any, a: Any, fs: Any = 1.0) -> Any:
     """SciPy's function, with polynomials of float64 where it would make objects."""
-    return mirror(*(in_precision(as_number(x), np.float64) for x in (b, a)), fs)
+    b, a = (in_precision(as_number(x), np.float64) for x in (b, a))
+    if carries(fs):  # a common factor is left out, by which SciPy divides at last
+        b, a = map(_arrays.atleast_1d, (b, a))
+        b, a = (x * (2.0 * fs) ** np.arange(len(x) - 1.0, -1.0, -1.0) for x in (b, a))
+        fs = 0.5
+    return mirror(b, a, fs)
 
 
 @kernels("scipy.signal._filter_design", within=True)
@@ -426,6 +431,7 @@ def _convolve2d(x: Any, w: Any, flip: int, mode: int, boundary: int, fill: Any) 
         else:
             x = np.pad(x, around, mode="symmetric" if boundary == 4 else "wrap")
     full = binding.bilinear(correlated, x, w) if _is_complex(x, w) else correlated(x, w)
+    full = in_precision(full, np.result_type(x.dtype, w.dtype))
     if mode == SAME:
         begin = [(k - 1) // 2 if flip else k - 1 - (k - 1) // 2 for k in w.shape]
         lengths = [n - 2 * (k - 1) for n, k in zip(x.shape, w.shape, strict=True)]

@@ -199,7 +199,8 @@ class Tabulated(primitive):
 
     Programs call a ufunc in its place, if there is one. By a parameter without a formula the
     derivative is one by differences over a width, a formula, too, or "over width" stands for the
-    partial; "above low" or "between low and high" behind it say where the domain begins and ends.
+    partial; "above low" or "between low and high" behind it say where the domain begins and ends,
+    and "even" that the function is even in it.
     A parameter has one of these, or it is "const" and nothing is differentiated by it.
     """
 
@@ -248,11 +249,13 @@ class Tabulated(primitive):
         """Its derivatives by the parameters with widths, and by all others."""
         parameters, widths = ", ".join(self._parameters), {}
         for each, text in self._widths.items():
-            width, *ends = re.split(" above | between | and ", text)
+            width, even, _ = text.partition(" even")
+            width, *ends = re.split(" above | between | and ", width)
             low, high = map(float, [*ends, "-inf", "inf"] if not ends else [*ends, "inf"][:2])
             k = self._parameters.index(each)
-            widths[k] = self._formula(parameters, width), low, high
-        return Differences(self, len(self._parameters), widths)
+            widths[k] = self._formula(parameters, width), low, high, bool(even)
+        is_one = self.called in ("hyp0f1", "hyp1f1", "hyp2f1")
+        return Differences(self, len(self._parameters), widths, is_one)
 
     def slope(self, k: int, *args: Any) -> Any:
         """The derivative by the argument of a position, by whatever rule."""

@@ -441,7 +441,11 @@ class Between(NamedTuple):
     def derived(self, axis: int) -> Between:
         """The derivative by a coordinate."""
         orders = tuple(n + (k == axis) for k, n in enumerate(self.orders))
-        return self._replace(orders=orders, cval=0.0)
+        return self._replace(orders=orders)
+
+    @property
+    def homogeneous(self) -> Between:
+        return self._replace(cval=0.0)
 
 
 def b_splines(n: int, u: Real, order: int) -> list[Real]:
@@ -512,7 +516,7 @@ class Located:
     Attributes
     ----------
     flat : ndarray of int
-        Their places in the flat array, (order + 1, ..., order + 1, points).
+        Their places in the flat array, (order + 1, ..., order + 1, points); cval is behind it.
     inside : ndarray of bool
         Which points have values of the array.
     """
@@ -521,7 +525,7 @@ class Located:
         self.how = how
         self.inside = np.ones(points.shape[1:], bool)
         self._axes = []
-        flat: Any = np.zeros(points[0].size, np.intp)
+        flat, beyond = np.zeros(points[0].size, np.intp), np.zeros(points[0].size, bool)
         for x, n in zip(points, how.shape, strict=True):
             there, slope = _led_back(x + how.padding, n, how.mode)
             self.inside &= ~np.isnan(there)
@@ -529,19 +533,18 @@ class Located:
             shifted = there if how.order % 2 else there + 0.5
             first = np.floor(shifted)
             places = first.astype(np.intp) - how.order // 2 + np.arange(how.order + 1)[:, None]
-            counts = (places >= 0) & (places < n) if how.mode == GRID_CONSTANT else None
-            self._axes.append((shifted - first, slope.ravel(), counts))
+            self._axes.append((shifted - first, slope.ravel()))
             flat = flat[..., None, :] * n + _index(places, n, how.mode)
-        self.flat = flat
+            beyond = beyond[..., None, :] | (places < 0) | (places >= n)
+        is_constant = how.mode == GRID_CONSTANT
+        self.flat = np.where(beyond, math.prod(how.shape), flat) if is_constant else flat
 
     def weights(self, axis: int, further: int = 0) -> list[Real]:
         """How much coefficients count along an axis, or a further derivative of that."""
-        u, slope, counts = self._axes[axis]
+        u, slope = self._axes[axis]
         order = self.how.orders[axis] + further
         found = b_splines(self.how.order, u, order)
-        if order:
-            found = [w * slope**order for w in found]
-        return found if counts is None else [w * c for w, c in zip(found, counts, strict=True)]
+        return [w * slope**order for w in found] if order else found
 
     def within(self, found: Real) -> Real:
         """What is found, in shape, and 0 at points outside."""
@@ -566,7 +569,7 @@ def interpolated(c: Any, points: Any, how: Between, call: tuple[Any, ...]) -> An
     if not any(how.orders):
         return _by_scipy(c, points, how, call, np.zeros(points.shape[1:]))
     at = Located(points, how)
-    terms = np.ravel(c)[at.flat]
+    terms = np.append(c, how.cval)[at.flat]
     for axis in range(len(how.shape)):
         terms = _contracted(at.weights(axis), terms)
     return at.within(terms)
@@ -590,9 +593,9 @@ def spread(g: Any, points: Any, how: Between) -> Any:
         at = Located(row[None], how._replace(orders=how.orders[along], shape=how.shape[along]))
         weights = np.where(at.inside, np.stack(at.weights(0)), 0.0)
         places = at.flat.ravel(), np.tile(np.arange(len(row)), len(weights))
-        matrix = csr_array((weights.ravel(), places), (how.shape[axis], len(row)))
+        matrix = csr_array((weights.ravel(), places), (how.shape[axis] + 1, len(row)))
         rows = np.moveaxis(g, axis, 0)
-        sums = matrix @ rows.reshape(len(row), -1)
+        sums = (matrix @ rows.reshape(len(row), -1))[:-1]
         g = np.moveaxis(sums.reshape(-1, *rows.shape[1:]), 0, axis)
     if coordinates:
         return g
@@ -601,14 +604,14 @@ def spread(g: Any, points: Any, how: Between) -> Any:
     for axis in range(len(how.shape)):
         terms = terms[..., None, :] * np.stack(at.weights(axis))
     size = math.prod(how.shape)
-    return np.bincount(at.flat.ravel(), terms.ravel(), minlength=size).reshape(how.shape)
+    return np.bincount(at.flat.ravel(), terms.ravel(), size + 1)[:size].reshape(how.shape)
 
 
 @primitive
 def sloped(c: Any, points: Any, how: Between) -> Any:
     """The derivatives by all coordinates, along a first axis."""
     at = Located(points, how)
-    terms, slopes = np.ravel(c)[at.flat], list[Real]()
+    terms, slopes = np.append(c, how.cval)[at.flat], list[Real]()
     for axis in range(len(how.shape)):
         weights = at.weights(axis)
         slopes = [_contracted(weights, slope) for slope in slopes]
@@ -627,7 +630,7 @@ sloped.defvjp(
     ),
 )
 sloped.defjvp(
-    lambda g, ans, c, points, how: sloped(g, points, how=how),
+    lambda g, ans, c, points, how: sloped(g, points, how=how.homogeneous),
     lambda g, ans, c, points, how: stack(
         [sum_(sloped(c, points, how=how.derived(k)) * g, axis=0) for k in range(len(how.shape))]
     ),
@@ -636,19 +639,17 @@ sloped.defjvp(
 
 interpolated.called = "map_coordinates"
 interpolated.defvjp(
-    lambda ans, c, points, how, call: lambda g: spread(g, points, how=how._replace(cval=0.0)),
+    lambda ans, c, points, how, call: lambda g: spread(g, points, how=how.homogeneous),
     lambda ans, c, points, how, call: lambda g: g * sloped(c, points, how=how),
 )
 interpolated.defjvp(
-    lambda g, ans, c, points, how, call: interpolated(
-        g, points, how=how._replace(cval=0.0), call=call
-    ),
+    lambda g, ans, c, points, how, call: interpolated(g, points, how=how.homogeneous, call=call),
     lambda g, ans, c, points, how, call: sum_(sloped(c, points, how=how) * g, axis=0),
 )
 spread.called = "map_coordinates"
 spread.defvjp(
-    lambda ans, g, points, how: lambda c: interpolated(c, points, how=how, call=()),
-    lambda ans, g, points, how: lambda c: g * sloped(c, points, how=how),
+    lambda ans, g, points, how: lambda c: interpolated(c, points, how=how.homogeneous, call=()),
+    lambda ans, g, points, how: lambda c: g * sloped(c, points, how=how.homogeneous),
 )
 spread.defjvp(
     lambda h, ans, g, points, how: spread(h, points, how=how),

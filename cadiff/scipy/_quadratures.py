@@ -70,14 +70,14 @@ def carlson(n: Any, *args: Any) -> Any:
 
 
 def tricomi(i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:
-    """∫ tᵃ⁻¹ (1+t)ᵇ⁻ᵃ⁻¹ exp(-xt) log(t/(1+t))ⁱ log(1+t)ʲ dt over t > 0, for a ≥ ½ and x > 0."""
+    """∫ tᵃ⁻¹ (1+t)ᵇ⁻ᵃ⁻¹ exp(-xt) log(t/(1+t))ⁱ log(1+t)ʲ dt over t > 0, if a + j ≥ ½ and x > 0."""
     given = np.broadcast_arrays(i, j, a, b, x)
     shape = given[0].shape
     i, j, a, b, x = (np.asarray(each, float).ravel() for each in given)
-    wrong = ~(np.isfinite(a + b + x) & (a >= 0.5) & (x > 0.0))
+    wrong = ~(np.isfinite(a + b + x) & (a + j >= 0.5) & (x > 0.0))
     a, b, x = (np.where(wrong, 1.0, each) for each in (a, b, x))
     fall = np.abs(a + 1.0 - b)
-    low = np.log(a / (x + fall + a)) - SPENT / a - 3.0
+    low = np.log((a + j) / (x + fall + a + j)) - SPENT / (a + j) - 3.0
     high = np.log((SPENT + 3.0 * np.maximum(a, b)) / x)
 
     def f(s: Any, i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:

@@ -2,9 +2,9 @@
 
 A row is a function with a formula for each parameter by which it has such derivatives: a distance
 over which its logarithm changes by ½ or so, and behind "above" or "between" where the parameter's
-domain begins and ends. Where a distance is too long it is halved; where it is too short digits are
-lost. The table is read by `special`, whose names its formulas use, and those of `_families`; this
-module computes nothing.
+domain begins and ends, or "even" if the function is. Where a distance is too long it is halved;
+where it is too short digits are lost. The table is read by `special`, whose names its formulas
+use, and those of `_families`; this module computes nothing.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ yv(v, z)              v: _wave_step(v, z)
 yve(v, z)             v: _wave_step(v, z)
 iv(v, z)              v: _bessel_step(v, z)
 ive(v, z)             v: _bessel_step(v, z)
-kv(v, z)              v: _bessel_step(v, z)
-kve(v, z)             v: _bessel_step(v, z)
+_iv_even(v, z)        v: _bessel_step(v, z) even
+_ive_even(v, z)       v: _bessel_step(v, z) even
+kv(v, z)              v: _bessel_step(v, z) even
+kve(v, z)             v: _bessel_step(v, z) even
 struve(v, x)          v: _wave_step(v, x)
 modstruve(v, x)       v: _wave_step(v, x)
 besselpoly(a, lmb, nu)
@@ -83,8 +85,8 @@ _ellip_harm(h2, k2, n, p, s, signm, signn)
     s: _lame_step(h2, k2, s) / (np.abs(s) + np.sqrt(k2))
 _lame_step(h2, k2, s) = 0.2 * np.minimum(
     np.minimum(h2, k2 - h2), np.minimum(np.abs(s * s - h2), np.abs(s * s - k2)))
-pro_cv(m, n, c)       c: 0.3
-obl_cv(m, n, c)       c: 0.3
+pro_cv(m, n, c)       c: 0.3 even
+obl_cv(m, n, c)       c: 0.3 even
 
 # Where a probability is 0, 1 or a half whatever the parameters there is nothing to look for.
 _still(where, width) = np.where(where, np.inf, width)

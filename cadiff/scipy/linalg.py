@@ -49,7 +49,7 @@ from ..numpy._refusals import INSTEAD, refusing
 from ..numpy._systems import solve_triangle
 from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
-from ..operations.arrays import concatenate, reshape
+from ..operations.arrays import concatenate, in_precision, reshape
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.dispatch import FUNCTIONS
 from ..operations.guards import NoDerivativeError
@@ -773,7 +773,7 @@ def matrix_balance(A: Any, permute: bool, scale: bool, separate: bool) -> tuple[
     plain, turn = by(_guards.held(A), permute=permute, scale=scale)
     turn = turn if is_complex_number(A) else turn.astype(plain.dtype)
     found = systems.inv(turn) @ A @ turn
-    return valued(found, plain), turn
+    return valued(in_precision(found, plain.dtype), plain), turn
 
 
 @called_as(scipy.linalg.fractional_matrix_power, stacks=True, A=square)

@@ -583,20 +583,28 @@ j1(x)
     x: j0(x) - ans / x if abs(x) > 1.0 else 0.5 * (j0(x) - jv(2, _unless(abs(x) > 1.0, x)))
 jv(v, z)
     z: v / z * ans - jv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (jv(v - 1, z) - jv(v + 1, z))
-# Next to 0 the derivative of Y is a power of z, where both of its terms are infinite.
+# Next to 0 the derivative of Y is a power of z, where both of its terms, or all, are infinite.
 y0(x)                 x: -y1(x)
 y1(x)                 x: -(ans / x) if x < TINY else y0(x) - ans / x
 yn(const n, x)
-    x: -y1(x) if n == 0 else -(abs(n) / x) * ans if x < TINY else yn(n - 1, x) - n / x * ans
+    x: -y1(x) if n == 0 else -(abs(n) / x) * ans if x < TINY or np.isinf(ans) else
+        yn(n - 1, x) - n / x * ans
 yv(v, z)
     z: -(np.abs(v) / z) * ans
-        if (v >= 0.5 or v < 0.0 and v == np.floor(v)) and z < TINY * np.maximum(1.0, abs(v)) else
+        if (v >= 0.5 or v < 0.0 and v == np.floor(v))
+        and (z < TINY * np.maximum(1.0, abs(v)) or np.isinf(ans)) else
         0.5 * (yv(v - 1, z) - yv(v + 1, z))
 i0(x)                 x: i1(x)
 i1(x)
     x: i0(x) - ans / x if abs(x) > 1.0 else 0.5 * (i0(x) + iv(2, _unless(abs(x) > 1.0, x)))
 iv(v, z)
+    v: _iv_even.by("v", v, z) - _iv_odd_slope(v, kv(v, z), kv.by("v", v, z))
+        if z > 1.0 and abs(v) < 0.5 else iv.by("v", v, z)
     z: v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))
+# Next to v = 0 the derivative is small. I is an even function of v less sin(πv) K / π.
+_iv_odd_slope(v, k, slope) = cos(math.pi * v) * k + sin(math.pi * v) / math.pi * slope
+_iv_even(v, z)        z: 0.5 * (iv.slope(1, v, z) + iv.slope(1, -v, z))
+_ive_even(v, z)       z: 0.5 * (ive.slope(1, v, z) + ive.slope(1, -v, z))
 k0(x)                 x: -k1(x)
 k1(x)                 x: -k0(x) - ans / x
 kn(const n, x)        x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
@@ -604,6 +612,9 @@ kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
 i0e(x)                x: -sign(x) * i0e_moment(1, absolute(x))
 i1e(x)                x: i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x))
 ive(v, z)
+    v: _ive_even.by("v", v, z) - exp(-2.0 * z) * _iv_odd_slope(
+            v, kve(v, z), kve.by("v", v, z))
+        if z > 1.0 and abs(v) < 0.5 else ive.by("v", v, z)
     z: ive_tail(1, v, z) if z > 18.0 + 0.5 * np.square(v) else
         (v / z - sign(z)) * ans + ive(v + 1, z) if _next_to_zero(v, z) else
         0.5 * (iv(v - 1, z) + iv(v + 1, z)) if z == 0.0 else
@@ -774,9 +785,7 @@ hyperu(a, b, x)       x: -a * _tricomi(a + 1.0, b + 1.0, x)
     a: _tricomi_by_a(a, b, x) if _is_integral(a, b, x) else
         x * _tricomi_by_a(a + 1.0, b + 1.0, x) + (1.0 + a - b) * _tricomi_by_a(a + 1.0, b, x)
         + _tricomi(a + 1.0, b, x) if _is_integral(a + 1.0, b, x) else hyperu.by("a", a, b, x)
-    b: _tricomi_by_b(a, b, x) if _is_integral(a, b, x) else
-        x * _tricomi_by_b(a + 1.0, b + 1.0, x) + (1.0 + a - b) * _tricomi_by_b(a + 1.0, b, x)
-        - _tricomi(a + 1.0, b, x) if _is_integral(a + 1.0, b, x) else hyperu.by("b", a, b, x)
+    b: _tricomi_by_b(a, b, x) if _is_integral(a + 1.0, b, x) else hyperu.by("b", a, b, x)
 _is_integral(a, b, x) = (a >= 0.9) & (a <= 99.0) & (np.abs(b) <= 99.0) & (x > 0.0)
 _tricomi(a, b, x) = rgamma(a) * _tricomi_integral(0, 0, a, b, x) if _is_integral(a, b, x) else
     hyperu(a, b, x)
@@ -841,6 +850,13 @@ _sph_legendre(const n, const m, theta)  theta: _polar_slope(n, m, theta)
 
 _sici_si(x)           x: sinc(x / math.pi)
 _sici_ci(x)           x: cos(x) / x
+# Of complex numbers: sinh(z) / z and log(z) / (1 - z), whose derivatives do not cancel.
+_sinh_over(z) = hyp0f1(1.5, 0.25 * square(_unless(abs(z) >= 1.0, z))) if abs(z) < 1.0 else
+    sinh(w) / w
+    where w = where(np.abs(held(z)) < 1.0, 1.0, z)
+_log_over(z) = -hyp2f1(1.0, 1.0, 2.0, _unless(abs(1.0 - z) >= 0.5, 1.0 - z))
+    if abs(1.0 - z) < 0.5 else log(w) / (1.0 - w)
+    where w = where(np.abs(1.0 - held(z)) < 0.5, 2.0, z)
 _shichi_shi(x)
     x: 0.5 * (exprel(x) + exprel(-x)) if abs(x) > 0.01 else
         1.0 + square(x) / 6.0 * (1.0 + square(x) / 20.0)
@@ -1083,6 +1099,8 @@ VALUES: dict[str, Function] = {
     "_student_middle": lambda df, t: np.sign(t) / 2 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
     "_student_tail": lambda df, t: _student_tail_values(df, t),
     "_tricomi_integral": lambda *args: _quadratures.tricomi(*args),
+    "_iv_even": lambda v, z: 0.5 * (sp.iv(v, z) + sp.iv(-v, z)),
+    "_ive_even": lambda v, z: 0.5 * (sp.ive(v, z) + sp.ive(-v, z)),
     "_voigt_slope": lambda n, k, x, sigma, gamma: np.real(
         np.array([1, 1j, -1, -1j])[int(np.max(k)) % 4]
         * _analytic.faddeeva_values(n, x + 1j * gamma, sigma)

@@ -349,9 +349,15 @@ static int is_far(const double *x) {
            isfinite(x[3]);
 }
 
-/* SciPy's loses digits in proportion to -z, and next to z = -2 with c; there by DLMF 15.8.1. */
+static int is_turned(const double *x) {
+    return x[2] > 12.0 && x[3] > -20.0 && x[3] < -2.0;
+}
+
+/* SciPy's loses digits in proportion to -z, next to z = -2 with c, there by DLMF 15.8.1, and where
+ * b - a is next to a whole number. */
 int cad_wrong_hyp2f1(const double *x) {
-    return is_far(x) || (x[2] > 12.0 && x[3] > -20.0 && x[3] < -2.0);
+    const double gap = fabs(x[1] - x[0] - rint(x[1] - x[0]));
+    return is_far(x) || is_turned(x) || (gap > 0.0 && gap < 0.01 && x[3] < -2.0);
 }
 
 typedef struct Complex {
@@ -434,7 +440,15 @@ double cad_of_hyp2f1(const double *x, CadHelp *help) {
     if (is_far(x)) {
         return hyp2f1_far(x, help);
     }
-    return pow(1.0 - z, -a) * cad_ask(help, CAD_LENT_hyp2f1, a, c - b, c, z / (z - 1.0));
+    if (is_turned(x)) {
+        return pow(1.0 - z, -a) * cad_ask(help, CAD_LENT_hyp2f1, a, c - b, c, z / (z - 1.0));
+    }
+    double mean = 0.0, weight = 5.0 / 6.0; /* of values around it, a polynomial in b */
+    for (int k = 1; k <= 5; weight *= (k - 5.0) / (k + 6.0), k++) {
+        mean += weight * cad_ask(help, CAD_LENT_hyp2f1, a, b + 0.02 * k, c, z);
+        mean += weight * cad_ask(help, CAD_LENT_hyp2f1, a, b - 0.02 * k, c, z);
+    }
+    return mean;
 }
 
 /* --- elliptic integrals --- */

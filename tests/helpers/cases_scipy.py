@@ -227,7 +227,7 @@ signal.iirpeak                  f(0.3 * x[0], 30.0 * x[1])[1]
 signal.iirfilter                f(2, 0.2 * x[0], btype="low", ftype="butter")[1]
 signal.firwin                   f(5, 0.2 * x[0]);  f(6, 0.3 * x[:2], pass_zero=False)
 signal.firls                    f(5, [0, 0.3, 0.4, 1], x[:4])
-signal.bilinear                 f(x[:2], x[2:5])[1]
+signal.bilinear                 f(x[:2], x[2:5])[1];  f(x[:2], x[2:5], x[5])[0]
 signal.lp2lp                    f(x[:2], x[2:5], x[5])[1]
 signal.lp2hp                    f(x[:2], x[2:5], x[5])[1]
 signal.zpk2tf                   f(x[:2], x[2:5], x[5])[1]
@@ -334,6 +334,7 @@ ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, 
 ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="wrap")
 ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="grid-constant")
 ndimage.map_coordinates         f(u.reshape(3, 4), 2 * x[:6].reshape(2, 3), order=1, mode="constant", cval=2.0)
+ndimage.map_coordinates         f(x[2] * u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 2.35, order=1, mode="grid-constant", cval=7.0)
 ndimage.affine_transform        f(x.reshape(3, 4), [[0.8, 0.1], [0.0, 0.9]], 0.2);  f(u.reshape(3, 4), 0.7 * x[:2], x[2:4], mode="nearest")
 ndimage.affine_transform        f(u.reshape(3, 4), 0.4 * x[:4].reshape(2, 2), 0.13, mode="mirror") ~5!
 ndimage.geometric_transform     f(u.reshape(3, 4), lambda p: (p[0] * 0.7 + 0.1 * x[0], p[1] * 0.8 + 0.05), mode="nearest")
@@ -468,7 +469,7 @@ spatial.distance.euclidean      f(x, u)
 spatial.distance.sqeuclidean    f(x, u, w=u**2)
 spatial.distance.cityblock      f(x, u)
 spatial.distance.chebyshev      f(x, u / 2)
-spatial.distance.minkowski      f(x, u, 3)
+spatial.distance.minkowski      f(x, u, 3);  f(x[:6], u[:6], x[7], x[6:])
 spatial.distance.cosine         f(x, u)
 spatial.distance.correlation    f(x, u)
 spatial.distance.braycurtis     f(x, u)

@@ -218,6 +218,13 @@ def test_hyp2f1_of_a_large_last_parameter() -> None:
     assert special.hyp2f1(2.0, 1.5, 31.0, -3.0) == pytest.approx(0.78237444581972115, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", ["yv", "yn"])
+def test_bessel_functions_that_overflow(name: str) -> None:
+    f = lambda z: getattr(special, name)(100, z)  # noqa: E731
+    assert (f(1e-6), cadiff.grad(f)(1e-6)) == (-math.inf, math.inf)
+    assert cadiff.grad(cadiff.grad(f))(1e-6) == -math.inf
+
+
 @pytest.mark.parametrize("z", [1e10, 1e200, 1e300])
 def test_scaled_bessel_functions_far_out(z: float) -> None:
     """√(π / 2z), of which the derivatives are multiples."""

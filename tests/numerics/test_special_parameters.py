@@ -42,6 +42,49 @@ def function_of(name: str, namespace: Any = special) -> Callable[..., Any]:
     return lambda *args: function(*args)[int(which)] if which else function(*args)
 
 
+# Functions, arguments and one of these by which a derivative is small beside the function.
+SMALL = [
+    *[("hyp2f1", (0.5, 1.0, 2.0, z), k) for z in (1e-14, -1e-5, 0.01) for k in (0, 1, 2)],
+    *[("hyp2f1", (1e-12, 1.0, 2.0, z), k) for z in (0.5, 0.97, -3.0, -30.0) for k in (1, 2)],
+    *[("hyp1f1", (1.0, 2.0, z), k) for z in (1e-12, -1e-4) for k in (0, 1)],
+    *[("hyp1f1", (1e-12, 2.0, z), 1) for z in (3.0, -10.0, 30.0)],
+    *[("hyp0f1", (3.0, z), 0) for z in (1e-14, -1e-5)],
+    *[("hyperu", (a, 1.5, 2.0), 1) for a in (1e-12, -1e-6)],
+    *[("iv", (v, z), 0) for v in (0.0, 1e-9, -0.3) for z in (1.5, 25.0)],
+    *[("ive", (v, 300.0), 0) for v in (1e-12, 0.4)],
+    *[(name, (v, 0.7), 0) for name in ("kv", "kve") for v in (0.0, 1e-13, -1e-5)],
+]
+TWINS: dict[str, Any] = {
+    "iv": mp.besseli,
+    "kv": mp.besselk,
+    "ive": lambda v, z: mp.besseli(v, z) * mp.exp(-z),
+    "kve": lambda v, z: mp.besselk(v, z) * mp.exp(z),
+}
+
+
+@pytest.mark.parametrize(("name", "point", "i"), SMALL)
+def test_derivatives_that_are_small_beside_values(name: str, point: Point, i: int) -> None:
+    twin = TWINS.get(name) or getattr(mp, name)
+    with mp.workdps(50):
+        want = exact(twin, precise(point), i, 1)
+        for mode in (forward, reverse):
+            got = mode(getattr(special, name), point, i, 1)
+            assert abs(got - want) <= 1e-9 * abs(want) + mp.mpf("1e-40"), (mode, got, want)
+
+
+@pytest.mark.parametrize("name", ["pro_cv", "obl_cv"])
+def test_even_functions_do_not_change_at_0(name: str) -> None:
+    f = cadiff.grad(lambda c: getattr(special, name)(0, 1, c))
+    sign = 1.0 if name == "pro_cv" else -1.0
+    assert (f(0.0), f(1e-6)) == pytest.approx((0.0, 1.2e-6 * sign), rel=1e-9, abs=0.0)
+
+
+def test_hyp2f1_next_to_whole_differences_of_parameters() -> None:
+    for a, b, c, z in ((1.0 + 1e-12, 2.0, -0.3, -3.0), (1.0 - 1e-6, 2.0, 3.0, -30.0)):
+        want = float(mp.hyp2f1(a, b, c, z))
+        assert special.hyp2f1(a, b, c, z) == pytest.approx(want, rel=1e-10)
+
+
 @pytest.mark.daily(3)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_derivatives(name: str) -> None:
@@ -158,6 +201,28 @@ def test_complex_arguments(name: str) -> None:
                 assert abs(got - want) <= 1e-10 * abs(want) + mp.mpf("1e-12"), (z, order, got)
         value, _ = cadiff.vjp(lambda z: function(*before, z), 0.7 + 0.4j)
         assert value == function_of(name, sp)(*before, 0.7 + 0.4j)
+
+
+@pytest.mark.parametrize(
+    ("name", "centre", "slope"),
+    [
+        ("shichi 0", 0.0, lambda z: mp.sinh(z) / z),
+        ("sici 0", 0.0, lambda z: mp.sin(z) / z),
+        ("spence", 1.0, lambda z: mp.log(z) / (1 - z)),
+    ],
+)
+def test_complex_next_to_a_quotient_of_zeros(name: str, centre: float, slope: Any) -> None:
+    """Also at it, and in one array with what is far from it."""
+    f = function_of(name)
+    by_z = cadiff.grad(lambda z: cadiff.numpy.sum(f(z)), holomorphic=True)
+    bend = cadiff.grad(lambda z: cadiff.numpy.sum(by_z(z)), holomorphic=True)
+    z = centre + np.array([0.0, 1e-8 + 1e-8j, 0.3j, 2.0 + 1.0j])
+    assert by_z(z)[0] == (-1.0 if centre else 1.0)
+    with mp.workdps(60):
+        for at, *got in zip(z[1:], by_z(z)[1:], bend(z)[1:], strict=True):
+            for order in (0, 1):
+                want = complex(mp.diff(slope, mp.mpc(at), order))
+                assert got[order] == pytest.approx(want, rel=1e-11), (at, order)
 
 
 def test_complex_far_out() -> None:

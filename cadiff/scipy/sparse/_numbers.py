@@ -8,6 +8,7 @@ to the former. Constant matrices of SciPy are taken along as matrices of constan
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -438,7 +439,7 @@ class SparseNumbers:
 
     def mean(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """The mean of all elements, zeros included, of each column or of each row."""
-        n = np.prod(self.shape) if axis is None else self.shape[axis]
+        n = math.prod(self.shape) if axis is None else self.shape[axis]
         return self.sum(axis) / n
 
     # --- NumPy
