@@ -40,7 +40,7 @@ docstrings:scipy.linalg.fiedler ; first derivatives, differences
 # NumPy asks no element of a list what it is before it makes an array of it.
 . ; works or says .*(not supported for the input types|has no callable|does not have an identity)
 
-# What a statement's text names tells what to write, and an example's literals that move have no names.
+# Errors say what to write for what a statement names: literals of an example have no names.
 docstrings:numpy ; works or says .*'float' object has no attribute
 
 # SciPy copies addresses of objects, which it does not own.
@@ -136,7 +136,8 @@ linalg(: |.)fractional_matrix_power ; shapes are the original's: {'': (.*)} for 
 # differences see how that changes.
 optimize\.brute: ; differences
 scipy\.sparse\.linalg\.\w+\(.*, (atol=[0-9.]+[,)]|conlim) ; differences
-docstrings:scipy.sparse.linalg.(bicg|bicgstab|cgs?|gcrotmk|l?gmres|lsmr|lsqr|minres|t?f?qmr): ; differences|agree|= reverse|linear maps|symmetric
+docstrings:scipy.sparse.linalg.(bicg|cg|gcrotmk|l?gmres|ls[mq]r|minres|t?f?qmr) ; differences|agree
+docstrings:scipy.sparse.linalg.(bicg|cg|gcrotmk|l?gmres|ls[mq]r|minres|t?f?qmr) ; reverse|map|symm
 RegularGridInterpolator.*"(cubic|quintic)" ; first derivatives, differences
 special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; differences
 
