@@ -628,7 +628,9 @@ cdef list pull_recorded(Recording recording, list outputs, list seeds, bint line
     former = step_under_way(recording.tape)
     cad_tape_pin(recording.tape)
     try:
-        if recording.block is None or recording.first_plan() < recording.tape.n_plan_words:
+        if recording.block is None or recording.first_plan() < recording.tape.n_plan_words or (
+            recording.tape.n_assigned > 0  # perhaps single numbers, which no plan tells of
+        ):
             return pull_arrays(recording, outputs, seeds, linear)
         for output in outputs:
             if CAD_IS_VAR_ARRAY(output):

@@ -617,3 +617,40 @@ def test_damaged_bytes_give_the_same_map_or_an_error() -> None:
     del state["_single"]
     with pytest.raises(ValueError, match="no LinearMap, or were damaged"):
         cadiff.LinearMap.__new__(cadiff.LinearMap).__setstate__(state)
+
+
+def one_element(x: Any) -> Any:
+    y = cnp.zeros(2)
+    y[0] = x**3
+    return y[0]
+
+
+def no_axes(x: Any) -> Any:
+    y = cnp.zeros(())
+    y[()] = x**3
+    return 1.0 * y[()]
+
+
+def filled(x: Any) -> Any:
+    y = cnp.array(1.0)
+    y.fill(x**3)
+    return y[()]
+
+
+def again(x: Any) -> Any:
+    y = cnp.zeros(2)
+    y[0] = x
+    y[1] = y[0] ** 3
+    y[0] = 0.0
+    return y[1]
+
+
+@pytest.mark.parametrize("f", [one_element, no_axes, filled, again])
+def test_assigned_numbers_in_maps_of_maps(f: Any) -> None:
+    """There are no arrays in these but those of the numbers that are assigned to."""
+    slope = 3.0 * 1.5**2
+    for cotangent in (0.0, 1.0, 2.0):
+        pulled = cadiff.vjp(lambda g: cadiff.vjp(f, 1.5)[1](g), cotangent)[1]
+        assert pulled(1.0) == pytest.approx(slope, rel=1e-15)
+    assert cadiff.linearize(f, 1.5)[1](1.0) == pytest.approx(slope, rel=1e-15)
+    assert cadiff.grad(lambda g: cadiff.jvp(f, (1.5,), (g,))[1])(1.0) == pytest.approx(slope)
