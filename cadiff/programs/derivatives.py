@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
@@ -83,22 +84,21 @@ class Derivatives:
         """
         ways = self._traces.ways(args, kwargs)
         call = self._traces.call(args, kwargs, ways[0])
+        self._traces.has_left_nothing()  # in a call before
         try:
             return self._served(Asked("value", call, args, 0), missed)
-        except Exception as error:
-            first = last = error
-        # A forbidden branch is no failure of f.
-        if ways[1:] and self._traces.on_branch_change != "raise":
-            try:
-                call = self._traces.call(args, kwargs, ways[1])
-                result = self._served(Asked("value", call, args, 0))
-                self._traces.prefer(args, kwargs, ways[1])
-                return result
-            except Exception as error:
-                last = error
-        if self._traces.left_nothing is not last:
-            raise first
-        self._traces.left_nothing = None
+        except Exception:
+            is_over = self._traces.has_left_nothing()
+            # A forbidden branch is no failure of f.
+            if ways[1:] and self._traces.on_branch_change != "raise":
+                with contextlib.suppress(Exception):
+                    call = self._traces.call(args, kwargs, ways[1])
+                    result = self._served(Asked("value", call, args, 0))
+                    self._traces.prefer(args, kwargs, ways[1])
+                    return result
+                is_over = self._traces.has_left_nothing()
+            if not is_over:
+                raise
         return self._traces.run(self._traces.function, args, kwargs)
 
     def _served(self, asked: Asked, missed: Missed | None = None) -> Any:

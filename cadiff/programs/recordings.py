@@ -135,12 +135,12 @@ def own_arguments(call: Call, change: Change) -> tuple[list[Any], dict[str, Any]
 
 def is_raising() -> bool:
     """Whether NumPy raises errors, or warnings are errors, which f may handle."""
-    are_errors = (
-        action == "error"
-        for action, _, kind, *_ in warnings.filters
-        if issubclass(RuntimeWarning, kind)
+    of_warnings = (
+        action
+        for action, text, kind, *_ in warnings.filters
+        if text is None and issubclass(RuntimeWarning, kind)
     )
-    return not _RAISING.isdisjoint(np.geterr().values()) or any(are_errors)
+    return not _RAISING.isdisjoint(np.geterr().values()) or next(of_warnings, "") == "error"
 
 
 def run_plain(f: Function, call: Call, change: Change = lambda x: x) -> Any:
@@ -236,7 +236,7 @@ def record(
             is_of_call = isinstance(error, NoDerivativeError)
             wants_more = is_of_call or made() != count
             if (
-                not (wants_more or (may_run_again and trial.is_own(error)))
+                not (wants_more or (may_run_again and trial.may_run_again))
                 or not trial.is_undone()
             ):
                 raise
@@ -271,17 +271,13 @@ class _Trial:
         self._exact = exact
         self._before = Before(call.args, call.kwargs, watch)
         self._stand_ins: StandIns | None = None  # of the last run
-        self._raised: BaseException | None = None  # by f, which has written nothing, nor drawn
+        self.may_run_again = False  # f has raised, and neither written nor drawn before
 
     def is_undone(self) -> bool:
         """Put back what f has changed; answers whether all is as it was."""
         if self._stand_ins is not None:
             self._stand_ins.put_back_sets()
         return self._before.restore()
-
-    def is_own(self, error: Exception) -> bool:
-        """Whether f has raised an error, and may run again."""
-        return error is self._raised and not isinstance(error, MemoryError)
 
     def _are_own(self, observed: Observation) -> bool:
         """Whether f comes to the same exceptions with plain numbers as with those of a run."""
@@ -295,7 +291,7 @@ class _Trial:
 
     def run(self, reads: bool) -> Attempt:
         """Run f. `reads`: it gets plain values and integers wherever it asks for them."""
-        call, watch = self._call, self._watch
+        call, watch, self.may_run_again = self._call, self._watch, False
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.
         at_once = self._exact or watch.asks_types
         with Guarded(call.inputs, self._function, at_once, reads) as guarded:
@@ -310,7 +306,7 @@ class _Trial:
             except BaseException as error:
                 watch.settle(settled)
                 is_seen = observed.writes or generators.forget_unused()
-                self._raised = None if is_seen else error
+                self.may_run_again = not (is_seen or isinstance(error, MemoryError))
                 if isinstance(error, Exception) and guarded.recording.refused_inputs:
                     self._before.restore()
                     return Attempt(WRITES)

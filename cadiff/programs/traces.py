@@ -80,7 +80,7 @@ class Traces:
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
-        self.left_nothing: Exception | None = None  # what f raised last, and was put back
+        self._left_nothing: set[int] = set()  # threads in which f raised, and no more
         _alive.add(self)
         self.clear()
 
@@ -207,6 +207,12 @@ class Traces:
             while len(self._preferred) >= MOST_SIGNATURES:
                 del self._preferred[next(iter(self._preferred))]
             self._preferred[Call(args, kwargs, ()).form] = first
+
+    def has_left_nothing(self) -> bool:
+        """Whether f has raised when this thread recorded it last, and all is as it was."""
+        has_it = (me := threading.get_ident()) in self._left_nothing
+        self._left_nothing.discard(me)
+        return has_it
 
     # --- which one serves
 
@@ -536,16 +542,19 @@ class Traces:
                 self.machines.least_loop if self.keeps_loops else binding.NO_LOOPS,
                 may_run_again=not within,
             )
-        except LeftNothingError as failed:
-            self.left_nothing = failed.error
-        except Exception:
+        except Exception as error:
             self._fix(call, call.lifted)  # for want of which it may be, and no more
-            raise
+            if not isinstance(error, LeftNothingError):
+                raise
+            self._left_nothing.add(threading.get_ident())
+            own: Exception | None = error.error
         else:
-            self.left_nothing = None
-        if self.left_nothing is not None:
-            self._fix(call, call.lifted)
-            raise self.left_nothing
+            own = None
+        if own is not None:
+            try:
+                raise own
+            finally:
+                del own  # whose frames hold it
         self._kept = attempt.watch or self._kept
         recorded = attempt.recorded
         if recorded is not None:

@@ -57,9 +57,8 @@ ASKED: dict[str, tuple[Function, str]] = {
 @pytest.mark.parametrize("name", ASKED)
 def test_what_asks_for_memory_is_an_error(name: str) -> None:
     f, message = ASKED[name]
-    # A compiled function that asks for strides runs on its own arguments, which have some.
-    some = slice(2 if name.startswith("strides") else None)
-    for way in ways(lambda x: np.sum(f(x) ** 2), X)[some]:
+    # A compiled function that asks for memory runs on its own arguments, which have some.
+    for way in ways(lambda x: np.sum(f(x) ** 2), X)[:2]:
         with pytest.raises((TypeError, AttributeError), match=re.escape(message)):
             way()
 
@@ -119,8 +118,8 @@ def test_orders(name: str, table: Any) -> None:
         f = lambda x, order=order: ORDERED[name](x, order) @ X  # noqa: E731
         for number, made in ((f, table), (lambda x, f=f: np.real(f(x)), table + 0j)):
             wanted = number(made)
-            for way in ways(number, made)[: 2 if made.dtype == complex else None]:
-                if order in "CF":
+            for k, way in enumerate(ways(number, made)[: 2 if made.dtype == complex else None]):
+                if order in "CF" or k == 2:  # where f itself tells
                     assert way() == wanted
                     continue
                 with pytest.raises(TypeError, match="asks how an array stands in memory"):

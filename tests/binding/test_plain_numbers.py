@@ -135,7 +135,7 @@ def test_errors_of_other_code_are_noted_with_what_to_write_instead(name: str, ki
     if kind == "nested":
         run = cadiff.grad(lambda x: cadiff.grad(f)(x) * x)
     else:
-        run = getattr(cadiff, kind)(f)
+        run = cadiff.compile(f).grad if kind == "compile" else getattr(cadiff, kind)(f)
     with pytest.raises(Exception) as caught:
         run(1.5)
     notes = caught.value.__notes__  # from Python 3.14 on json adds its own

@@ -198,6 +198,11 @@ def outcome(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         return f"{type(error).__name__}: {error}"
 
 
+def kind_of(found: Any) -> Any:
+    """The same, but of an error its kind: f raises its own of its own arguments."""
+    return found.partition(":")[0] if isinstance(found, str) else found
+
+
 def is_same(found: Any, expected: Any) -> bool:
     if isinstance(found, str) or isinstance(expected, str):
         return isinstance(found, str) and isinstance(expected, str) and found == expected
@@ -240,6 +245,6 @@ def test_random_programs_of_integers(seed: int) -> None:
             for found, expected in (
                 (outcome(program.jacobian, args), outcome(cadiff.jacobian(f), args)),
                 (outcome(of_total.grad, args), outcome(cadiff.grad(total), args)),
-                (outcome(program, args), outcome(value, args)),
+                (kind_of(outcome(program, args)), kind_of(outcome(value, args))),
             ):
                 assert is_same(found, expected), (text, args, found, expected)
