@@ -110,10 +110,7 @@ def run(
         return _finalized(recording, out)
 
 
-Change = Callable[[Any], Any]  # of numbers and arrays
-
-
-def own_arguments(call: Call, change: Change) -> tuple[list[Any], dict[str, Any]]:
+def own_arguments(call: Call, change: Function) -> tuple[list[Any], dict[str, Any]]:
     """Those of a call, with plain numbers of the types that were given, changed."""
     call = Call(call.args, call.kwargs, call.argnums)  # whose integers are what they are
 
@@ -126,24 +123,26 @@ def own_arguments(call: Call, change: Change) -> tuple[list[Any], dict[str, Any]
 
     inputs = [binding.map_leaves(lent, item) for item in call.inputs]
     args, named = StandIns(call, inputs, stand_in, True).arguments()
-    pairs = zip(call.args, args, strict=True)  # scalars of NumPy are floats among the inputs
-    args = [change(given) if isinstance(given, np.floating) else own for given, own in pairs]
-    return args, named | {
-        k: change(x) for k, x in call.kwargs.items() if isinstance(x, np.floating)
-    }
+    for k, x in enumerate(call.args):
+        if isinstance(x, np.floating):  # which is a float among the inputs
+            args[k] = change(x)
+    for name, x in call.kwargs.items():
+        if isinstance(x, np.floating):
+            named[name] = change(x)
+    return args, named
 
 
 def is_raising() -> bool:
     """Whether NumPy raises errors, or warnings are errors, which f may handle."""
-    of_warnings = (
-        action
-        for action, text, kind, *_ in warnings.filters
-        if text is None and issubclass(RuntimeWarning, kind)
-    )
-    return not _RAISING.isdisjoint(np.geterr().values()) or next(of_warnings, "") == "error"
+    if not _RAISING.isdisjoint(np.geterr().values()):
+        return True
+    for action, text, kind, *_ in warnings.filters:
+        if text is None and issubclass(RuntimeWarning, kind):
+            return action == "error"
+    return False
 
 
-def run_plain(f: Function, call: Call, change: Change = lambda x: x) -> Any:
+def run_plain(f: Function, call: Call, change: Function = lambda x: x) -> Any:
     """What f returns of the own arguments of a call, changed."""
     args, named = own_arguments(call, change)
     with (

@@ -80,7 +80,7 @@ class Traces:
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
-        self._left_nothing: set[int] = set()  # threads in which f raised, and no more
+        self.left_nothing: set[int] = set()  # threads in which f raised, and no more
         _alive.add(self)
         self.clear()
 
@@ -210,8 +210,8 @@ class Traces:
 
     def has_left_nothing(self) -> bool:
         """Whether f has raised when this thread recorded it last, and all is as it was."""
-        has_it = (me := threading.get_ident()) in self._left_nothing
-        self._left_nothing.discard(me)
+        has_it = (me := threading.get_ident()) in self.left_nothing
+        self.left_nothing.discard(me)
         return has_it
 
     # --- which one serves
@@ -546,7 +546,7 @@ class Traces:
             self._fix(call, call.lifted)  # for want of which it may be, and no more
             if not isinstance(error, LeftNothingError):
                 raise
-            self._left_nothing.add(threading.get_ident())
+            self.left_nothing.add(threading.get_ident())
             own: Exception | None = error.error
         else:
             own = None

@@ -72,7 +72,7 @@ def difference(
         except Exception:  # it does not take plain numbers, or floats, or has no memory for them
             told = ""
         else:
-            told = _told_apart(found, expected, lambda k, other: rounding(other))
+            told = _told_apart(found, expected, rounding)
             if not told:
                 return ""
         # Where Python's floats raise, or become complex, those of NumPy are infinite, or nan.
@@ -96,8 +96,8 @@ def difference_of_eager(f: Function, call: Call, found: Any) -> str:
     return told and (len(known) == 3 and not _told_apart(known[0], known[2], _coarse)) * told
 
 
-def _coarse(k: int, other: Any) -> float:
-    return SLOPE * (largest(other) + SMALL)
+def _coarse(there: Any, _: int) -> float:
+    return SLOPE * (largest(there) + SMALL)
 
 
 def _is_finite(leaf: Any) -> bool:
@@ -123,7 +123,7 @@ def _beyond_noise(call: Call, found: Any, expected: Any, replay: Callable[[Call]
             continue
         moves = [0.0 if np.isinf(x) else x for x in _moved(found, near)]  # what is at a pole moves
         bounds = [max(each) for each in zip(bounds, moves, strict=False)]
-    return _told_apart(found, expected, lambda k, _: AMPLIFIED * bounds[k])
+    return _told_apart(found, expected, lambda _, k: AMPLIFIED * bounds[k])
 
 
 def _moved(one: Any, other: Any) -> list[float]:
@@ -136,7 +136,7 @@ def _moved(one: Any, other: Any) -> list[float]:
     ]
 
 
-def _told_apart(found: Any, expected: Any, bound: Callable[[int, Any], float]) -> str:
+def _told_apart(found: Any, expected: Any, bound: Callable[[Any, int], float]) -> str:
     """Where two results differ by more than a bound for each leaf, and how."""
     leaves, others = _plain(found), _plain(expected)
     if len(leaves) != len(others):
@@ -150,7 +150,7 @@ def _told_apart(found: Any, expected: Any, bound: Callable[[int, Any], float]) -
                 return f"{one!r}, and not {other!r}{of}"
             continue
         apart = distances(one, other)
-        if (apart > bound(k, other)).any():
+        if (apart > bound(other, k)).any():
             at = np.unravel_index(int(apart.argmax()), apart.shape)
             where = f" at index {[*map(int, at)]}" if at else ""
             here, there = (np.asarray(x)[at].item() for x in (one, other))
@@ -161,9 +161,10 @@ def _told_apart(found: Any, expected: Any, bound: Callable[[int, Any], float]) -
 def _plain(result: Any) -> list[Any]:
     """The leaves of a result; arrays of objects that are numbers as arrays of these."""
     leaves, _ = binding.flattened(binding.plain_values(result))
-    are_objects = [isinstance(x, np.ndarray) and x.dtype == object for x in leaves]
-    pairs = zip(leaves, are_objects, strict=True)
-    return [np.array(x.tolist()).reshape(x.shape) if of_objects else x for x, of_objects in pairs]
+    return [
+        np.array(x.tolist()).reshape(x.shape) if getattr(x, "dtype", None) == np.dtype("O") else x
+        for x in leaves
+    ]
 
 
 def _are_numbers(leaf: Any) -> bool:
@@ -175,7 +176,7 @@ def _eps(x: Any) -> float:
     return float(np.finfo(dtype if dtype.kind in "fc" else float).eps)
 
 
-def rounding(there: Any) -> float:
+def rounding(there: Any, _: int = 0) -> float:
     """By how much elements may differ from those of an array, if only its sums are rounded."""
     return float(_eps(there) ** (2 / 3) * largest(there))
 
