@@ -308,7 +308,7 @@ def sum_of_all(*numbers: Any) -> Any:
 
 
 def is_complex(x: Any) -> bool:
-    return bool(np.issubdtype(x.dtype, np.complexfloating)) if hasattr(x, "dtype") else False
+    return bool(np.issubdtype(getattr(x, "dtype", type(x)), np.complexfloating))
 
 
 def weighted_total(
