@@ -168,14 +168,6 @@ def _finalized_output(recording: Recording, output: Returned) -> Any:
 # --- f recorded ----------------------------------------------------------------------------------
 
 
-class LeftNothingError(Exception):
-    """f has raised an error when it was recorded, perhaps since stand-ins did, and no more."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
-
-
 class Attempt:
     """What came of running f in order to record it: `recorded`, or an `obstacle`."""
 
@@ -199,7 +191,7 @@ def record(
     within: bool = False,
     known: Watch | None = None,
     least_loop: int = 0,
-    may_run_again: bool = False,
+    left_nothing: Callable[[], object] | None = None,
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
@@ -211,7 +203,7 @@ def record(
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
     is put back, and it runs again: with single ints as they are, then with all that is plain.
 
-    If it `may_run_again`, LeftNothingError is raised where f raises, and leaves nothing behind.
+    `left_nothing` is called where f raises in the end, and all is as it was.
     """
     if known is None:
         if not call.statics and (counter := counter_of(f)):
@@ -234,17 +226,19 @@ def record(
         except Exception as error:
             is_of_call = isinstance(error, NoDerivativeError)
             wants_more = is_of_call or made() != count
-            if (
-                not (wants_more or (may_run_again and trial.may_run_again))
-                or not trial.is_undone()
-            ):
+            if not wants_more:
+                trial.tell(left_nothing)
+                raise
+            if not trial.is_undone():
                 raise
             if is_of_call:  # where nobody may ask for one
                 return Attempt(OfThisCall(str(error)))
-            if not wants_more:
-                raise LeftNothingError(error) from None
             if not lifted:
-                return trial.run(reads=True)
+                try:
+                    return trial.run(reads=True)
+                except Exception:
+                    trial.tell(left_nothing)
+                    raise
             continue
         if within and found.watch is not None and trial.is_undone():
             found = Attempt(OUTER)
@@ -270,13 +264,18 @@ class _Trial:
         self._exact = exact
         self._before = Before(call.args, call.kwargs, watch)
         self._stand_ins: StandIns | None = None  # of the last run
-        self.may_run_again = False  # f has raised, and neither written nor drawn before
+        self._may_run_again = False  # f has raised, and neither written nor drawn before
 
     def is_undone(self) -> bool:
         """Put back what f has changed; answers whether all is as it was."""
         if self._stand_ins is not None:
             self._stand_ins.put_back_sets()
         return self._before.restore()
+
+    def tell(self, left_nothing: Callable[[], object] | None) -> None:
+        """Call it if f has raised, and nobody can see that it has run."""
+        if left_nothing is not None and self._may_run_again and self.is_undone():
+            left_nothing()
 
     def _are_own(self, observed: Observation) -> bool:
         """Whether f comes to the same exceptions with plain numbers as with those of a run."""
@@ -290,7 +289,7 @@ class _Trial:
 
     def run(self, reads: bool) -> Attempt:
         """Run f. `reads`: it gets plain values and integers wherever it asks for them."""
-        call, watch, self.may_run_again = self._call, self._watch, False
+        call, watch, self._may_run_again = self._call, self._watch, False
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.
         at_once = self._exact or watch.asks_types
         with Guarded(call.inputs, self._function, at_once, reads) as guarded:
@@ -305,7 +304,7 @@ class _Trial:
             except BaseException as error:
                 watch.settle(settled)
                 is_seen = observed.writes or generators.forget_unused()
-                self.may_run_again = not (is_seen or isinstance(error, MemoryError))
+                self._may_run_again = not (is_seen or isinstance(error, MemoryError))
                 if isinstance(error, Exception) and guarded.recording.refused_inputs:
                     self._before.restore()
                     return Attempt(WRITES)

@@ -38,7 +38,7 @@ from .native import Machines, make, make_later
 from .pace import Pace
 from .reasons import AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import MissedError, Recorded, is_portable, met
-from .recordings import WRITES, Attempt, Changes, LeftNothingError, record
+from .recordings import WRITES, Attempt, Changes, record
 from .settling import settled
 from .traced import Integers, Traced
 from .verification import StaleProgramWarning, Verify, difference, slope_difference
@@ -540,21 +540,13 @@ class Traces:
                 within,
                 known,
                 self.machines.least_loop if self.keeps_loops else binding.NO_LOOPS,
-                may_run_again=not within,
+                None
+                if within
+                else functools.partial(self.left_nothing.add, threading.get_ident()),
             )
-        except Exception as error:
+        except Exception:
             self._fix(call, call.lifted)  # for want of which it may be, and no more
-            if not isinstance(error, LeftNothingError):
-                raise
-            self.left_nothing.add(threading.get_ident())
-            own: Exception | None = error.error
-        else:
-            own = None
-        if own is not None:
-            try:
-                raise own
-            finally:
-                del own  # whose frames hold it
+            raise
         self._kept = attempt.watch or self._kept
         recorded = attempt.recorded
         if recorded is not None:

@@ -86,14 +86,14 @@ def difference_of_eager(f: Function, call: Call, found: Any) -> str:
 
     "" where it differs from itself.
     """
-    told, known = "", []
-    for change in (_as_given, _as_of_numpy, _as_given):  # nobody knows which the caller's are
+    told = ""
+    for change in (_as_given, _as_of_numpy):  # nobody knows which the caller's are
         with contextlib.suppress(Exception):
-            known.append(run_plain(f, call, change))
-            told = _told_apart(found, known[-1], _coarse)
-            if not told:
+            expected = run_plain(f, call, change)
+            told = _told_apart(found, expected, _coarse)
+            if not told or _told_apart(run_plain(f, call, change), expected, _coarse):
                 return ""
-    return told and (len(known) == 3 and not _told_apart(known[0], known[2], _coarse)) * told
+    return told
 
 
 def _coarse(there: Any, _: int) -> float:

@@ -222,6 +222,10 @@ def test_exceptions_of_plain_calls_hold_plain_numbers():
             program(X)
         assert type(caught.value.args[0]) is np.float64
     assert program(X - 5.0) == 0.0
+    program = cadiff.compile(lambda x, k: first_beyond(x[: 2 * k] * [1.0] * k))
+    with pytest.raises(FoundError) as caught:
+        program(4.0 * X, 1)
+    assert not cadiff.binding.carries(caught.value.args)
 
 
 PLAIN_ALONE = {
