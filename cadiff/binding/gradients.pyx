@@ -617,6 +617,17 @@ cdef object plain_gradient(Recording recording, object number):
     return tuple([(<Node>node).from_read() for node in recording.nodes])
 
 
+cdef bint is_arithmetic(Recording recording):
+    """Whether all that was recorded is of single numbers, none of which is assigned to."""
+    cdef size_t i
+    for i in range(recording.begin(), recording.tape.n_entries):
+        if CAD_IS_ARRAY_ENTRY(recording.tape.entries[i]) or cad_entry_assigns_number(
+            recording.tape.entries[i]
+        ):
+            return False
+    return True
+
+
 cdef list pull_recorded(Recording recording, list outputs, list seeds, bint linear=False):
     """The cotangents of all inputs, as numbers that can be differentiated again.
 
@@ -628,9 +639,7 @@ cdef list pull_recorded(Recording recording, list outputs, list seeds, bint line
     former = step_under_way(recording.tape)
     cad_tape_pin(recording.tape)
     try:
-        if recording.block is None or recording.first_plan() < recording.tape.n_plan_words or (
-            recording.tape.n_assigned > 0  # perhaps single numbers, which no plan tells of
-        ):
+        if recording.block is None or not is_arithmetic(recording):
             return pull_arrays(recording, outputs, seeds, linear)
         for output in outputs:
             if CAD_IS_VAR_ARRAY(output):
