@@ -15,7 +15,7 @@ LINES = r"""
 signal.freqs\(.*, array\(\[\], ; nan in
 
 # The phase of complex vectors is LAPACK's, and their derivatives keep it still.
-(eig|svd|schur|null_space|orth|polar).*(j |complex) ; differences
+(eig|svd|schur|null_space|orth|polar|vectors).*(j |complex) ; differences
 
 # The same of its second derivatives: what keeps phases still along a loop turns them.
 linalg.schur.*complex ; (modes agree|mixed partials)
