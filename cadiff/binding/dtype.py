@@ -11,6 +11,16 @@ from typing import Any
 import numpy as np
 
 
+class _Equal(type):
+    """Of types that are equal to what they derive from: `x.dtype.type == np.float32`."""
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.__base__
+
+    def __hash__(cls) -> int:
+        return hash(cls.__base__)
+
+
 def _passes_on(kind: type[Any]) -> type[Any]:
     """A type of NumPy's that makes a number of it of anything but a number with a derivative."""
 
@@ -19,7 +29,7 @@ def _passes_on(kind: type[Any]) -> type[Any]:
         return number if carries else kind(number)
 
     place = f"{kind.__name__}.type"  # where pickles find it
-    return type(
+    return _Equal(
         kind.__name__,
         (kind,),
         {"__new__": made, "__doc__": _passes_on.__doc__, "__qualname__": place},

@@ -590,6 +590,8 @@ def test_numbers_are_made_of_every_layout_and_real_dtype(kind: Kind, x: Any) -> 
     assert number.shape == expected.shape
     single = np.asarray(x).dtype.type is np.float32
     assert number.dtype == (np.float32 if single else np.float64)
+    assert number.dtype.type in [np.float32 if single else np.float64]
+    assert {number.dtype.type, number.dtype.type} != {np.float64 if single else np.float32}
     value = cadiff.value(number)
     scalar = np.float32 if single else float
     assert type(value) is (scalar if expected.ndim == 0 else np.ndarray)

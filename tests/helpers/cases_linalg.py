@@ -829,7 +829,9 @@ def scipy_equations() -> Iterator[Case]:
     )
     yield from each(
         "schur complex",
-        lambda scipy, a: tuple((x * x.conj()).real for x in scipy.linalg.schur(a, output="complex")),
+        lambda scipy, a: tuple(
+            (x * x.conj()).real for x in scipy.linalg.schur(a, output="complex")
+        ),
         regular,
         [(3, 3)],
     )

@@ -18,6 +18,7 @@ import numpy
 import pytest
 import scipy.fft
 import scipy.linalg
+import scipy.ndimage
 import scipy.signal
 import scipy.sparse
 import scipy.spatial.distance
@@ -29,6 +30,7 @@ import cadiff.numpy as np
 import cadiff.numpy.linalg
 import cadiff.scipy.fft
 import cadiff.scipy.linalg
+import cadiff.scipy.ndimage
 import cadiff.scipy.signal
 import cadiff.scipy.sparse
 import cadiff.scipy.special as special
@@ -315,6 +317,10 @@ OF_SCIPY: dict[str, Any] = {
     "csc_array.mean": lambda m, x: m.sparse.csc_array(x.reshape(-1, 1)).mean(),
     "bilinear": lambda m, x: m.signal.bilinear(x[:3], x[3:]),
     "lp2hp": lambda m, x: m.signal.lp2hp(x[:3], x[3:]),
+    **{
+        name: lambda m, x, name=name: getattr(m.ndimage, name)(x, 0.7)
+        for name in ("fourier_gaussian", "fourier_uniform", "fourier_ellipsoid", "fourier_shift")
+    },
     "lp2hp at a frequency": lambda m, x: m.signal.lp2hp(x[:2], x[2:5], x[5]),
 }
 
