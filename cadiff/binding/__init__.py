@@ -84,6 +84,7 @@ from .codes import (
     ObstacleError,
     PointError,
     Transformation,
+    instruction_words,
     is_deriving,
     machine_value,
     native_of,

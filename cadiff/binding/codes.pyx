@@ -476,6 +476,76 @@ cdef object copied(const void *items, size_t count, object dtype):
     return result
 
 
+cdef class Accesses:
+    """What an instruction reads and writes, as it is told region by region."""
+
+    cdef list reads, writes, read_numbers, written_numbers
+    cdef object error
+
+    def __cinit__(self):
+        self.reads, self.writes, self.read_numbers, self.written_numbers = [], [], [], []
+
+    cdef int note(self, const CadRegion *region) except -1:
+        cdef object found
+        cdef int k
+        if region.n_axes == 0:
+            if region.reads:
+                self.read_numbers.append(region.first)
+            if region.writes:
+                self.written_numbers.append(region.first)
+            return 0
+        if region.listed != NULL:
+            found = copied(region.listed, region.lengths[0], np.int32) + <int64_t>region.first
+        else:
+            found = (
+                region.first,
+                tuple([region.lengths[k] for k in range(region.n_axes)]),
+                tuple([region.steps[k] for k in range(region.n_axes)]),
+                region.view,
+            )
+        if region.reads:
+            self.reads.append(found)
+        if region.writes:
+            self.writes.append(found)
+        return 0
+
+    cdef tuple found(self):
+        if self.error is not None:
+            raise self.error
+        for numbers, regions in (
+            (self.read_numbers, self.reads), (self.written_numbers, self.writes)
+        ):
+            if numbers:
+                regions.append(np.array(numbers, np.int64))
+        return self.reads, self.writes
+
+
+cdef void note_region(void *accesses, const CadRegion *region) noexcept with gil:
+    try:
+        (<Accesses>accesses).note(region)
+    except BaseException as error:
+        (<Accesses>accesses).error = error
+
+
+cdef tuple accesses_of(const CadProgram *p, const CadInstruction *instruction):
+    """Regions that an instruction reads, and those that it writes: arrays of places, or (first,
+    lengths of axes, steps, which view of its plan or -1)."""
+    cdef Accesses accesses = Accesses()
+    cad_instruction_visit(p, instruction, note_region, <void *>accesses)
+    return accesses.found()
+
+
+def instruction_words():
+    """Of the kinds of instructions their names, in order, with their words in listings and in
+    profiles; see program/instructions.def."""
+    return {
+        cad_step_words[k].kind.decode(): (
+            cad_step_words[k].word.decode(), cad_step_words[k].name.decode()
+        )
+        for k in range(CAD_STEP_KINDS)
+    }
+
+
 cdef dict parts_of_turns(CadProgram *p, const CadTurns *turns):
     return {
         "ahead": None if turns.ahead == NULL else parts_of_program(turns.ahead),
@@ -503,6 +573,7 @@ cdef dict parts_of_program(CadProgram *p):
     return {
         "scans": [parts_of_turns(p, &p.scans[k]) for k in range(p.n_scans)],
         "code": copied(p.code, p.n_code, _INSTRUCTION),
+        "accesses": [accesses_of(p, &p.code[k]) for k in range(p.n_code)],
         "singles": copied(p.singles, p.n_singles, _SINGLE),
         "lists": copied(p.lists, p.n_lists, np.int32),
         "plans": copied(p.plans, p.n_plan_words, np.int64),

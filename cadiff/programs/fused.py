@@ -12,28 +12,22 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 
 from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
 from .instructions import (
-    ARITIES,
-    Instruction,
     InstructionKind,
+    Places,
+    Region,
     Shape,
-    Turns,
+    first_places,
     in_workspace,
     instruction,
-    single_operations,
-    views,
-    written_by,
 )
 
 _OPEN = 4  # loops that may still grow
 _ROUNDS = 8  # in which instructions are put together
 
-_KNOWN = {*range(InstructionKind.SINGLES, InstructionKind.COMPARE + 1), InstructionKind.SCAN}
-Places = NDArray[Any]
-Region = Places | tuple[int, Shape, Shape]  # some places; or the first one, lengths and steps
+_OTHERS = {InstructionKind.TILES, InstructionKind.MACHINE}  # which others carry out
 Unit = int | Loop  # an instruction, or the loop that does the work of some
 Run = Sequence[int]  # instructions that follow each other
 
@@ -98,7 +92,7 @@ class Fused:
 
     def _disturbs(self, k: int, loop: Loop) -> bool:
         """Whether an instruction has to stay behind a loop."""
-        found = _accesses(self.parts, instruction(self.parts, k))
+        found = _accesses(self.parts, k)
         if found is None:
             return True
         left = [*loop.writes.values(), *loop.ends.values()]
@@ -151,10 +145,9 @@ def _tiles(parts: dict[str, Any]) -> dict[int, Tiles]:
 
 def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
     """Of each instruction which others read what it writes; None if that is not known for sure."""
-    code = [instruction(parts, k) for k in range(len(parts["code"]))]
     tiles = _tiles(parts)
     writer = np.full(parts["n_places"], -1, np.int32)  # which has written a place last
-    readers: list[set[int] | None] = [set() for _ in code]
+    readers: list[set[int] | None] = [set() for _ in parts["code"]]
 
     def read(region: Region, k: int | None) -> None:
         found = _seen(writer, region).ravel()
@@ -166,10 +159,10 @@ def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
             elif known is not None:
                 known.add(k)
 
-    for k, i in enumerate(code):
-        accesses = _accesses(parts, i)
+    for k in range(len(readers)):
+        accesses = _accesses(parts, k)
         if accesses is None:
-            read((0, writer.shape, (1,)), None)
+            read((0, writer.shape, (1,), -1), None)
             continue
         for region in accesses[0]:
             read(region, k)
@@ -184,7 +177,7 @@ def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
         if listed:
             read(parts["lists"][place : place + n], None)
         elif place < parts["least_float"]:
-            read((place, (n,), (step,)), None)
+            read((place, (n,), (step,), -1), None)
         else:
             read(in_workspace(parts, place + step * np.arange(n)), None)
     if parts["compares_last"]:
@@ -196,7 +189,7 @@ def _seen(numbers: Places, region: Region) -> Places:
     """What stands in a region; of constants, which stand before all places, nothing."""
     if isinstance(region, np.ndarray):
         return numbers[region[region >= 0]]
-    first, shape, steps = region
+    first, shape, steps, _ = region
     low, high = _bounds(region)
     axes = [(n, step) for n, step in zip(shape, steps, strict=True) if step]
     if 0 in shape or high < 0:
@@ -216,54 +209,16 @@ def _are_within(region: Region, bounds: Iterable[Bounds]) -> bool:
     return any(begin <= high and low <= end for low, high in bounds)
 
 
-def _bounds(region: tuple[int, Shape, Shape]) -> Bounds:
-    first, shape, steps = region
+def _bounds(region: tuple[int, Shape, Shape, int]) -> Bounds:
+    first, shape, steps, _ = region
     spans = [step * (n - 1) for n, step in zip(shape, steps, strict=True)]
     low = sum(x for x in spans if x < 0)
     return first + low, first + sum(spans) - low
 
 
-def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[list[Region], list[Region]] | None:
+def _accesses(parts: dict[str, Any], k: int) -> tuple[list[Region], list[Region]] | None:
     """The places that an instruction reads, and those that it writes; None: that is not known."""
-    lists, kind = parts["lists"], InstructionKind
-    if i.kind not in _KNOWN or max(i.out, i.x, i.y, i.z) >= parts["least_float"]:
-        return None
-
-    def row(first: int, n: int, step: int = 1) -> Region:
-        return first, (n,), (step,)
-
-    out = row(i.out, i.n)
-    if i.kind == kind.SINGLES:
-        singles = parts["singles"][i.x : i.x + i.n]
-        each = [one for single in singles.tolist() for one in single_operations(single)]
-        read = [place for _, _, operands in each for place in operands]
-        return [np.array(read, np.int64)], [written_by(singles)]
-    if i.kind == kind.VECTOR:
-        rows = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: ARITIES[i.op]]
-        return [row(first, i.n, step) for first, step in rows], [out]
-    if i.kind == kind.TAKE:
-        return [lists[i.x : i.x + i.n]], [out]
-    if i.kind == kind.TOTAL:
-        total = row(i.out, 1)
-        return [row(i.x, i.n, i.sx), *([total] if i.y else [])], [total]
-    if i.kind == kind.ZEROS:
-        return [], [out]
-    if i.kind == kind.ADD_AT:
-        to = i.out + lists[i.z : i.z + i.n].astype(np.int64)
-        return [row(i.x, i.n, i.sx), to], [to]
-    if i.kind == kind.CALL:
-        return [row(i.x, i.n)], [row(i.out, i.y)]
-    if i.kind == kind.SCAN:
-        scan = Turns(parts, i.x)
-        return [scan.reads(i.n)], [scan.writes(i.n), row(i.y, i.z)]
-    if i.kind == kind.COMPARE:
-        return [parts["checks"]["place"][i.x : i.x + i.n]], []
-    shape, found = views(parts, i.x)
-    if max(first for first, _ in found) >= parts["least_float"]:
-        return None
-    regions: list[Region] = [(first, shape, steps) for first, steps in found]
-    if i.kind == kind.ROWS:
-        return regions[1:], regions[:1]
-    if i.kind == kind.TERMS and i.n:
-        return regions[1:], [out]
-    return regions, regions[:1]
+    reads, writes = parts["accesses"][k]
+    is_known = parts["code"]["kind"][k] not in _OTHERS
+    is_single = max(first_places([*reads, *writes]), default=0) >= parts["least_float"]
+    return (reads, writes) if is_known and not is_single else None

@@ -1,8 +1,9 @@
-"""The instructions of programs (src/program/program.h), as `Code.parts` gives them."""
+"""The instructions of programs (src/program/instructions.def), as `Code.parts` gives them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,13 @@ from .. import binding
 Shape = tuple[int, ...]
 
 
-class InstructionKind:
-    """What an instruction does."""
+Places = NDArray[Any]
+# Some places; or the first one, lengths and steps of axes, and which view it is of a plan, or -1.
+Region = Places | tuple[int, Shape, Shape, int]
 
-    SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, TERMS, ADD_TO, ADD_AT, CALL, COMPARE = range(11)
-    TAKE_BY, ADD_BY, TILES, SCAN = 11, 12, 13, 14
+_WORDS = binding.instruction_words()
+InstructionKind: Any = SimpleNamespace(**{name: kind for kind, name in enumerate(_WORDS)})
+WORDS, NAMES = zip(*_WORDS.values(), strict=True)  # by kinds: in listings, and in profiles
 
 
 class Instruction(NamedTuple):
@@ -38,16 +41,16 @@ def instruction(parts: dict[str, Any], k: int) -> Instruction:
     return Instruction(*parts["code"][k].tolist())
 
 
-_NAMES, ARITIES = binding.operation_names()
+_OPERATIONS, ARITIES = binding.operation_names()
 _UNREAD = np.iinfo(np.int64).min  # CAD_UNREAD
-_SINCOS = len(_NAMES)  # CAD_SINGLE_SINCOS of src/program/program.h
+_SINCOS = len(_OPERATIONS)  # CAD_SINGLE_SINCOS of src/program/program.h
 
 
 def single_operations(single: Sequence[int]) -> list[tuple[int, int, list[int]]]:
     """What a single operation consists of: code, result and operands of one, or of two."""
     op, out, x, y, z = single
     if op == _SINCOS:
-        return [(_NAMES.index("sin"), out, [x]), (_NAMES.index("cos"), y, [x])]
+        return [(_OPERATIONS.index("sin"), out, [x]), (_OPERATIONS.index("cos"), y, [x])]
     return [(op, out, [x, y, z][: ARITIES[op]])]
 
 
@@ -122,19 +125,6 @@ class Turns:
         ends = zip(self.outs, self.lengths(n), self.is_read, strict=True)
         return [(out, length) for out, length, is_read in ends if is_read]
 
-    def writes(self, n: int) -> NDArray[np.int64]:
-        rows = [np.arange(out, out + length) for out, length in self.written(n)]
-        return np.concatenate([np.zeros(0, np.int64), *rows])
-
-    def reads(self, n: int) -> NDArray[np.int64]:
-        first = [*zip(self.initial, [0] * len(self.initial), strict=True)]
-        first += [(place, step) for place, step, _ in self.given]
-        rows = [
-            (place + step * np.arange(n if step else 1)[:, None] + np.arange(size)).ravel()
-            for (place, step), size in zip(first, self.sizes, strict=False)
-        ]
-        return np.concatenate(rows).astype(np.int64)
-
 
 def cores(parts: dict[str, Any]) -> dict[tuple[int, ...], dict[str, Any]]:
     """The programs of turns that hand on blocks, by the numbers of their loops, from without."""
@@ -144,6 +134,15 @@ def cores(parts: dict[str, Any]) -> dict[tuple[int, ...], dict[str, Any]]:
             found[k,] = scan["core"]
             found |= {(k, *path): core for path, core in cores(scan["core"]).items()}
     return found
+
+
+def first_places(regions: Iterable[Region]) -> list[int]:
+    """Where regions begin: of listed places all of them."""
+    return [
+        place
+        for region in regions
+        for place in (region.tolist() if isinstance(region, np.ndarray) else region[:1])
+    ]
 
 
 def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:

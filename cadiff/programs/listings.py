@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Code
 from ..inspection import texts
 from .instructions import (
+    WORDS,
     Instruction,
     InstructionKind,
+    Places,
+    Region,
     Turns,
     in_workspace,
     instruction,
@@ -28,8 +30,6 @@ from .instructions import (
     views,
     written_by,
 )
-
-Places = NDArray[np.int64]
 
 _NAMES, _ARITIES = binding.operation_names()
 _KINDS = binding.operation_kinds()
@@ -46,17 +46,6 @@ _SIGNS = {
 }
 _NONE = np.empty(0, np.int64)
 _FEW = 6  # places of a list, above which the middle ones are left out
-
-_WORDS = {
-    InstructionKind.TAKE: "take",
-    InstructionKind.TOTAL: "total",
-    InstructionKind.ZEROS: "zeros",
-    InstructionKind.ADD_AT: "add at",
-    InstructionKind.ADD_TO: "add to",
-    InstructionKind.TAKE_BY: "take by",
-    InstructionKind.ADD_BY: "add by",
-    InstructionKind.SCAN: "scan",
-}
 
 
 class _Line(NamedTuple):
@@ -138,7 +127,7 @@ class _Listing:
                 for op, out, operands in operations
             ]
             name = " and ".join(texts.readable(_NAMES[op]) for op, _, _ in operations)
-            return "single", name, "; ".join(formulas), ""
+            return WORDS[i.kind], name, "; ".join(formulas), ""
         if i.kind == InstructionKind.COMPARE:
             return self.check(i.x + line.single)[1:]
         if i.kind == InstructionKind.TILES:
@@ -166,7 +155,7 @@ class _Listing:
             what = "sum" if _KINDS[i.op][0] else name
             equals = "+=" if i.n == 0 else "="  # to the sums of tiles before
             return name, str(shape), f"{result} {equals} {what} of {' * '.join(given)}", ""
-        word = _WORDS[i.kind]
+        word = WORDS[i.kind]
         if i.kind == InstructionKind.SCAN:
             return word, *self.scan(i), ""
         if i.kind == InstructionKind.ADD_TO:
@@ -297,56 +286,24 @@ class _Listing:
             return _reads_of_singles(singles), written_by(singles)
         if i.kind == InstructionKind.COMPARE:
             return self.parts["checks"]["place"][i.x + line.single :][:1].astype(np.int64), _NONE
-        if i.kind == InstructionKind.TILES:
-            return _NONE, _NONE
-        if i.kind == InstructionKind.SCAN:
-            scan = Turns(self.parts, i.x)
-            return scan.reads(i.n), scan.writes(i.n)
-        turns, parts = self.turns_of(line.number)
-        out = self.every(i.out, 1, i.n, turns)
-        if i.kind == InstructionKind.VECTOR:
-            steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
-            return np.concatenate([self.every(*at, i.n, turns) for at in steps]), out
-        if i.kind == InstructionKind.TAKE:
-            return self.parts["lists"][i.x : i.x + i.n].astype(np.int64), out
-        if i.kind == InstructionKind.TOTAL:
-            own = [out[:1]] if i.y else []
-            return np.concatenate([_every(i.x, i.sx, i.n), *own]), out[:1]
-        if i.kind == InstructionKind.ZEROS:
-            return out[:0], out
-        if i.kind == InstructionKind.ADD_AT:
-            targets = i.out + self.parts["lists"][i.z : i.z + i.n].astype(np.int64)
-            return np.concatenate([_every(i.x, i.sx, i.n), targets]), targets
-        if i.kind == InstructionKind.CALL:
-            return _every(i.x, 1, i.n), _every(i.out, 1, i.y)
-        shape, found = views(self.parts, i.x)
-        way = moves(self.parts, i.x) if turns > 1 else [(0, 0)] * len(found)
-        target, *sources = [
-            _seen((turns, parts, *shape), first, (*move, *strides))
-            for (first, strides), move in zip(found, way, strict=True)
-        ]
-        if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
-            # All that indices may name.
-            *_, (length, stride) = binding.read_plan(self.parts["plans"], i.x)
-            reach = stride * np.arange(length)
-            if i.kind == InstructionKind.TAKE_BY:
-                sources[0] = np.add.outer(sources[0], reach).ravel()
-            else:
-                target = np.unique(np.add.outer(target, reach))
-                sources.append(target)
-        if i.kind == InstructionKind.ADD_TO:
-            sources.append(target)
-        has_block = i.kind == InstructionKind.TERMS and i.n > 0
-        return np.concatenate(sources), out if has_block else target
+        head = self.heads.get(line.number)
+        reads, writes = (
+            np.concatenate([_NONE, *[self.places_of(i, head, region) for region in regions]])
+            for regions in self.parts["accesses"][line.number]
+        )
+        return reads, writes
 
-    def turns_of(self, number: int) -> tuple[int, int]:
-        """How often an instruction is carried out, and how many parts that is divided into."""
-        head = self.heads.get(number)
-        return (1, 1) if head is None else (head.n, -(-head.n // head.x))
-
-    def every(self, place: int, step: int, n: int, turns: int) -> Places:
-        """The places of a vector, in all turns of tiles."""
-        return _every(place, step, n * turns if is_kept(self.parts, place) else n)
+    def places_of(self, i: Instruction, head: Instruction | None, region: Region) -> Places:
+        """The places of a region, in all turns of tiles, if it is in a loop over these."""
+        if isinstance(region, np.ndarray):
+            return region
+        first, shape, steps, view = region
+        if head is not None and view >= 0:
+            shape = head.n, -(-head.n // head.x), *shape
+            steps = *moves(self.parts, i.x)[view], *steps
+        elif head is not None and is_kept(self.parts, first):
+            shape = head.n * i.n, *shape[1:]
+        return _seen(shape, first, steps)
 
 
 def _value(op: int, operands: Sequence[str]) -> str:
@@ -359,15 +316,11 @@ def _value(op: int, operands: Sequence[str]) -> str:
     return f"{name}({', '.join(operands)})"
 
 
-def _every(place: int, step: int, n: int) -> Places:
-    return place + step * np.arange(n if step else min(n, 1))
-
-
 def _seen(shape: Sequence[int], first: int, strides: Sequence[int]) -> Places:
     """The places of a view; those that are seen several times, once."""
     places = np.array([first])
     for length, stride in zip(shape, strides, strict=True):
-        places = (places[:, None] + _every(0, stride, length)).ravel()
+        places = (places[:, None] + stride * np.arange(length if stride else 1)).ravel()
     return places
 
 

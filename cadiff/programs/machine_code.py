@@ -24,6 +24,7 @@ from .instructions import (
     InstructionKind,
     Turns,
     cores,
+    first_places,
     instruction,
     place_text,
     views,
@@ -208,20 +209,12 @@ class _Pieces(Steps):
             return _OTHERS[i.kind]
         if i.kind == InstructionKind.SINGLES:
             return ""
+        reads, writes = self.parts["accesses"][k]
+        places = first_places([*reads, *writes])
         if i.kind == InstructionKind.SCAN:
-            scan = Turns(self.parts, i.x)
-            places = [*scan.reads(1).tolist(), *scan.writes(0).tolist()]
-            return _IN_TURNS if scan.in_blocks else _LONG if self.is_elsewhere(places) else ""
-        n, places = i.n, [i.out, i.x, i.y, i.z]
-        if i.kind in _PLANS:
-            shape, found = views(self.parts, i.x)
-            n, places = prod(shape), [first for first, _ in found]
-        elif i.kind == InstructionKind.TAKE:
-            places = self.parts["lists"][i.x : i.x + n].tolist()
-        elif i.kind == InstructionKind.COMPARE:
-            places = self.parts["checks"]["place"][i.x : i.x + n].tolist()
-        elif i.kind != InstructionKind.VECTOR:
-            places = [i.out, i.x]
+            in_blocks = Turns(self.parts, i.x).in_blocks
+            return _IN_TURNS if in_blocks else _LONG if self.is_elsewhere(places) else ""
+        n = prod(views(self.parts, i.x)[0]) if i.kind in _PLANS else i.n
         if max(places) >= self.parts["least_float"]:
             return _SINGLE
         if self.fused.loop(k) is not None:
@@ -232,7 +225,7 @@ class _Pieces(Steps):
         if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
             return _LONG
         if i.kind in (InstructionKind.TAKE, InstructionKind.COMPARE) and self.n_shared:
-            shared = np.less(places, self.n_shared)
+            shared = np.less(first_places(reads), self.n_shared)
             return "" if shared.all() or not shared.any() else "numbers from two arrays"
         return ""
 

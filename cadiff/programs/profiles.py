@@ -15,24 +15,12 @@ from .. import binding
 from ..binding import Call, Code, PlaceNotes, Recording, StandIns
 from ..inspection.texts import readable
 from ..operations.scalars import stand_in
-from .instructions import InstructionKind, Turns, views
+from .instructions import NAMES, InstructionKind, Turns, views
 from .recorded import met
 
 FloatArray = NDArray[np.float64]
 
 _NAMES, _ = binding.operation_names()
-_WORDS = {
-    InstructionKind.TAKE: "take",
-    InstructionKind.TOTAL: "sum",
-    InstructionKind.ZEROS: "zeros",
-    InstructionKind.ADD_TO: "add to",
-    InstructionKind.ADD_AT: "add.at",
-    InstructionKind.COMPARE: "guard",
-    InstructionKind.TAKE_BY: "take",
-    InstructionKind.ADD_BY: "add.at",
-    InstructionKind.SCAN: "scan",
-}
-_BY_OPERATION = (InstructionKind.VECTOR, InstructionKind.ROWS, InstructionKind.TERMS)
 _BY_PLAN = (
     InstructionKind.ROWS,
     InstructionKind.TERMS,
@@ -141,9 +129,9 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
         if kind == InstructionKind.CALL:
             name, n = code.steps[z].name, y
         elif kind == InstructionKind.SCAN:
-            name, n = _WORDS[kind], n * Turns(parts, x).n_operations
+            name, n = NAMES[kind], n * Turns(parts, x).n_operations
         else:
-            name = readable(_NAMES[op]) if kind in _BY_OPERATION else _WORDS[kind]
+            name = NAMES[kind] or readable(_NAMES[op])
             if kind in _BY_PLAN:
                 n = prod(views(parts, x)[0])
         counts[name] += n * (turns if k < end else 1)

@@ -1,226 +1,228 @@
-/* Which places an instruction reads and writes, and which are named in a program at all. */
+/* Which places an instruction reads and writes, and which are named in a program at all: by what
+ * instructions.def states of each kind. */
 #include "program/maker.h"
+
+const CadStepWords cad_step_words[CAD_STEP_KINDS] = {
+#define CAD_INSTRUCTION(kind, word, name, places) {#kind, word, name},
+#include "program/instructions.def"
+};
+
+enum { NO_VIEW = -1 };
+enum { NEITHER, READS, WRITES, CHANGES };
+
+static int arity_of(const CadInstruction *i) {
+    return cad_op_info[i->op].arity;
+}
 
 /* --- what is read and written --- */
 
 typedef struct Visitor {
+    const CadProgram *program;
     CadVisit *visit;
     void *self;
 } Visitor;
 
-static void visit_even(Visitor to, int64_t place, int64_t step, int64_t n, int writes) {
-    const int64_t last = place + step * (n - 1);
-    if (n > 0) {
-        to.visit(to.self, place < last ? place : last, place < last ? last : place, writes);
+static void visit_region(Visitor to, int use, CadRegion region) {
+    region.reads = use & READS;
+    region.writes = use & WRITES;
+    int is_empty = use == NEITHER;
+    for (int k = 0; k < region.n_axes; k++) {
+        is_empty |= region.lengths[k] <= 0;
+    }
+    if (!is_empty) {
+        to.visit(to.self, &region);
     }
 }
 
-static void visit_view(Visitor to, CadPlan *plan, int view, int writes) {
-    int64_t low, high;
-    cad_plan_bounds(plan, view, &low, &high);
-    if (plan->size > 0) {
-        to.visit(to.self, low, high, writes);
-    }
+static void visit_row(Visitor to, int use, int64_t first, int64_t step, int64_t n) {
+    visit_region(
+        to, use,
+        (CadRegion){.first = first, .view = NO_VIEW, .n_axes = 1, .lengths = &n, .steps = &step});
 }
 
-/* All that indices may name. */
-static void visit_indexed(Visitor to, CadPlan *plan, int view, int writes) {
-    const int64_t *const extra = cad_plan_extra(plan);
-    const int64_t reach = extra[1] * (extra[0] - 1);
-    int64_t low, high;
-    cad_plan_bounds(plan, view, &low, &high);
-    if (plan->size > 0 && extra[0] > 0) {
-        to.visit(to.self, low + (reach < 0 ? reach : 0), high + (reach > 0 ? reach : 0), writes);
-    }
+static void visit_list(Visitor to, int use, int64_t first, int32_t listed, int64_t n) {
+    visit_region(to, use,
+                 (CadRegion){.first = first,
+                             .view = NO_VIEW,
+                             .n_axes = 1,
+                             .lengths = &n,
+                             .listed = to.program->lists + listed});
 }
 
-static void visit_singles(Visitor to, const CadSingle *single, size_t n) {
-    for (const CadSingle *const end = single + n; single < end; single++) {
-        visit_even(to, single->x, 0, 1, 0);
-        if (single->op == CAD_SINGLE_SINCOS) {
-            visit_even(to, single->y, 0, 1, 1);
-        } else {
-            visit_even(to, single->y, 0, 1, 0);
-            visit_even(to, single->z, 0, 1, 0);
-        }
-        visit_even(to, single->out, 0, 1, 1);
-    }
+static void visit_number(Visitor to, int use, int64_t place) {
+    visit_region(to, use, (CadRegion){.first = place, .view = NO_VIEW});
 }
 
-static void visit_plan(Visitor to, const CadInstruction *i, CadPlan *plan) {
+/* A view; one that is indexed is all that indices may name. */
+static void visit_view(Visitor to, int use, CadPlan *plan, int view, int is_indexed) {
+    const int64_t *const numbers = cad_plan_view(plan, view);
+    int64_t lengths[CAD_MOST_AXES + 1], steps[CAD_MOST_AXES + 1];
+    memcpy(lengths, cad_plan_shape(plan), plan->ndim * sizeof *lengths);
+    memcpy(steps, numbers + 1, plan->ndim * sizeof *steps);
+    if (is_indexed) {
+        lengths[plan->ndim] = cad_plan_extra(plan)[0];
+        steps[plan->ndim] = cad_plan_extra(plan)[1];
+    }
+    visit_region(to, use,
+                 (CadRegion){.first = numbers[0],
+                             .view = view,
+                             .n_axes = plan->ndim + is_indexed,
+                             .lengths = lengths,
+                             .steps = steps});
+}
+
+static void visit_plan(Visitor to, int use, CadPlan *plan, int indexed) {
     for (int k = 1; k < plan->n_views; k++) {
-        if (i->kind == CAD_TAKE_BY && k == 1) {
-            visit_indexed(to, plan, k, 0);
-        } else {
-            visit_view(to, plan, k, 0);
-        }
+        visit_view(to, READS, plan, k, k == indexed);
     }
-    if (i->kind == CAD_TERMS) {
-        visit_even(to, i->out, 1, i->n, 1);
-    } else if (i->kind == CAD_ADD_BY) {
-        visit_indexed(to, plan, 0, 1);
-    } else {
-        visit_view(to, plan, 0, 1);
+    visit_view(to, use, plan, 0, indexed == 0);
+}
+
+static void visit_singles(Visitor to, const CadInstruction *i) {
+    const CadSingle *const begin = to.program->singles + i->x, *const end = begin + i->n;
+    for (const CadSingle *s = begin; s < end; s++) {
+        const int is_row = s->op < CAD_OP_COUNT, is_pair = s->op == CAD_SINGLE_SINCOS;
+        const int arity = is_row ? cad_op_info[s->op].arity : is_pair ? 1 : 3;
+        visit_number(to, READS, s->x);
+        visit_number(to, arity > 1 ? READS : is_pair ? WRITES : NEITHER, s->y);
+        visit_number(to, arity > 2 ? READS : NEITHER, s->z);
+        visit_number(to, WRITES, s->out);
     }
 }
 
-static void visit_scan(Visitor to, const CadProgram *program, const CadInstruction *i) {
-    const CadTurns *const turns = &program->scans[i->x];
-    const int64_t *word = program->plans + turns->at;
-    const int64_t *size = cad_turns_sizes(turns, program->plans);
-    const int64_t *const outs = cad_turns_outs(turns, program->plans);
+static void visit_checks(Visitor to, const CadInstruction *i) {
+    for (uint32_t k = 0; k < i->n; k++) {
+        visit_number(to, READS, to.program->checks[i->x + (int32_t)k].place);
+    }
+}
+
+static void visit_scan(Visitor to, const CadInstruction *i) {
+    const int64_t *const plans = to.program->plans;
+    const CadTurns *const turns = &to.program->scans[i->x];
+    const int64_t *word = plans + turns->at, *size = cad_turns_sizes(turns, plans);
+    const int64_t *const outs = cad_turns_outs(turns, plans);
     for (uint32_t k = 0; k < turns->n_carried; k++) {
-        visit_even(to, *word++, 1, *size++, 0);
+        visit_row(to, READS, *word++, 1, *size++);
     }
     for (uint32_t k = 0; k < turns->n_given; k++, word += 3) {
-        const int64_t reach = word[1] * (i->n - 1);
-        to.visit(to.self, word[0] + (reach < 0 ? reach : 0),
-                 word[0] + (reach > 0 ? reach : 0) + *size++ - 1, 0);
+        const int64_t lengths[2] = {i->n, *size++}, steps[2] = {word[1], 1};
+        visit_region(to, READS,
+                     (CadRegion){.first = word[0],
+                                 .view = NO_VIEW,
+                                 .n_axes = 2,
+                                 .lengths = lengths,
+                                 .steps = steps});
     }
-    visit_even(to, i->y, 1, i->z, 1);
+    visit_row(to, WRITES, i->y, 1, i->z);
     for (size_t k = 0; k < cad_turns_n_ends(turns); k++) {
         if (outs[2 * k] != CAD_UNREAD) {
-            visit_even(to, outs[2 * k], 1, cad_turns_length(turns, program->plans, k, i->n), 1);
+            visit_row(to, WRITES, outs[2 * k], 1, cad_turns_length(turns, plans, k, i->n));
         }
     }
 }
 
 void cad_instruction_visit(const CadProgram *program, const CadInstruction *i, CadVisit *visit,
                            void *visitor) {
-    const Visitor to = {visit, visitor};
+    const Visitor to = {program, visit, visitor};
     switch ((CadStepKind)i->kind) {
-    case CAD_SINGLES:
-        visit_singles(to, program->singles + i->x, i->n);
-        break;
-    case CAD_VECTOR: {
-        const int arity = cad_op_info[i->op].arity;
-        visit_even(to, i->x, i->sx, i->n, 0);
-        visit_even(to, i->y, i->sy, arity > 1 ? i->n : 0, 0);
-        visit_even(to, i->z, i->sz, arity > 2 ? i->n : 0, 0);
-        visit_even(to, i->out, 1, i->n, 1);
-        break;
-    }
-    case CAD_TAKE:
-        for (uint32_t k = 0; k < i->n; k++) {
-            visit_even(to, program->lists[i->x + (int32_t)k], 0, 1, 0);
-        }
-        visit_even(to, i->out, 1, i->n, 1);
-        break;
-    case CAD_TOTAL:
-        visit_even(to, i->x, i->sx, i->n, 0);
-        visit_even(to, i->out, 0, 1, 1);
-        break;
-    case CAD_ZEROS:
-        visit_even(to, i->out, 1, i->n, 1);
-        break;
-    case CAD_ADD_AT:
-        visit_even(to, i->x, i->sx, i->n, 0);
-        for (uint32_t k = 0; k < i->n; k++) {
-            visit_even(to, (int64_t)i->out + program->lists[i->z + (int32_t)k], 0, 1, 1);
-        }
-        break;
-    case CAD_CALL:
-        visit_even(to, i->x, 1, i->n, 0);
-        visit_even(to, i->out, 1, i->y, 1);
-        break;
-    case CAD_COMPARE:
-        for (uint32_t k = 0; k < i->n; k++) {
-            visit_even(to, program->checks[i->x + (int32_t)k].place, 0, 1, 0);
-        }
-        break;
-    case CAD_ROWS:
-    case CAD_TERMS:
-    case CAD_ADD_TO:
-    case CAD_TAKE_BY:
-    case CAD_ADD_BY:
-        visit_plan(to, i, (CadPlan *)(program->plans + i->x));
-        break;
-    case CAD_SCAN:
-        visit_scan(to, program, i);
-        break;
-    case CAD_TILES:   /* those behind it */
-    case CAD_MACHINE: /* made of code that is finished */
-        break;
+#define ROW(use, operand, step, n) visit_row(to, use, i->operand, step, n);
+#define LIST(use, operand) visit_list(to, use, 0, i->operand, i->n);
+#define BESIDE(use, operand, lists) visit_list(to, use, i->operand, i->lists, i->n);
+#define PLAN(use, indexed) visit_plan(to, use, (CadPlan *)(program->plans + i->x), indexed);
+#define SINGLES visit_singles(to, i);
+#define CHECKS visit_checks(to, i);
+#define SCAN visit_scan(to, i);
+#define CAD_INSTRUCTION(kind, word, name, places)                                                 \
+    case CAD_##kind:                                                                              \
+        places break;
+#include "program/instructions.def"
+#undef ROW
+#undef LIST
+#undef BESIDE
+#undef PLAN
+#undef SINGLES
+#undef CHECKS
+#undef SCAN
     }
 }
 
 /* --- places by other names --- */
 
-static void rename_instruction(CadProgram *program, CadInstruction *i, CadRename *rename,
-                               void *namer) {
-    switch ((CadStepKind)i->kind) {
-    case CAD_VECTOR:
-        i->x = rename(namer, i->x);
-        i->y = rename(namer, i->y);
-        i->z = rename(namer, i->z);
-        break;
-    case CAD_TAKE:
-        for (uint32_t k = 0; k < i->n; k++) {
-            int32_t *const place = &program->lists[i->x + (int32_t)k];
-            *place = rename(namer, *place);
-        }
-        break;
-    case CAD_TOTAL:
-    case CAD_ADD_AT:
-    case CAD_CALL:
-        i->x = rename(namer, i->x);
-        break;
-    case CAD_ROWS:
-    case CAD_TERMS:
-    case CAD_ADD_TO:
-    case CAD_TAKE_BY:
-    case CAD_ADD_BY: {
-        CadPlan *const plan = (CadPlan *)(program->plans + i->x);
-        for (int k = 0; k < plan->n_views; k++) {
-            int64_t *const view = cad_plan_view(plan, k);
-            view[0] = rename(namer, (int32_t)view[0]);
-        }
-        break;
-    }
-    case CAD_SCAN: {
-        const CadTurns *const turns = &program->scans[i->x];
-        int64_t *const word = program->plans + turns->at;
-        for (uint32_t k = 0; k < turns->n_carried + turns->n_given; k++) {
-            const uint32_t at = k < turns->n_carried ? k : 3 * k - 2 * turns->n_carried;
-            word[at] = rename(namer, (int32_t)word[at]);
-        }
-        int64_t *const outs = (int64_t *)cad_turns_outs(turns, program->plans);
-        for (size_t k = 0; k < 2 * cad_turns_n_ends(turns); k += 2) {
-            outs[k] = outs[k] != CAD_UNREAD ? rename(namer, (int32_t)outs[k]) : CAD_UNREAD;
-        }
-        i->y = rename(namer, i->y);
-        return;
-    }
-    case CAD_ZEROS:
-    case CAD_SINGLES:
-    case CAD_COMPARE:
-    case CAD_TILES:
-    case CAD_MACHINE:
-        break;
-    }
-    i->out = rename(namer, i->out);
+typedef struct Namer {
+    CadRename *rename;
+    void *self;
+} Namer;
+
+static void rename_place(Namer namer, int32_t *place) {
+    *place = namer.rename(namer.self, *place);
 }
 
-void cad_program_rename(CadProgram *program, CadRename *rename, void *namer) {
+static void rename_word(Namer namer, int64_t *word) {
+    *word = *word != CAD_UNREAD ? namer.rename(namer.self, (int32_t)*word) : *word;
+}
+
+static void rename_plan(Namer namer, CadPlan *plan) {
+    for (int k = 0; k < plan->n_views; k++) {
+        rename_word(namer, cad_plan_view(plan, k));
+    }
+}
+
+static void rename_list(Namer namer, int32_t *listed, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++) {
+        rename_place(namer, &listed[k]);
+    }
+}
+
+static void rename_scan(Namer namer, CadProgram *program, CadInstruction *i) {
+    const CadTurns *const turns = &program->scans[i->x];
+    int64_t *const word = program->plans + turns->at;
+    for (uint32_t k = 0; k < turns->n_carried + turns->n_given; k++) {
+        rename_word(namer, &word[k < turns->n_carried ? k : 3 * k - 2 * turns->n_carried]);
+    }
+    int64_t *const outs = (int64_t *)cad_turns_outs(turns, program->plans);
+    for (size_t k = 0; k < 2 * cad_turns_n_ends(turns); k += 2) {
+        rename_word(namer, &outs[k]);
+    }
+    rename_place(namer, &i->y);
+}
+
+static void rename_instruction(Namer namer, CadProgram *program, CadInstruction *i) {
+    switch ((CadStepKind)i->kind) {
+#define ROW(use, operand, step, n) rename_place(namer, &i->operand);
+#define LIST(use, operand) rename_list(namer, program->lists + i->operand, i->n);
+#define BESIDE(use, operand, lists) rename_place(namer, &i->operand);
+#define PLAN(use, indexed) rename_plan(namer, (CadPlan *)(program->plans + i->x));
+#define SINGLES /* below, all of them */
+#define CHECKS  /* likewise */
+#define SCAN rename_scan(namer, program, i);
+#define CAD_INSTRUCTION(kind, word, name, places)                                                 \
+    case CAD_##kind:                                                                              \
+        places break;
+#include "program/instructions.def"
+    }
+}
+
+void cad_program_rename(CadProgram *program, CadRename *rename, void *self) {
+    const Namer namer = {rename, self};
     for (size_t k = 0; k < program->n_code; k++) {
-        rename_instruction(program, &program->code[k], rename, namer);
+        rename_instruction(namer, program, &program->code[k]);
     }
     for (size_t k = 0; k < program->n_singles; k++) {
         CadSingle *const single = &program->singles[k];
-        single->out = rename(namer, single->out);
-        single->x = rename(namer, single->x);
-        single->y = rename(namer, single->y);
-        single->z = rename(namer, single->z);
+        rename_place(namer, &single->out);
+        rename_place(namer, &single->x);
+        rename_place(namer, &single->y);
+        rename_place(namer, &single->z);
     }
     for (size_t k = 0; k < program->n_outputs; k++) {
         CadStretch *const stretch = &program->outputs[k];
-        int32_t *const listed = program->lists + stretch->place;
-        for (uint32_t i = 0; i < stretch->n && stretch->listed; i++) {
-            listed[i] = rename(namer, listed[i]);
+        if (stretch->listed) {
+            rename_list(namer, program->lists + stretch->place, stretch->n);
+        } else {
+            rename_place(namer, &stretch->place);
         }
-        stretch->place = stretch->listed ? stretch->place : rename(namer, stretch->place);
     }
     for (size_t k = 0; k < program->n_checks; k++) {
-        program->checks[k].place = rename(namer, program->checks[k].place);
+        rename_place(namer, &program->checks[k].place);
     }
 }

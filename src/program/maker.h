@@ -338,11 +338,6 @@ void cad_maker_roll_up(CadMaker *m);
 
 /* --- accesses.c --- */
 
-/* Tell a visitor which places an instruction reads and writes: ranges, ends included. */
-typedef void CadVisit(void *visitor, int64_t low, int64_t high, int writes);
-void cad_instruction_visit(const CadProgram *program, const CadInstruction *instruction,
-                           CadVisit *visit, void *visitor);
-
 /* Rename each place that is named in a program. */
 typedef int32_t CadRename(void *namer, int32_t place);
 void cad_program_rename(CadProgram *program, CadRename *rename, void *namer);

@@ -11,25 +11,11 @@
 #include "program/native.h"
 
 typedef enum CadStepKind {
-    CAD_SINGLES, /* `n` operations on single numbers, from singles[x] on, `y` times */
-    CAD_VECTOR,  /* out[i] = op(x[i sx], y[i sy], z[i sz]) for i < n */
-    CAD_TAKE,    /* out[i] = the number at lists[x + i] */
-    CAD_TOTAL,   /* out = (or +=, if y) the sum of x[i sx], or -= if z */
-    CAD_ZEROS,   /* out[i] = 0 */
-    CAD_ROWS,    /* the plan at x: a row of the table over several axes */
-    CAD_TERMS,   /* the plan at x: an operation of a kind (table/kinds.def), of which `n` numbers
-                    from `out` on are the result; if `y`, rounded in whatever order */
-    CAD_ADD_TO,  /* the plan at x: the source is added to the target */
-    CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
-    CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */
-    CAD_COMPARE, /* `n` checks from checks[x] on: the program ends where one does not hold */
-    CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_RECORD_TAKE */
-    CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
-    CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n`, and
-                    `x` in each part */
-    CAD_SCAN,    /* `n` turns of scans[x], in a room of `z` numbers from `y` on */
-    CAD_MACHINE, /* the next `fused` instructions as machine code: function x; see CadMachine */
+#define CAD_INSTRUCTION(kind, ...) CAD_##kind,
+#include "program/instructions.def"
 } CadStepKind;
+
+enum { CAD_STEP_KINDS = CAD_MACHINE + 1 };
 
 /* Some arrays stand as floats, two in a place: those of a program for one point that are in single
  * precision. The floats from place p on are named CAD_FLOATS + 2 p, and so on. Vectors, rows and
@@ -273,6 +259,29 @@ void cad_program_set_natives(CadProgram *program, const CadNative *const *native
  * given first. */
 CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMachinePiece *pieces,
                                   size_t n);
+
+/* Places that an instruction reads or writes: from the first one on, so far apart along each axis;
+ * or, if they are listed, as many on from the first one as each of a list says. `view` is which
+ * one it is of a plan, or -1. */
+typedef struct CadRegion {
+    int64_t first;
+    int n_axes, view;
+    const int64_t *lengths, *steps;
+    const int32_t *listed;
+    bool reads, writes;
+} CadRegion;
+
+/* Tell a visitor of each of them. */
+typedef void CadVisit(void *visitor, const CadRegion *region);
+void cad_instruction_visit(const CadProgram *program, const CadInstruction *instruction,
+                           CadVisit *visit, void *visitor);
+
+/* What a kind is called in listings; and in profiles, "" where an operation or a call tells. */
+typedef struct CadStepWords {
+    const char *kind, *word, *name;
+} CadStepWords;
+
+extern const CadStepWords cad_step_words[CAD_STEP_KINDS];
 
 /* To compare programs: operations, and the memory that they go through, instructions and numbers.
  */

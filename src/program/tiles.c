@@ -85,11 +85,32 @@ typedef struct Tiler {
 
 /* --- what instructions read and write --- */
 
-static void note_access(void *visitor, int64_t low, int64_t high, int writes) {
+/* Each place of a list is a range. */
+static int64_t n_ranges(const CadRegion *region) {
+    return region->listed != NULL ? region->lengths[0] : 1;
+}
+
+static Access range_of(const CadRegion *region, int64_t k) {
+    Access range = {region->first, region->first, region->writes};
+    if (region->listed != NULL) {
+        range.low = range.high = region->first + region->listed[k];
+        return range;
+    }
+    for (int axis = 0; axis < region->n_axes; axis++) {
+        const int64_t reach = region->steps[axis] * (region->lengths[axis] - 1);
+        *(reach < 0 ? &range.low : &range.high) += reach;
+    }
+    return range;
+}
+
+static void note_access(void *visitor, const CadRegion *region) {
     Tiler *const t = visitor;
     CadMaker *const m = t->m;
-    if (high >= 0 && GROW(t, accesses, t->n_accesses, 1)) {
-        t->accesses[t->n_accesses++] = (Access){low, high, writes};
+    for (int64_t k = 0; k < n_ranges(region); k++) {
+        const Access range = range_of(region, k);
+        if (range.high >= 0 && GROW(t, accesses, t->n_accesses, 1)) {
+            t->accesses[t->n_accesses++] = range;
+        }
     }
 }
 
@@ -518,12 +539,13 @@ static void note_block(Tiler *t, int64_t place) {
     block->last = t->end;
 }
 
-static void note_range(void *visitor, int64_t low, int64_t high, int writes) {
-    (void)writes;
-    if (low >= FAR) { /* one block, as each access is */
-        note_block(visitor, low);
+static void note_region(void *visitor, const CadRegion *region) {
+    for (int64_t k = 0; k < n_ranges(region); k++) {
+        const Access range = range_of(region, k);
+        if (range.low >= FAR) { /* one block, as each access is */
+            note_block(visitor, range.low);
+        }
     }
-    (void)high;
 }
 
 static int32_t note_result(void *visitor, int32_t place) {
@@ -563,7 +585,7 @@ static void find_needs(Tiler *t) {
         t->end = is_member ? group->begin + group->count - 1 : at;
         const CadInstruction *const i = &t->program->code[t->order[at]];
         t->names = i->kind == CAD_SINGLES || i->kind == CAD_TAKE;
-        cad_instruction_visit(t->program, i, note_range, t);
+        cad_instruction_visit(t->program, i, note_region, t);
     }
     t->names = 0;
     note_results(t);
