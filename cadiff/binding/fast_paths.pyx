@@ -141,9 +141,13 @@ cdef class Trust:
     """
 
     cdef readonly bint is_full
+    cdef readonly set kinds  # of arguments of which f has done so: see `verification.kinds_of`
     cdef bint is_begun
     cdef int n_same       # calls at the inputs of the recording
     cdef uint64_t digest  # of these
+
+    def __cinit__(self):
+        self.kinds = set()
 
     cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept:
         if self.is_full:

@@ -15,6 +15,8 @@ class Watch:
     def holds(self) -> bool: ...
     is_over: bool
     asks_types: bool
+    @property
+    def may_tell(self) -> bool: ...
     catches_numbers: bool
     handles: bool
     generators: list[Any]

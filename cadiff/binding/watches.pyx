@@ -774,6 +774,11 @@ cdef class Watch:
         other.was_observed, other.is_over = self.was_observed, self.is_over
         return other
 
+    @property
+    def may_tell(self):
+        """Whether f may do otherwise with numbers with derivatives than with its own arguments."""
+        return self.handles or self.asks_types
+
     def __len__(self):
         return PyList_GET_SIZE(self.places)
 

@@ -108,8 +108,11 @@ class Derivatives:
         if self._traces.backoff.is_in_vain and self._traces.passes(call):
             return self._traces.run(self._eager.as_it_is(what, argnums), args, call.kwargs)
         action = self._actions[what] if self._traces.optimize else Derivatives._exactly
-        replayed = self._traces.replayed if what == "value" else self._traces.replayed_once
-        done, result = replayed(call, functools.partial(action, self, asked), missed)
+        act = functools.partial(action, self, asked)
+        if what == "value":
+            done, result = self._traces.replayed(call, act, missed, on_own=True)
+        else:
+            done, result = self._traces.replayed_once(call, act, missed)
         return result if done else self._eager.fall_back(asked, result)
 
     # --- to the last bit

@@ -135,7 +135,7 @@ class AsItIs:
         self.keeps_nothing = keeps_nothing(f, self._args)
         self._kept = None if self.keeps_nothing else watch_of(f, self._args)
         kept = self._kept
-        may_tell = self.keeps_nothing or (kept is not None and (kept.handles or kept.asks_types))
+        may_tell = self.keeps_nothing or (kept is not None and kept.may_tell)
         self._judged = Judged(f, self._assignable, JUDGED if may_tell and not counter_of(f) else 0)
 
     def __call__(self, what: str, x: Any, *args: Any) -> Any:
@@ -228,8 +228,9 @@ class Eager:
         return made
 
     def run_once(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._traces.as_given:
-            return self._traces.function(*args, **kwargs)
+        if self._traces.as_given or self._traces.runs_on_own:
+            result = self._traces.function(*args, **kwargs)
+            return float(result) if type(result) is np.float64 else result  # as of replays
         ways = self._traces.ways(args, kwargs)
         return run_once(self._traces.function, args, kwargs, ways, self._traces)
 

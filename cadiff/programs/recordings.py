@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -59,6 +59,7 @@ IN_SINGLE = (
     "it computes numbers of float32, which NumPy has loops of its own for: no replay gives their "
     "values exactly"
 )
+PRINTS = "it prints, or logs, which another run would repeat"
 SET = "it changes an argument, a set, in place: pass a copy"
 
 _RAISING = frozenset(("call", "raise"))  # of what NumPy does at errors
@@ -142,12 +143,12 @@ def is_raising() -> bool:
     return False
 
 
-def run_plain(f: Function, call: Call, change: Function = lambda x: x) -> Any:
-    """What f returns of the own arguments of a call, changed."""
+def run_plain(f: Function, call: Call, change: Function = lambda x: x, warns: bool = False) -> Any:
+    """What f returns of the own arguments of a call, changed; NumPy warns where f may see that."""
     args, named = own_arguments(call, change)
     with (
         binding.OutsideDifferentiation(),
-        contextlib.nullcontext() if is_raising() else binding.WarningsOff(),
+        contextlib.nullcontext() if warns or is_raising() else binding.WarningsOff(),
     ):
         return f(*args, **named)
 
@@ -181,6 +182,7 @@ class Attempt:
         self.once: tuple[Recorded, frozenset[int]] | None = None
         self.watch: Watch | None = None  # of what f has changed
         self.writes = False  # whether f prints or logs
+        self.may_tell = False  # whether f may do otherwise with numbers with derivatives
 
 
 def record(
@@ -192,6 +194,7 @@ def record(
     known: Watch | None = None,
     least_loop: int = 0,
     left_nothing: Callable[[], object] | None = None,
+    on_own: bool = False,
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
@@ -203,7 +206,9 @@ def record(
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
     is put back, and it runs again: with single ints as they are, then with all that is plain.
 
-    `left_nothing` is called where f raises in the end, and all is as it was.
+    `left_nothing` is called where f raises in the end, and all is as it was. `on_own`: where f may
+    tell stand-ins from its own arguments, it runs on these first; and no more, if that changed
+    something.
     """
     if known is None:
         if not call.statics and (counter := counter_of(f)):
@@ -215,6 +220,9 @@ def record(
     if known.asks_types:  # of its arguments: those of stand-ins are others
         call.lift(frozenset())
     trial = _Trial(f, call, known, optimize, exact)
+    if on_own and known.may_tell and (attempt := trial.run_on_own()) is not None:
+        attempt.may_tell = True
+        return attempt
     trial.least_loop = least_loop
     given = call.lifted
     ways = (given, given - call.single_ints, frozenset[int]()) if given else (given,)
@@ -248,7 +256,25 @@ def record(
             break
     if found.recorded is None:
         call.lift(given)
+    found.may_tell = known.may_tell
     return found
+
+
+def changes_of(watch: Watch) -> str:
+    """A reason why f runs as it is: what it has changed."""
+    return (
+        f"it changes {', '.join(watch.changed[:3])}, as every call has to: return what that "
+        "becomes, or note it outside of the function"
+    )
+
+
+def _drawn_by(observed: Observation, watch: Watch, drawn: Sequence[str]) -> str:
+    """The same: the generators of random numbers from which it has drawn."""
+    if not drawn:
+        return ""
+    is_own = observed.drew or any(name in drawn for name, _ in watch.generators)
+    may_be_anothers = not is_own and threading.active_count() > 1
+    return (Unsettled if may_be_anothers else str)(DRAWS.format(name=drawn[0]))
 
 
 class _Trial:
@@ -286,6 +312,26 @@ class _Trial:
         except Exception:
             return False
         return again.errors == observed.errors
+
+    def run_on_own(self) -> Attempt | None:
+        """Run f on its own arguments; None if nobody can see that it has run."""
+        call, watch = self._call, self._watch
+        contents = Contents(call.args, call.kwargs)
+        generators = Generators(watch.generators)
+        observed = Observation(watch)
+        with observed:
+            out = self._function(*call.args, **call.kwargs)
+        found = Attempt(_drawn_by(observed, watch, generators.forget_unused()))
+        if self._before.are_arguments_changed:
+            found.obstacle = CHANGED if contents.are_changed else WRITES
+        elif not watch.holds():
+            watch.settle(settled)
+            found.obstacle = (Unsettled if watch.is_filled else AsGiven)(changes_of(watch))
+            found.watch = watch
+        elif observed.writes:
+            found.obstacle = found.obstacle or Unsettled(PRINTS)
+        found.ran = (out,)
+        return found if found.obstacle else None
 
     def run(self, reads: bool) -> Attempt:
         """Run f. `reads`: it gets plain values and integers wherever it asks for them."""
@@ -336,11 +382,7 @@ class _Trial:
             else:
                 hidden = observed.obstacle
             hidden = hidden or observed.decided
-            if drawn:
-                hidden = DRAWS.format(name=drawn[0])
-                is_own = observed.drew or any(name in drawn for name, _ in watch.generators)
-                if not is_own and threading.active_count() > 1:  # another thread may have drawn
-                    hidden = Unsettled(hidden)
+            hidden = _drawn_by(observed, watch, drawn) or hidden
             self._take(attempt, guarded, output, hidden)
             if is_changed:  # f has to run on what was given
                 self._before.restore()

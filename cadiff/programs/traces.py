@@ -38,10 +38,17 @@ from .native import Machines, make, make_later
 from .pace import Pace
 from .reasons import AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import MissedError, Recorded, is_portable, met
-from .recordings import WRITES, Attempt, Changes, record
+from .recordings import WRITES, Attempt, Changes, changes_of, record
 from .settling import settled
 from .traced import Integers, Traced
-from .verification import StaleProgramWarning, Verify, difference, slope_difference
+from .verification import (
+    RAISES,
+    StaleProgramWarning,
+    Verify,
+    difference,
+    kinds_of,
+    slope_difference,
+)
 from .walks import watch_call
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
@@ -80,6 +87,7 @@ class Traces:
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
+        self.runs_on_own = False  # whether plain calls that no recording serves do so, too
         self.left_nothing: set[int] = set()  # threads in which f raised, and no more
         _alive.add(self)
         self.clear()
@@ -88,6 +96,7 @@ class Traces:
         """Forget all of it."""
         self.fast_paths.clear()
         self.as_given.clear()
+        self.runs_on_own = False
         self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
@@ -224,6 +233,7 @@ class Traces:
         within: bool = False,
         verifies: bool = True,
         kept: Collection[Recorded] | None = None,
+        on_own: bool = False,
     ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
@@ -231,7 +241,7 @@ class Traces:
         came of recording it now, or None. `miss` is where the call is known to part from a
         recording. `within` another derivative that will raise what f raises. `verifies`: else that
         is left to the caller. `kept`: a new one is made whatever it costs, in the place of another
-        if there are too many, but not of these.
+        if there are too many, but not of these. `on_own`: see `record`.
         """
         tried: list[Recorded] = []
         is_first, has_failed = True, False
@@ -253,7 +263,7 @@ class Traces:
                         if miss is not None:
                             self.change_branch()
                         try:
-                            attempt = self._record(call, within, kept)
+                            attempt = self._record(call, within, kept, on_own)
                         except Exception:
                             if not has_failed:
                                 raise
@@ -300,11 +310,15 @@ class Traces:
         trust = recorded.trust
         if trust is None:
             return True
-        is_known = trust.is_full or trust.covers(call.vector())
+        kinds = kinds_of(call)
+        is_known = kinds in trust.kinds and (trust.is_full or trust.covers(call.vector()))
         if is_known and self.verify != "always" and not recorded.may_be_caught(result):
             return True
         told = self._verified(call, recorded)
+        if told == RAISES:  # as f run as it is will do
+            return False
         if not told:
+            trust.kinds.add(kinds)
             trust.note(call.vector())  # which is not there while f runs: it may be large
             return True
         with self.lock():
@@ -456,7 +470,7 @@ class Traces:
     # --- whether another one is worth its time
 
     def _record(
-        self, call: Call, within: bool, kept: Collection[Recorded] | None
+        self, call: Call, within: bool, kept: Collection[Recorded] | None, on_own: bool
     ) -> Attempt | None:
         """What comes of recording a call; None if f has to be run as it is.
 
@@ -476,7 +490,7 @@ class Traces:
             if traced.comes_to_errors:
                 self.pace.forget(what)
         try:
-            return self._made(call, within)
+            return self._made(call, within, on_own and traced.unsettled == 0)
         except Exception as error:
             if not within:
                 raise binding.callers.shortened(error)  # noqa: B904
@@ -527,7 +541,7 @@ class Traces:
 
     # --- making and forgetting them
 
-    def _made(self, call: Call, within: bool = False) -> Attempt:
+    def _made(self, call: Call, within: bool = False, on_own: bool = False) -> Attempt:
         recordings = self._known.get(call.key, _NOTHING).recordings
         known = self._current_watch(call, recordings) if recordings else None
         key, lifted = call.key, call.lifted
@@ -543,11 +557,13 @@ class Traces:
                 None
                 if within
                 else functools.partial(self.left_nothing.add, threading.get_ident()),
+                on_own,
             )
         except Exception:
             self._fix(call, call.lifted)  # for want of which it may be, and no more
             raise
         self._kept = attempt.watch or self._kept
+        self.runs_on_own |= attempt.may_tell
         recorded = attempt.recorded
         if recorded is not None:
             # What f has changed, or written, another run would change again.
@@ -702,10 +718,7 @@ class Traces:
         if watch is not None and (traced.unsettled == MOST_UNSETTLED or not watch.is_filled):
             self._note_obstacle(
                 call,
-                AsGiven(
-                    f"it changes {', '.join(watch.changed[:3])}, as every call has to: return "
-                    "what that becomes, or note it outside of the function"
-                ),
+                AsGiven(changes_of(watch)),
             )
 
     def _note_missing_derivative(self, obstacle: str) -> None:

@@ -31,6 +31,9 @@ SLOPE = 1e-6  # how far derivatives may differ, relative to them, and values in 
 SMALL = 1e-3  # a size below which values may be 0 but for rounding
 
 
+RAISES = "an exception"
+
+
 def _as_given(x: Any) -> Any:
     return x
 
@@ -55,6 +58,12 @@ def checked_verify(verify: Any) -> Verify:
     return found  # type: ignore[return-value]
 
 
+def kinds_of(call: Call) -> frozenset[Any]:
+    """The types of the leaves of a call's arguments, and of arrays what they hold."""
+    leaves, _ = binding.flattened((call.args, dict(call.kwargs)))
+    return frozenset(x.dtype if issubclass(type(x), np.ndarray) else type(x) for x in leaves)
+
+
 # --- values --------------------------------------------------------------------------------------
 
 
@@ -64,13 +73,16 @@ def difference(
     """How f differs at a call from what a recording gave; "" if it does not, or does not say.
 
     It may differ by sums in another order, and by what f makes of that. `replay` gives what the
-    recording gives at another call. `by_floats`: f may have caught what Python's floats raise.
+    recording gives at another call. `by_floats`: f may have caught what Python's floats raise;
+    where it then raises something itself, it is RAISES.
     """
     for change in (_as_given, _as_of_numpy):
         try:
-            expected = run_plain(f, call, change)
-        except Exception:  # it does not take plain numbers, or floats, or has no memory for them
+            expected = run_plain(f, call, change, by_floats)
+        except Exception as error:  # it does not take plain numbers, or has no memory for them
             told = ""
+            if by_floats and not isinstance(error, (AttributeError, MemoryError, TypeError)):
+                return RAISES
         else:
             told = _told_apart(found, expected, rounding)
             if not told:

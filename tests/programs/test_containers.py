@@ -372,10 +372,11 @@ def test_rows_of_floats_of_numpy() -> None:
 )
 def test_what_runs_as_it_is_gets_the_numbers_that_are_recorded(args: tuple[Any, ...]) -> None:
     seen: list[Any] = []
+    kind_of = type  # else f would have its own arguments
 
     def f(*args: Any) -> Any:
-        seen.append(binding.map_leaves(type, args))
-        numbers = [x for x in binding.flattened(args)[0] if isinstance(x, cadiff.Var)]
+        seen.append(binding.map_leaves(kind_of, args))
+        numbers = [x for x in binding.flattened(args)[0] if kind_of(x).__name__ == "Var"]
         total = sum((cnp.sum(x * x) for x in numbers), 0.0)
         return total * float(cadiff.value(total)) + 1.0 / (0.0 * numbers[0])
 

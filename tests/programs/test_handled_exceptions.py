@@ -502,3 +502,104 @@ def test_programs_with_handlers_are_replayed_where_results_are_finite():
     program = cadiff.compile(instead(lambda x: 1.0 / x, ZeroDivisionError, 7.0))
     assert [program(x) for x in (1.0, 2.0, 4.0, 8.0)] == [1.0, 0.5, 0.25, 0.125]
     assert (program.stats()["recordings"], program.stats()["eager"]) == (1, 0)
+
+
+# --- plain calls of what no recording serves -----------------------------------------------------
+
+
+RNG = np.random.default_rng(0)
+COUNT = [0]
+
+
+def by_type(x):
+    return (2.0 if isinstance(x, float) else 3.0) * x + 0.0 * RNG.normal()
+
+
+def by_quotient(x):
+    try:
+        return 1.0 / x + 0.0 * RNG.normal()
+    except ZeroDivisionError:
+        return 5.0
+
+
+def by_assignment(x):
+    z = np.asarray(np.atleast_1d(x))
+    try:
+        z[0] = 1.0
+    except ValueError:
+        return 99.0
+    return z.sum() + 0.0 * RNG.normal()
+
+
+def by_turns(x):
+    k, s = 0, abs(x)
+    while s > 1.0:
+        s, k = s / 2.0, k + 1
+    try:
+        return 1.0 / x + k
+    except ZeroDivisionError:
+        return 5.0
+
+
+def by_count(x):
+    COUNT[0] += 1
+    return x * (2.0 if isinstance(x, float) else 3.0)
+
+
+@pytest.mark.parametrize("f", [by_type, by_quotient, by_assignment, by_turns, by_count])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_runs_as_it_is_has_its_own_arguments(f):
+    program = cadiff.compile(f)
+    before = COUNT[0]
+    for x in (1.0, 2.0, 0.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 0.0):
+        assert program(x) == f(x)
+    if f is by_count:
+        assert COUNT[0] == before + 2 * 13
+
+
+@pytest.mark.filterwarnings("ignore::cadiff.StaleProgramWarning")
+def test_warnings_that_are_errors_are_outcomes():
+    def f(x, record):
+        with warnings.catch_warnings(record=record) as seen:
+            warnings.simplefilter("always" if record else "error")
+            try:
+                y = np.sqrt(x)
+            except RuntimeWarning:
+                return 5.0
+        return 7.0 if seen else y
+
+    program = cadiff.compile(f)
+    for record in (False, True):
+        for x in (1.0, 4.0, -1.0, 9.0):
+            assert program(x, record) == f(x, record)
+
+
+def test_an_error_that_becomes_another_is_raised():
+    def f(x):
+        try:
+            return 1.0 / x
+        except ZeroDivisionError:
+            raise ValueError("zero") from None
+
+    program = cadiff.compile(f)
+    assert [program(x) for x in (1.0, 2.0, 4.0)] == [1.0, 0.5, 0.25]
+    with pytest.raises(ValueError, match="zero"):
+        program(0.0)
+    assert program(8.0) == 0.125
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * (2.0 if hasattr(x, "shape") else 3.0),
+        lambda x: x * (2.0 if isinstance(x, np.floating) else 3.0),
+        lambda x: x * np.result_type(x, np.float32).itemsize,
+    ],
+)
+@pytest.mark.parametrize("kinds", [(np.float64, float), (float, np.float64)])
+@pytest.mark.filterwarnings("ignore::cadiff.StaleProgramWarning")
+def test_each_type_of_numbers_is_verified(f, kinds):
+    program = cadiff.compile(f)
+    for kind in kinds:
+        for x in (1.0, 2.0, 3.0):
+            assert program(kind(x)) == f(kind(x))
