@@ -543,6 +543,8 @@ cdef class FastPath:
             if not self.trust.allows(inputs, self.n_inputs):
                 return False
             self.is_trusted()
+        if self.outcomes and not cad_are_finite(inputs, self.n_inputs):
+            return False  # not all that compares goes by what is recorded: NumPy's maximum of nan
         return self.watch is None or self.watch.holds()
 
     cdef bint is_trusted(self) noexcept:

@@ -310,16 +310,18 @@ class Traces:
         trust = recorded.trust
         if trust is None:
             return True
-        kinds = kinds_of(call)
-        is_known = kinds in trust.kinds and (trust.is_full or trust.covers(call.vector()))
-        if is_known and self.verify != "always" and not recorded.may_be_caught(result):
+        kinds, inputs = kinds_of(call), call.vector()
+        is_known = kinds in trust.kinds and (trust.is_full or trust.covers(inputs))
+        may_differ = recorded.may_be_caught(result) or recorded.may_compare_nan(inputs)
+        del inputs  # which may be large, while f runs
+        if is_known and self.verify != "always" and not may_differ:
             return True
         told = self._verified(call, recorded)
         if told == RAISES:  # as f run as it is will do
             return False
         if not told:
             trust.kinds.add(kinds)
-            trust.note(call.vector())  # which is not there while f runs: it may be large
+            trust.note(call.vector())
             return True
         with self.lock():
             self._remove(call, recorded)

@@ -45,6 +45,16 @@ FUNCTION_MISTAKES: dict[str, Mistake] = {
         TypeError,
         [r"cadiff\.hypot", "dict"],
     ),
+    "what NumPy calls, by hand": (
+        lambda: CONSTANT.__array_ufunc__(np.add, "__call__"),
+        TypeError,
+        ["__array_ufunc__ is called by NumPy"],
+    ),
+    "the same without its method": (
+        lambda: CONSTANT.__array_ufunc__(np.add, 1.0, CONSTANT),
+        TypeError,
+        ["__array_ufunc__ is called by NumPy"],
+    ),
     "array of complex": (lambda: cadiff.expit(np.array([1j])), TypeError, ["expit|real"]),
     "too few": (lambda: hypot(1.0), TypeError, ["hypot", "2 arguments", "1 given"]),
     "too many": (

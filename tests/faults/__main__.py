@@ -43,6 +43,7 @@ JUDGED_BY = {
     "src/graph/": ("programs", "transforms"),
     "src/program/": ("programs", "transforms"),
     "src/linear/": ("transforms", "binding"),
+    "src/kernels/": ("numerics", "programs", "transforms"),
     "src/": ("binding", "transforms", "programs"),
     "cadiff/binding/": ("programs", "binding", "transforms"),
     "cadiff/programs/": ("programs",),

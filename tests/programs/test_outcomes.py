@@ -123,3 +123,19 @@ def test_a_loop_of_any_length_is_found_at_once() -> None:
     assert program.stats()["recordings"] == 60
     assert program.stats()["branch_changes"] == changes
     assert program.stats()["eager"] == 0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.max(np.asarray(x)),
+        lambda x: np.max([x[0], x[1]]),
+        lambda x: x[0] * np.argmin([x[0], x[1], x[2]]),
+        lambda x: 1.0 * np.argmin(np.asarray(x)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::cadiff.StaleProgramWarning")
+def test_numpy_compares_nan_in_its_own_way(f: Any) -> None:
+    program = cadiff.compile(f)
+    for x in ([1.0, 2.0, 3.0], [2.0, 3.0, 5.0], [1.0, np.nan, 3.0], [2.0, 4.0, 5.0]):
+        np.testing.assert_equal(float(program(np.array(x))), float(f(np.array(x))))
