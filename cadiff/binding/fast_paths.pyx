@@ -141,7 +141,7 @@ cdef class Trust:
     """
 
     cdef readonly bint is_full
-    cdef readonly set kinds  # of arguments of which f has done so: see `verification.kinds_of`
+    cdef readonly set kinds  # the types of arguments for which f has done so
     cdef bint is_begun
     cdef int n_same       # calls at the inputs of the recording
     cdef uint64_t digest  # of these

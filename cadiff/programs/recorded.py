@@ -136,10 +136,6 @@ class Recorded:
         """Whether f may catch exceptions that floats raise, and Vars do not."""
         return self.watch is not None and self.watch.catches_numbers
 
-    def may_compare_nan(self, inputs: FloatArray) -> bool:
-        """Whether f may choose otherwise there than recorded comparisons, as NumPy's maximum."""
-        return len(self.outcomes) > 0 and not np.isfinite(inputs).all()
-
     def may_be_caught(self, numbers: Any) -> bool:
         """Whether such an exception may be what f had where these numbers would come out."""
         return self.catches_numbers and not all(map(_is_finite, binding.flattened(numbers)[0]))

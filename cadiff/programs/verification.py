@@ -58,12 +58,6 @@ def checked_verify(verify: Any) -> Verify:
     return found  # type: ignore[return-value]
 
 
-def kinds_of(call: Call) -> frozenset[Any]:
-    """The types of the leaves of a call's arguments, and of arrays what they hold."""
-    leaves, _ = binding.flattened((call.args, dict(call.kwargs)))
-    return frozenset(x.dtype if issubclass(type(x), np.ndarray) else type(x) for x in leaves)
-
-
 # --- values --------------------------------------------------------------------------------------
 
 
