@@ -468,19 +468,22 @@ def b_splines(n: int, u: Real, order: int) -> list[Real]:
     return [0.0 * w for w in h] if order > n else h
 
 
-def _led_back(x: Real, n: int, mode: int) -> tuple[Real, Real]:
-    """Coordinates led back into an axis of n elements, and how they follow the given ones.
+def _led_back(x: Real, n: int, mode: int, order: int) -> tuple[Real, Real]:
+    """Coordinates led back to an axis of n elements, and how they follow the given ones.
 
-    What is outside of an axis that is not extended becomes nan.
+    What splines from an axis that is not extended do not reach becomes nan.
     """
     slope = np.ones_like(x)
     outside = (x < 0) | (x > n - 1)
     if mode == CONSTANT:
         return np.where(outside, np.nan, x), slope * ~outside
     if mode == GRID_CONSTANT:
-        return np.where((x <= -1) | (x >= n), np.nan, x), slope
-    if mode == NEAREST:
-        return np.clip(x, 0, n - 1), slope * ~outside
+        reach = max(0.5 * (order + 1), 1.0)
+        return np.where((x <= -reach) | (x >= n - 1 + reach), np.nan, x), slope
+    if mode == NEAREST:  # splines of elements within are in reach of points beside the edge
+        reach = max(0.5 * (order - 1), 0.0)
+        there = np.clip(x, -reach, n - 1 + reach)
+        return there, slope * (there == x)
     if mode == WRAP:
         return (x if n == 1 else np.where(outside, np.mod(x, n - 1), x)), slope
     if mode == GRID_WRAP:
@@ -527,7 +530,7 @@ class Located:
         self._axes = []
         flat, beyond = np.zeros(points[0].size, np.intp), np.zeros(points[0].size, bool)
         for x, n in zip(points, how.shape, strict=True):
-            there, slope = _led_back(x + how.padding, n, how.mode)
+            there, slope = _led_back(x + how.padding, n, how.mode, how.order)
             self.inside &= ~np.isnan(there)
             there = np.nan_to_num(there).ravel()
             shifted = there if how.order % 2 else there + 0.5
