@@ -35,7 +35,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, held, places
 from ..operations.indices import added_at
 from ..operations.primitives import primitive
-from ..operations.table import where
+from ..operations.table import square, where
 from ._formulas import valued
 from ._mirror import kernels, linear_in_parts, mirrored, read_values, taking_constants
 from ._structured import BY_FACTORS, solved
@@ -639,6 +639,66 @@ def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out
 def _get_backend(_: Any) -> Any:
     """The one in Python, which is for all arrays."""
     return mirrored("scipy.interpolate._rbfinterp_xp")
+
+
+SMOOTH = ("multiquadric", "inverse_multiquadric", "inverse_quadratic", "gaussian")
+
+
+class _Radii:
+    """Distances of all rows x from all rows y, for functions of their squares alone.
+
+    A distance has no second derivative where it is 0, and its square has one.
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, distances: Number, squares: Number) -> None:
+        self._distances, self._squares = distances, squares
+
+    @classmethod
+    def between(cls, x: Number, y: Number) -> _Radii:
+        squares = sum_(square(x[:, None, :] - y[None, :, :]), axis=-1)
+        return cls(np.sqrt(held(squares)), squares)
+
+    def __rmul__(self, factor: Any) -> _Radii:
+        return _Radii(held(factor) * self._distances, factor**2 * self._squares)
+
+    def __pow__(self, _: int) -> Number:
+        return valued(self._squares, self._distances**2)
+
+
+def _kernels_at(x: Number, y: Number, kernel: Any, xp: Any) -> Number:
+    is_smooth = kernel.__name__ in SMOOTH
+    radii = _Radii.between(x, y) if is_smooth else np.linalg.norm(x[:, None] - y, axis=-1)
+    return kernel(radii, xp)
+
+
+@kernels("scipy.interpolate._rbfinterp_xp")
+def kernel_matrix(x: Any, kernel_func: Any, xp: Any) -> Number:
+    return _kernels_at(x, x, kernel_func, xp)
+
+
+@kernels("scipy.interpolate._rbfinterp_xp")
+def _build_evaluation_coefficients(
+    x: Any, y: Any, kernel: str, epsilon: Any, powers: Any, shift: Any, scale: Any, xp: Any
+) -> Number:
+    scipys = mirrored("scipy.interpolate._rbfinterp_xp")
+    radial = _kernels_at(x * epsilon, y * epsilon, scipys.NAME_TO_FUNC[kernel], xp)
+    monomials = scipys.polynomial_matrix((x - shift) / scale, powers, xp)
+    return concatenate([radial, monomials], axis=-1)
+
+
+@kernels("scipy.interpolate._rbf", "Rbf._init_function", within=True)
+def _init_function(self: Any, original: Any, r: Any) -> Any:
+    found = original(self, r)
+    is_smooth = self.norm == "euclidean" and self.function in SMOOTH
+    return self._function(self._call_norm(self.xi, self.xi)) if is_smooth else found
+
+
+@kernels("scipy.interpolate._rbf", "Rbf._call_norm", within=True)
+def _call_norm(self: Any, original: Any, x: Any, y: Any) -> Any:
+    is_smooth = self.norm == "euclidean" and self.function in SMOOTH
+    return _Radii.between(x.T, y.T) if is_smooth else original(self, x, y)
 
 
 @primitive
