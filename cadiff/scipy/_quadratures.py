@@ -1,9 +1,9 @@
 """Integrals of smooth functions, elementwise and to nearly all digits.
 
 Integrals over positive numbers t go by the trapezoidal rule in log t, those from 0 to 1 in
-log(t / (1 - t)), and its error falls like
-exp(-2π d / h) where the integrand is analytic within a distance d of the real numbers (Trefethen
-and Weideman, SIAM Review 56, 2014). The integrands are positive, so that nothing cancels.
+log(t / (1 - t)). Its error falls like exp(-2π d / h) where the integrand is analytic within a
+distance d of the real numbers (Trefethen and Weideman, SIAM Review 56, 2014). The integrands are
+of one sign, so that nothing cancels.
 """
 
 from __future__ import annotations

@@ -85,6 +85,8 @@ def polynomials(c: Number, s: Number, order: int) -> Number:
     Antiderivatives have a negative order. Powers are formed, and terms added, from the lowest on.
     """
     n = binding.shape(c)[0]
+    if order >= n:
+        return np.zeros(np.broadcast_shapes(binding.shape(c)[1:], binding.shape(s)))
     result: Number = 0.0
     power: Number = 1.0
     for k in range(n):

@@ -385,6 +385,7 @@ interpolate.make_smoothing_spline  f(t, x, lam=0.5)([0.3, 4.4])
 interpolate.BSpline             f(np.arange(16.0), x, 3)([3.3, 9.4]);  f(np.arange(16.0), u, 3)(3.3 + 4 * x)
 interpolate.BSpline             f(np.cumsum(np.concatenate([x, x[:4]])), u, 3)([5.0, 9.4], 1);  f(np.arange(16.0), x, 3).antiderivative()([4.4])
 interpolate.PPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(2 * x + 0.3, 1)
+interpolate.PPoly               np.nansum(x[:2] * f(u.reshape(3, 4), np.arange(5.0), extrapolate=False)(4 * x[4:6], 3))
 interpolate.PPoly               f(u.reshape(3, 4), np.cumsum(x[:5])).integrate(1.0, x[4] + 2)
 interpolate.BPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(x + 0.05, 1)
 interpolate.splprep             f([x, u], s=0)[0][0];  f([x[:6], u[:6]], s=0)[1];  m.interpolate.splev(np.array([0.3, 0.7]), f([x[:6], x[6:]], s=0, k=2)[0])[1]
