@@ -32,7 +32,7 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import blank, concatenate, moveaxis, opened, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import LESS, held, places
+from ..operations.guards import LESS, NoDerivativeError, held, places
 from ..operations.indices import added_at
 from ..operations.primitives import primitive
 from ..operations.table import square, where
@@ -600,6 +600,17 @@ def generate_knots(mirror: Any, x: Any, y: Any, **kwargs: Any) -> Any:
     return mirror(x, read_values(y), **kwargs)
 
 
+@kernels("scipy.interpolate._bsplines", within=True)
+def _compute_optimal_gcv_parameter(mirror: Any, *args: Any) -> Any:
+    try:
+        return mirror(*args)
+    except NoDerivativeError as error:
+        raise NoDerivativeError(
+            "make_smoothing_spline found no lam that has a derivative: cross-validation has no "
+            "clear minimum here, as with values on a line; give it lam=..."
+        ) from error
+
+
 # --- grids ---------------------------------------------------------------------------------------
 
 
@@ -643,6 +654,17 @@ def _get_backend(_: Any) -> Any:
     return mirrored("scipy.interpolate._rbfinterp_xp")
 
 
+@kernels("scipy.interpolate._rbfinterp", "KDTree")
+class _Neighbours:
+    """Which points are near others is chosen by values."""
+
+    def __init__(self, points: Any) -> None:
+        self._tree = scipy.spatial.KDTree(read_values(points))
+
+    def query(self, x: Any, k: int) -> Any:
+        return self._tree.query(read_values(x), k)
+
+
 SMOOTH = ("multiquadric", "inverse_multiquadric", "inverse_quadratic", "gaussian")
 
 
@@ -672,7 +694,8 @@ class _Radii:
 def _kernels_at(x: Number, y: Number, kernel: Any, xp: Any) -> Number:
     is_smooth = kernel.__name__ in SMOOTH
     radii = _Radii.between(x, y) if is_smooth else np.linalg.norm(x[:, None] - y, axis=-1)
-    return kernel(radii, xp)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of 0 log 0, which is not taken
+        return kernel(radii, xp)
 
 
 @kernels("scipy.interpolate._rbfinterp_xp")

@@ -399,6 +399,7 @@ interpolate.RegularGridInterpolator  f((np.arange(4.0), np.arange(5.0)), np.oute
 interpolate.RegularGridInterpolator  f((np.arange(6.0), np.arange(6.0)), np.outer(x[:6], u[:6]), method="quintic", solver_args={"atol": 1e-14, "rtol": 1e-14})([[0.3, 0.7], [1.2, 2.2]]) ~4
 interpolate.interpn             f((np.arange(3.0), np.arange(4.0)), x.reshape(3, 4), [[0.3, 0.7], [1.2, 2.2]])
 interpolate.RBFInterpolator     f(u.reshape(6, 2), x[:6])([[0.3, 0.7]]);  f(u.reshape(6, 2), u[:6], kernel="gaussian", epsilon=1.0)(x.reshape(6, 2))
+interpolate.RBFInterpolator     f(x.reshape(6, 2), x[:6] * u[:6], neighbors=4)(1.1 * x[:4].reshape(2, 2))
 interpolate.RBFInterpolator     f(x.reshape(6, 2), u[:6], kernel="multiquadric", epsilon=1.0)([[0.3, 0.7]])
 interpolate.BarycentricInterpolator  f(t[:6], x[:6])([0.3, 4.4]);  f(t[:6], u[:6])(x)
 interpolate.barycentric_interpolate  f(t[:6], x[:6], [0.3, 4.4])
