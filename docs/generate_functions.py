@@ -152,6 +152,10 @@ scale (but `cauchy`) |
 | `gdtr`, `gdtrc` where a x underflows, `inv_boxcox` where λ y overflows | infinite |
 | `fdtr`, `fdtrc` of more than 1e60 degrees of freedom | the limit |
 | densities of `t`, twice by df < 1e-6 | digits are lost like 1e-16 / df |
+| moments, by `mean`, `var`, `std` and `stats`, where SciPy has them from differences that all \
+but cancel, as of `bradford` next to c = 0 and of those about the mean of `chi` of a large df, of \
+`burr` and `burr12` of a large c | SciPy's values; these and derivatives lose digits, in the end \
+all of them |
 | Bessel functions of arguments beyond 1e8 | the phase is rounded, beyond 1e16 away |
 | `beta`, `binom`, `poch` of arguments beyond 1e9 | SciPy's values |
 | `dirichlet.pdf` by an alpha of 1 at an entry of 0 | the density jumps; 0 |

@@ -123,6 +123,17 @@ class Window(NamedTuple):
         return g
 
 
+def _outside(cval: Any) -> float:
+    """What is outside of arrays, which is a constant."""
+    plain = binding.plain_constants([cval]) if carries(cval) else [cval]
+    if plain is None:
+        raise MissingRuleError(
+            "scipy.ndimage has no derivatives by cval: give it cadiff.value(cval); or take cval=0 "
+            "and x - cval, and add cval to the result, times the sum of weights if there are any"
+        )
+    return float(plain[0])
+
+
 def _written(output: Any, result: Number) -> None:
     kind = np.dtype(getattr(output, "dtype", float)).kind
     if kind in "biu" and carries(result) and binding.plain_constants([result]) is None:
@@ -184,14 +195,14 @@ def correlate1d(
     x, w = as_number(x), as_number(w)
     shape = tuple(len(w) if k == axis else 1 for k in range(x.ndim))
     origins = tuple(origin if k == axis else 0 for k in range(x.ndim))
-    window = Window(shape, origins, mode, float(cval))
+    window = Window(shape, origins, mode, _outside(cval))
     _written(output, weighted(x, reshape(w, shape), window=window, axis=axis))
 
 
 @kernels("scipy.ndimage._nd_image")
 def correlate(x: Any, w: Any, output: Any, mode: int, cval: float, origins: Sequence[int]) -> None:
     x, w = as_number(x), as_number(w)
-    window = Window(tuple(w.shape), tuple(map(int, origins)), mode, float(cval))
+    window = Window(tuple(w.shape), tuple(map(int, origins)), mode, _outside(cval))
     _written(output, weighted(x, w, window=window, axis=None))
 
 
@@ -228,7 +239,7 @@ def uniform_filter1d(
     x = as_number(x)
     shape = tuple(int(size) if k == axis else 1 for k in range(x.ndim))
     origins = tuple(origin if k == axis else 0 for k in range(x.ndim))
-    window = Window(shape, origins, mode, float(cval))
+    window = Window(shape, origins, mode, _outside(cval))
     _written(output, averaged(x, window=window, axis=axis))
 
 
@@ -284,7 +295,7 @@ def rank_filter(
     x: Any, rank: int, footprint: Any, output: Any, mode: int, cval: float, origins: Any
 ) -> None:
     x, footprint = as_number(x), np.asarray(footprint, bool)
-    window = Window(footprint.shape, tuple(map(int, origins)), mode, float(cval))
+    window = Window(footprint.shape, tuple(map(int, origins)), mode, _outside(cval))
     _written(output, ranked(x, window=window, footprint=footprint, rank=int(rank)))
 
 
@@ -349,7 +360,7 @@ def generic_filter(
 ) -> None:  # fmt: skip
     """A function of the elements that a window covers, wherever it lies."""
     x, footprint = as_number(x), np.asarray(footprint, bool)
-    window = Window(footprint.shape, tuple(map(int, origins)), mode, float(cval))
+    window = Window(footprint.shape, tuple(map(int, origins)), mode, _outside(cval))
     extended = window.extended(x)
     for place in np.ndindex(x.shape):
         there = tuple(slice(k, k + n) for k, n in zip(place, footprint.shape, strict=True))
@@ -365,7 +376,7 @@ def generic_filter1d(
     x = as_number(x)
     shape = tuple(int(size) if k == axis else 1 for k in range(x.ndim))
     origins = tuple(int(origin) if k == axis else 0 for k in range(x.ndim))
-    window = Window(shape, origins, mode, float(cval))
+    window = Window(shape, origins, mode, _outside(cval))
     lines, results = moveaxis(window.extended(x), axis, -1), np.moveaxis(output, axis, -1)
     for place in np.ndindex(lines.shape[:-1]):
         function(lines[place], results[place], *args, **(named or {}))
@@ -468,19 +479,22 @@ def b_splines(n: int, u: Real, order: int) -> list[Real]:
     return [0.0 * w for w in h] if order > n else h
 
 
-def _led_back(x: Real, n: int, mode: int) -> tuple[Real, Real]:
-    """Coordinates led back into an axis of n elements, and how they follow the given ones.
+def _led_back(x: Real, n: int, mode: int, order: int) -> tuple[Real, Real]:
+    """Coordinates led back to an axis of n elements, and how they follow the given ones.
 
-    What is outside of an axis that is not extended becomes nan.
+    What splines from an axis that is not extended do not reach becomes nan.
     """
     slope = np.ones_like(x)
     outside = (x < 0) | (x > n - 1)
     if mode == CONSTANT:
         return np.where(outside, np.nan, x), slope * ~outside
     if mode == GRID_CONSTANT:
-        return np.where((x <= -1) | (x >= n), np.nan, x), slope
-    if mode == NEAREST:
-        return np.clip(x, 0, n - 1), slope * ~outside
+        reach = max(0.5 * (order + 1), 1.0)
+        return np.where((x <= -reach) | (x >= n - 1 + reach), np.nan, x), slope
+    if mode == NEAREST:  # splines of elements within are in reach of points beside the edge
+        reach = max(0.5 * (order - 1), 0.0)
+        there = np.clip(x, -reach, n - 1 + reach)
+        return there, slope * (there == x)
     if mode == WRAP:
         return (x if n == 1 else np.where(outside, np.mod(x, n - 1), x)), slope
     if mode == GRID_WRAP:
@@ -527,7 +541,7 @@ class Located:
         self._axes = []
         flat, beyond = np.zeros(points[0].size, np.intp), np.zeros(points[0].size, bool)
         for x, n in zip(points, how.shape, strict=True):
-            there, slope = _led_back(x + how.padding, n, how.mode)
+            there, slope = _led_back(x + how.padding, n, how.mode, how.order)
             self.inside &= ~np.isnan(there)
             there = np.nan_to_num(there).ravel()
             shifted = there if how.order % 2 else there + 0.5
@@ -667,7 +681,7 @@ def _moved(c: Any, points: Any, output: Any, how: tuple[Any, ...], call: Any) ->
             "mode='wrap' has no derivative along an axis of one element: take mode='grid-wrap'"
         )
     shape = tuple(c.shape)
-    between = Between(int(order), mode, float(cval), int(padding), (0,) * len(shape), shape)
+    between = Between(int(order), mode, _outside(cval), int(padding), (0,) * len(shape), shape)
     plain = binding.plain_constants([c, points]) if output.dtype.kind in "biu" else None
     if plain is not None:  # SciPy rounds
         _by_scipy(np.asarray(plain[0]), np.asarray(plain[1]), between, call, output)

@@ -32,10 +32,10 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import blank, concatenate, moveaxis, opened, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import LESS, held, places
+from ..operations.guards import LESS, NoDerivativeError, held, places
 from ..operations.indices import added_at
 from ..operations.primitives import primitive
-from ..operations.table import where
+from ..operations.table import square, where
 from ._formulas import valued
 from ._mirror import kernels, linear_in_parts, mirrored, read_values, taking_constants
 from ._structured import BY_FACTORS, solved
@@ -85,6 +85,8 @@ def polynomials(c: Number, s: Number, order: int) -> Number:
     Antiderivatives have a negative order. Powers are formed, and terms added, from the lowest on.
     """
     n = binding.shape(c)[0]
+    if order >= n:
+        return np.zeros(np.broadcast_shapes(binding.shape(c)[1:], binding.shape(s)))
     result: Number = 0.0
     power: Number = 1.0
     for k in range(n):
@@ -598,6 +600,17 @@ def generate_knots(mirror: Any, x: Any, y: Any, **kwargs: Any) -> Any:
     return mirror(x, read_values(y), **kwargs)
 
 
+@kernels("scipy.interpolate._bsplines", within=True)
+def _compute_optimal_gcv_parameter(mirror: Any, *args: Any) -> Any:
+    try:
+        return mirror(*args)
+    except NoDerivativeError as error:
+        raise NoDerivativeError(
+            "make_smoothing_spline found no lam that has a derivative: cross-validation has no "
+            "clear minimum here, as with values on a line; give it lam=..."
+        ) from error
+
+
 # --- grids ---------------------------------------------------------------------------------------
 
 
@@ -639,6 +652,78 @@ def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out
 def _get_backend(_: Any) -> Any:
     """The one in Python, which is for all arrays."""
     return mirrored("scipy.interpolate._rbfinterp_xp")
+
+
+@kernels("scipy.interpolate._rbfinterp", "KDTree")
+class _Neighbours:
+    """Which points are near others is chosen by values."""
+
+    def __init__(self, points: Any) -> None:
+        self._tree = scipy.spatial.KDTree(read_values(points))
+
+    def query(self, x: Any, k: int) -> Any:
+        return self._tree.query(read_values(x), k)
+
+
+SMOOTH = ("multiquadric", "inverse_multiquadric", "inverse_quadratic", "gaussian")
+
+
+class _Radii:
+    """Distances of all rows x from all rows y, for functions of their squares alone.
+
+    A distance has no second derivative where it is 0, and its square has one.
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, distances: Number, squares: Number) -> None:
+        self._distances, self._squares = distances, squares
+
+    @classmethod
+    def between(cls, x: Number, y: Number) -> _Radii:
+        squares = sum_(square(x[:, None, :] - y[None, :, :]), axis=-1)
+        return cls(np.sqrt(held(squares)), squares)
+
+    def __rmul__(self, factor: Any) -> _Radii:
+        return _Radii(held(factor) * self._distances, factor**2 * self._squares)
+
+    def __pow__(self, _: int) -> Number:
+        return valued(self._squares, self._distances**2)
+
+
+def _kernels_at(x: Number, y: Number, kernel: Any, xp: Any) -> Number:
+    is_smooth = kernel.__name__ in SMOOTH
+    radii = _Radii.between(x, y) if is_smooth else np.linalg.norm(x[:, None] - y, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of 0 log 0, which is not taken
+        return kernel(radii, xp)
+
+
+@kernels("scipy.interpolate._rbfinterp_xp")
+def kernel_matrix(x: Any, kernel_func: Any, xp: Any) -> Number:
+    return _kernels_at(x, x, kernel_func, xp)
+
+
+@kernels("scipy.interpolate._rbfinterp_xp")
+def _build_evaluation_coefficients(
+    x: Any, y: Any, kernel: str, epsilon: Any, powers: Any, shift: Any, scale: Any, xp: Any
+) -> Number:
+    scipys = mirrored("scipy.interpolate._rbfinterp_xp")
+    radial = _kernels_at(x * epsilon, y * epsilon, scipys.NAME_TO_FUNC[kernel], xp)
+    monomials = scipys.polynomial_matrix((x - shift) / scale, powers, xp)
+    return concatenate([radial, monomials], axis=-1)
+
+
+@kernels("scipy.interpolate._rbf", "Rbf._init_function", within=True)
+def _init_function(self: Any, original: Any, r: Any) -> Any:
+    found = original(self, r)
+    is_smooth = self.norm == "euclidean" and self.function in SMOOTH
+    return self._function(self._call_norm(self.xi, self.xi)) if is_smooth else found
+
+
+@kernels("scipy.interpolate._rbf", "Rbf._call_norm", within=True)
+def _call_norm(self: Any, original: Any, x: Any, y: Any) -> Any:
+    is_smooth = self.norm == "euclidean" and self.function in SMOOTH
+    return _Radii.between(x.T, y.T) if is_smooth else original(self, x, y)
 
 
 @primitive

@@ -600,11 +600,18 @@ i1(x)
 iv(v, z)
     v: _iv_even.by("v", v, z) - _iv_odd_slope(v, kv(v, z), kv.by("v", v, z))
         if z > 1.0 and abs(v) < 0.5 else iv.by("v", v, z)
-    z: v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))
+    z: choose(_is_split(v, z, 0.5), lambda: _iv_even.differences(v, z, orders=(0, 1))
+            - sin(math.pi * v) / math.pi * kv.slope(1, v, z), lambda: _iv_slope(ans, v, z))
+_iv_slope(ans, v, z) =
+    v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))
 # Next to v = 0 the derivative is small. I is an even function of v less sin(πv) K / π.
 _iv_odd_slope(v, k, slope) = cos(math.pi * v) * k + sin(math.pi * v) / math.pi * slope
-_iv_even(v, z)        z: 0.5 * (iv.slope(1, v, z) + iv.slope(1, -v, z))
-_ive_even(v, z)       z: 0.5 * (ive.slope(1, v, z) + ive.slope(1, -v, z))
+_iv_even(v, z)
+    z: 0.5 * (_iv_slope(iv(v, z), v, z) + _iv_slope(iv(-v, z), -v, z))
+_ive_even(v, z)
+    z: 0.5 * (_ive_slope(ive(v, z), v, z) + _ive_slope(ive(-v, z), -v, z))
+# Whether a derivative by z is to be one by v, too, for which it is taken apart likewise.
+_is_split(v, z, most) = carries(v) & (held(z) > 1.0) & (np.abs(held(v)) < most)
 k0(x)                 x: -k1(x)
 k1(x)                 x: -k0(x) - ans / x
 kn(const n, x)        x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
@@ -615,10 +622,14 @@ ive(v, z)
     v: _ive_even.by("v", v, z) - exp(-2.0 * z) * _iv_odd_slope(
             v, kve(v, z), kve.by("v", v, z))
         if z > 1.0 and abs(v) < 0.5 else ive.by("v", v, z)
-    z: ive_tail(1, v, z) if z > 18.0 + 0.5 * np.square(v) else
-        (v / z - sign(z)) * ans + ive(v + 1, z) if _next_to_zero(v, z) else
-        0.5 * (iv(v - 1, z) + iv(v + 1, z)) if z == 0.0 else
-        0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans
+    z: choose(_is_split(v, z, 0.5), lambda: _ive_even.differences(v, z, orders=(0, 1)) -
+            exp(-2.0 * z) * sin(math.pi * v) / math.pi * (kve.slope(1, v, z) - 2.0 * kve(v, z)),
+        lambda: _ive_slope(ans, v, z))
+_ive_slope(ans, v, z) =
+    ive_tail(1, v, z) if z > 18.0 + 0.5 * np.square(v) else
+    (v / z - sign(z)) * ans + ive(v + 1, z) if _next_to_zero(v, z) else
+    0.5 * (iv(v - 1, z) + iv(v + 1, z)) if z == 0.0 else
+    0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans
 k0e(x)                x: _kve_slope(ans, 0, x)
 k1e(x)                x: _kve_slope(ans, 1, x)
 kve(v, z)             z: _kve_slope(ans, v, z)
@@ -673,8 +684,19 @@ keip(x)               x: ker(x) - ans / x
 struve(v, x)
     x: struve(v - 1.0, x) - v / x * ans if abs(x) > 0.5 else _struve_near(struve, ans, v, x, -1.0)
 modstruve(v, x)
-    x: modstruve(v - 1.0, x) - v / x * ans if abs(x) > 0.5 else
-        _struve_near(modstruve, ans, v, x, 1.0)
+    v: iv.slope(0, v, x) + _struve_scale(v, x) * (
+            (log(0.5 * x) - digamma(v + 0.5)) * _struve_moment(0, 0, v, x) +
+            _struve_moment(0, 1, v, x))
+        if x > 1.0 and abs(v) < 0.25 else modstruve.by("v", v, x)
+    x: choose(_is_split(v, x, 0.25), lambda: iv.slope(1, v, x) + _struve_scale(v, x) * (
+            v / x * _struve_moment(0, 0, v, x) - _struve_moment(1, 0, v, x)),
+        lambda: modstruve(v - 1.0, x) - v / x * ans if abs(x) > 0.5 else
+            _struve_near(modstruve, ans, v, x, 1.0))
+# L - I does not grow (DLMF 11.5.4), and next to v = 0 nor does the derivative of I by v.
+_struve_scale(v, x) = -2.0 * power(0.5 * x, v) * rgamma(v + 0.5) / ROOT_PI
+_struve_moment(const n, const k, v, x)
+    v: _struve_moment(n, k + 1, v, x)
+    x: -_struve_moment(n + 1, k, v, x)
 # By both neighbours (DLMF 11.4.23 to 11.4.30); the one below order 0 has no limits at 0.
 _struve_near(f, ans, v, x, sign) =
     term + sign * f(v + 1.0, x) + v * (term if x == 0.0 else ans / x) if v == 0.0 else
@@ -1098,6 +1120,7 @@ VALUES: dict[str, Function] = {
     "_student_far_slope": lambda df, t: _student_far_values(df, t),
     "_student_middle": lambda df, t: np.sign(t) / 2 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
     "_student_tail": lambda df, t: _student_tail_values(df, t),
+    "_struve_moment": lambda *args: _quadratures.struve(*args),
     "_tricomi_integral": lambda *args: _quadratures.tricomi(*args),
     "_iv_even": lambda v, z: 0.5 * (sp.iv(v, z) + sp.iv(-v, z)),
     "_ive_even": lambda v, z: 0.5 * (sp.ive(v, z) + sp.ive(-v, z)),

@@ -181,3 +181,39 @@ def test_residuals_of_splines_of_least_squares(weights: Any) -> None:
     h = 1e-5 * np.eye(6)
     differences = [(f(scipy.interpolate, y + e) - f(scipy.interpolate, y - e)) / 2e-5 for e in h]
     np.testing.assert_allclose(slope, differences, rtol=1e-7)
+
+
+# --- radial functions ----------------------------------------------------------------------------
+
+NODES = np.array([[0.1, 0.4], [0.7, -0.3], [-0.5, 0.9], [1.2, 0.8], [-0.9, -0.6], [0.3, -1.1]])
+HEIGHTS = np.array([0.3, -0.8, 1.4, 0.2, -0.5, 0.9])
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        *(("Rbf", kernel) for kernel in ("multiquadric", "inverse", "gaussian")),
+        ("RBFInterpolator", "multiquadric"),
+        ("RBFInterpolator", "inverse_multiquadric"),
+        ("RBFInterpolator", "inverse_quadratic"),
+        ("RBFInterpolator", "gaussian"),
+        ("RBFInterpolator", "cubic"),
+    ],
+)
+def test_second_derivatives_at_nodes_of_radial_functions(name: str, kernel: str) -> None:
+    """A distance has none where it is 0, its square has one; so have smooth functions of that."""
+
+    def at(module: Any, x: Any) -> Any:
+        if name == "Rbf":
+            return module.Rbf(*NODES.T, HEIGHTS, function=kernel, epsilon=1.3)(x[0], x[1])
+        made = module.RBFInterpolator(NODES, HEIGHTS, kernel=kernel, epsilon=1.3)
+        return made(x.reshape(1, 2))[0]
+
+    found = cadiff.hessian(lambda x: at(cadiff.scipy.interpolate, x))(NODES[1])
+    h = 1e-3 * np.eye(2)
+    f = [[at(scipy.interpolate, NODES[1] + a + b) for b in (*h, *-h)] for a in (*h, *-h)]
+    g = np.array([[f[i][j] - f[i][j + 2] - f[i + 2][j] + f[i + 2][j + 2] for j in (0, 1)]
+                  for i in (0, 1)])  # fmt: skip
+    np.testing.assert_allclose(
+        found, g / 4e-6, rtol=1e-3 if kernel != "cubic" else 2e-2, atol=1e-3
+    )

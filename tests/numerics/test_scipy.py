@@ -259,6 +259,15 @@ def test_what_has_no_derivative_says_so() -> None:
     for refused, match in (
         (lambda y: cadiff.scipy.ndimage.shift(whole, y[:2]), "output=float"),
         (lambda y: cadiff.scipy.ndimage.correlate1d(whole, y[:3]), "output=float"),
+        (
+            lambda y: cadiff.scipy.ndimage.convolve(x, [1.0], mode="constant", cval=y[0]),
+            "x - cval",
+        ),
+        (lambda y: cadiff.scipy.ndimage.shift(x, 0.3, cval=y[0]), "x - cval"),
+        (
+            lambda y: cadiff.scipy.signal.savgol_filter(x, 5, 2, 0, mode="constant", cval=y[0]),
+            "x - cval",
+        ),
         (lambda y: interpolate.make_splrep(x, y, s=0.1)(0.3), "s=0"),
         (lambda y: interpolate.make_splprep([x, y], s=0.1)[0](0.3), "s=0"),
         (lambda y: interpolate.UnivariateSpline(x, y)(0.3), "s=0"),
@@ -267,6 +276,14 @@ def test_what_has_no_derivative_says_so() -> None:
     ):
         with pytest.raises(cadiff.MissingRuleError, match=match):
             cadiff.grad(lambda y, refused=refused: cnp.sum(refused(y)))(POINT)
+
+
+def test_smoothing_without_a_minimum() -> None:
+    """Cross-validation of values on a line is 0 whatever the parameter."""
+    x = np.arange(8.0)
+    spline = cadiff.scipy.interpolate.make_smoothing_spline
+    with pytest.raises(NoDerivativeError, match="lam="):
+        cadiff.grad(lambda y: spline(x, y)(2.3))(x)
 
 
 def test_derivatives_are_asked_for_of_all_names_that_are_listed() -> None:

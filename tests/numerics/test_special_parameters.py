@@ -52,10 +52,12 @@ SMALL = [
     *[("hyperu", (a, 1.5, 2.0), 1) for a in (1e-12, -1e-6)],
     *[("iv", (v, z), 0) for v in (0.0, 1e-9, -0.3) for z in (1.5, 25.0)],
     *[("ive", (v, 300.0), 0) for v in (1e-12, 0.4)],
+    *[("modstruve", (v, z), 0) for v in (0.0, 1e-9, -0.2) for z in (1.5, 30.0, 100.0)],
     *[(name, (v, 0.7), 0) for name in ("kv", "kve") for v in (0.0, 1e-13, -1e-5)],
 ]
 TWINS: dict[str, Any] = {
     "iv": mp.besseli,
+    "modstruve": mp.struvel,
     "kv": mp.besselk,
     "ive": lambda v, z: mp.besseli(v, z) * mp.exp(-z),
     "kve": lambda v, z: mp.besselk(v, z) * mp.exp(z),
@@ -70,6 +72,16 @@ def test_derivatives_that_are_small_beside_values(name: str, point: Point, i: in
         for mode in (forward, reverse):
             got = mode(getattr(special, name), point, i, 1)
             assert abs(got - want) <= 1e-9 * abs(want) + mp.mpf("1e-40"), (mode, got, want)
+
+
+@pytest.mark.parametrize("name", ["iv", "ive", "modstruve"])
+@pytest.mark.parametrize("z", [10.0, 30.0, 100.0])
+def test_mixed_derivatives_that_are_small_beside_values(name: str, z: float) -> None:
+    with mp.workdps(120):
+        want = float(mp.re(mp.diff(TWINS[name], (mp.mpf(0), mp.mpf(z)), (1, 1))))
+    function = getattr(special, name)
+    found = cadiff.hessian(lambda p: function(p[0], p[1]))(np.array([0.0, z]))
+    assert [found[0, 1], found[1, 0]] == pytest.approx([want, want], rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize("name", ["pro_cv", "obl_cv"])
