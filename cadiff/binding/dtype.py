@@ -15,7 +15,8 @@ class _Equal(type):
     """Of types that are equal to what they derive from: `x.dtype.type == np.float32`."""
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.__base__
+        is_it = other is cls or other is cls.__base__
+        return True if is_it else NotImplemented  # a dtype may be asked
 
     def __hash__(cls) -> int:
         return hash(cls.__base__)
