@@ -476,63 +476,43 @@ cdef object copied(const void *items, size_t count, object dtype):
     return result
 
 
-cdef class Accesses:
-    """What an instruction reads and writes, as it is told region by region."""
-
-    cdef list reads, writes, read_numbers, written_numbers
-    cdef object error
-
-    def __cinit__(self):
-        self.reads, self.writes, self.read_numbers, self.written_numbers = [], [], [], []
-
-    cdef int note(self, const CadRegion *region) except -1:
-        cdef object found
-        cdef int k
-        if region.n_axes == 0:
-            if region.reads:
-                self.read_numbers.append(region.first)
-            if region.writes:
-                self.written_numbers.append(region.first)
-            return 0
-        if region.listed != NULL:
-            found = copied(region.listed, region.lengths[0], np.int32) + <int64_t>region.first
-        else:
-            found = (
-                region.first,
-                tuple([region.lengths[k] for k in range(region.n_axes)]),
-                tuple([region.steps[k] for k in range(region.n_axes)]),
-                region.view,
-            )
-        if region.reads:
-            self.reads.append(found)
-        if region.writes:
-            self.writes.append(found)
-        return 0
-
-    cdef tuple found(self):
-        if self.error is not None:
-            raise self.error
-        for numbers, regions in (
-            (self.read_numbers, self.reads), (self.written_numbers, self.writes)
-        ):
-            if numbers:
-                regions.append(np.array(numbers, np.int64))
-        return self.reads, self.writes
+cdef object region_of(const CadRegion *region):
+    """A region as an array of places, or as (first, lengths of axes, steps, view)."""
+    if region.listed != NULL:
+        return copied(region.listed, region.lengths[0], np.int32) + <int64_t>region.first
+    return (
+        region.first,
+        tuple([region.lengths[k] for k in range(region.n_axes)]),
+        tuple([region.steps[k] for k in range(region.n_axes)]),
+        region.view,
+    )
 
 
 cdef void note_region(void *accesses, const CadRegion *region) noexcept with gil:
+    cdef list found = <list>accesses
     try:
-        (<Accesses>accesses).note(region)
+        is_number = region.n_axes == 0
+        told = region.first if is_number else region_of(region)
+        if region.reads:
+            found[2 * is_number].append(told)
+        if region.writes:
+            found[2 * is_number + 1].append(told)
     except BaseException as error:
-        (<Accesses>accesses).error = error
+        found.append(error)
 
 
 cdef tuple accesses_of(const CadProgram *p, const CadInstruction *instruction):
     """Regions that an instruction reads, and those that it writes: arrays of places, or (first,
     lengths of axes, steps, which view of its plan or -1)."""
-    cdef Accesses accesses = Accesses()
-    cad_instruction_visit(p, instruction, note_region, <void *>accesses)
-    return accesses.found()
+    cdef list found = [[], [], [], []]  # the last two are of single numbers
+    cad_instruction_visit(p, instruction, note_region, <void *>found)
+    reads, writes, *numbers = found
+    if len(numbers) > 2:
+        raise numbers[2]
+    for regions, places in zip((reads, writes), numbers):
+        if places:
+            regions.append(np.array(places, np.int64))
+    return reads, writes
 
 
 def instruction_words():
