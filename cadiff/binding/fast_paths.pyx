@@ -142,6 +142,7 @@ cdef class Trust:
 
     cdef readonly bint is_full
     cdef readonly set kinds  # the types of arguments for which f has done so
+    cdef public bint knows_nan  # or inf: NumPy's maximum of nan goes by no comparison
     cdef bint is_begun
     cdef int n_same       # calls at the inputs of the recording
     cdef uint64_t digest  # of these
@@ -531,6 +532,7 @@ cdef class FastPath:
     cdef Watch watch       # what the recording has read beside arguments; None: nothing
     cdef Trust trust       # at which inputs the recording may serve; None: at all
     cdef Py_ssize_t n_inputs  # of f, which come first
+    cdef Trust unknown     # while nobody knows what f does of nan, if it compares; or None
     cdef bytes outcomes    # of the guards that f has, float64
     cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
     cdef bint catches      # whether f may catch exceptions that floats raise
@@ -543,8 +545,10 @@ cdef class FastPath:
             if not self.trust.allows(inputs, self.n_inputs):
                 return False
             self.is_trusted()
-        if self.outcomes and not cad_are_finite(inputs, self.n_inputs):
-            return False  # not all that compares goes by what is recorded: NumPy's maximum of nan
+        if self.unknown is not None and not cad_are_finite(inputs, self.n_inputs):
+            if not self.unknown.knows_nan:
+                return False
+            self.unknown = None
         return self.watch is None or self.watch.holds()
 
     cdef bint is_trusted(self) noexcept:
@@ -760,6 +764,7 @@ cdef class FastPaths:
             path.catches = watch is not None and watch.catches_numbers
             path.ready = None if path.catches else path.ready  # its numbers are looked at first
             path.trust = trust
+            path.unknown = trust if outcomes else None
             path.outcomes = outcomes
             path.pullback = pullback
             signature.paths.insert(0, path)

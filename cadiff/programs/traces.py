@@ -313,9 +313,9 @@ class Traces:
             return True
         kinds = (*map(type, call.args), *map(type, call.kwargs.values()))
         is_known = kinds in trust.kinds and (trust.is_full or trust.covers(call.vector()))
-        # NumPy's maximum of nan, say, goes by other rules than by what was recorded.
-        is_other = recorded.outcomes and False in np.isfinite(call.vector())
-        is_known = is_known and self.verify != "always" and not is_other
+        may_be_nan = len(recorded.outcomes) > 0 and not trust.knows_nan
+        has_nan = may_be_nan and False in np.isfinite(call.vector())
+        is_known = is_known and self.verify != "always" and not has_nan
         if is_known and not recorded.may_be_caught(result):
             return True
         told = self._verified(call, recorded)
@@ -323,6 +323,7 @@ class Traces:
             return False
         if not told:
             trust.kinds.add(kinds)
+            trust.knows_nan |= has_nan
             trust.note(call.vector())
             return True
         with self.lock():
