@@ -41,6 +41,8 @@ SINCE = {
     """,
     (1, 17): """
         interpolate._rbfinterp._get_backend stats._morestats._yeojohnson_llf
+        interpolate._rbfinterp_xp._build_evaluation_coefficients
+        interpolate._rbfinterp_xp.kernel_matrix
         spatial.transform._rigid_transform.select_backend
         spatial.transform._rigid_transform_xp._compute_se3_exp_translation_transform
         spatial.transform._rigid_transform_xp._compute_se3_log_translation_transform
