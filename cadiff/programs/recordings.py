@@ -256,7 +256,7 @@ def record(
             break
     if found.recorded is None:
         call.lift(given)
-    found.may_tell = known.may_tell
+    found.may_tell = known.may_tell and not trial.fails_on_own
     return found
 
 
@@ -281,6 +281,7 @@ class _Trial:
     """Runs of f for one call, each of which can be taken back."""
 
     least_loop = 0
+    fails_on_own = False  # f raises with its own arguments
 
     def __init__(self, f: Function, call: Call, watch: Watch, optimize: bool, exact: bool) -> None:
         self._function = f
@@ -319,8 +320,15 @@ class _Trial:
         contents = Contents(call.args, call.kwargs)
         generators = Generators(watch.generators)
         observed = Observation(watch)
-        with observed:
-            out = self._function(*call.args, **call.kwargs)
+        try:
+            with observed:
+                out = self._function(*call.args, **call.kwargs)
+        except Exception:
+            is_seen = observed.writes or generators.forget_unused() or not watch.holds()
+            if is_seen or self._before.are_arguments_changed:
+                raise
+            self.fails_on_own = True  # numbers may be infinite where floats raise
+            return None
         found = Attempt(_drawn_by(observed, watch, generators.forget_unused()))
         if self._before.are_arguments_changed:
             found.obstacle = CHANGED if contents.are_changed else WRITES

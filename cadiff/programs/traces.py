@@ -43,13 +43,7 @@ from .recorded import MissedError, Recorded, is_portable, met
 from .recordings import WRITES, Attempt, Changes, changes_of, record
 from .settling import settled
 from .traced import Integers, Traced
-from .verification import (
-    RAISES,
-    StaleProgramWarning,
-    Verify,
-    difference,
-    slope_difference,
-)
+from .verification import RAISES, StaleProgramWarning, Verify, difference, slope_difference
 from .walks import watch_call
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
@@ -319,7 +313,8 @@ class Traces:
         if is_known and not recorded.may_be_caught(result):
             return True
         told = self._verified(call, recorded)
-        if told == RAISES:  # as f run as it is will do
+        if told == RAISES:  # as f will do
+            self.runs_on_own = True
             return False
         if not told:
             trust.kinds.add(kinds)
@@ -721,10 +716,7 @@ class Traces:
         traced = self._traced(call.key)
         traced.unsettled += 1
         if watch is not None and (traced.unsettled == MOST_UNSETTLED or not watch.is_filled):
-            self._note_obstacle(
-                call,
-                AsGiven(changes_of(watch)),
-            )
+            self._note_obstacle(call, AsGiven(changes_of(watch)))
 
     def _note_missing_derivative(self, obstacle: str) -> None:
         """A derivative is computed by f as it is; others need not be."""

@@ -30,8 +30,7 @@ AMPLIFIED = 1000.0  # how much more than by that noise a recording may differ by
 SLOPE = 1e-6  # how far derivatives may differ, relative to them, and values in eager code
 SMALL = 1e-3  # a size below which values may be 0 but for rounding
 
-
-RAISES = "an exception"
+RAISES = "an exception"  # of f, where a recording gives a value
 
 
 def _as_given(x: Any) -> Any:

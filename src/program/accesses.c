@@ -1,5 +1,5 @@
-/* Which places an instruction reads and writes, and which are named in a program at all: by what
- * instructions.def states of each kind. */
+/* The places that an instruction reads and writes, and new names for all places of a program, by
+ * the rows of instructions.def. */
 #include "program/maker.h"
 
 const CadStepWords cad_step_words[CAD_STEP_KINDS] = {

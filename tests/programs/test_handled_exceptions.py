@@ -581,11 +581,28 @@ def test_an_error_that_becomes_another_is_raised():
         except ZeroDivisionError:
             raise ValueError("zero") from None
 
+    for first in (1.0, 0.0):
+        program = cadiff.compile(f)
+        for x in (first, 2.0, 4.0, 0.0, 8.0):
+            if x == 0.0:
+                with pytest.raises(ValueError, match="zero"):
+                    program(x)
+            else:
+                assert program(x) == 1.0 / x
+
+
+def test_a_quotient_by_zero_is_infinite_in_each_call_where_nothing_handles_it():
+    known = {"a": 2.0}
+
+    def f(x, name):
+        try:
+            factor = known[name]
+        except KeyError:
+            factor = 1.0
+        return factor / x
+
     program = cadiff.compile(f)
-    assert [program(x) for x in (1.0, 2.0, 4.0)] == [1.0, 0.5, 0.25]
-    with pytest.raises(ValueError, match="zero"):
-        program(0.0)
-    assert program(8.0) == 0.125
+    assert [program(x, "a") for x in (0.0, 1.0, 0.0, 4.0)] == [np.inf, 2.0, np.inf, 0.5]
 
 
 @pytest.mark.parametrize(

@@ -482,7 +482,7 @@ def test_what_the_standard_library_asks_for_f_is_not_built_in(reason: str) -> No
     if "linecache" in reason and sys.version_info < (3, 11):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            program(2.0)  # runs as it is, too, by what others have put in the place of it
+            program(2.0)  # runs as it is, too: `exceptiongroup` exchanges classes of `traceback`
     else:
         with pytest.warns(RuntimeWarning, match=rf"it calls ({reason}), which may give"):
             program(2.0)
