@@ -28,7 +28,7 @@ from importlib import import_module as _import_module
 import cadiff.operations.table as _table  # pyright finds its __all__ by no other import
 
 from . import ops, transforms
-from .binding import newcomers as _newcomers
+from .binding import foreign_names as _foreign_names
 from .operations import custom, primitive
 from .operations import foreign as _foreign
 from .operations.dispatch import WHEN_IMPORTED as _WHEN_IMPORTED
@@ -100,7 +100,7 @@ else:
         """What is imported late; of names that other packages have, what to write instead."""
         module = _MODULE_OF.get(name)
         if module is None:
-            _newcomers.missing(__name__, name)
+            _foreign_names.missing(__name__, name)
         found = _import_module(f"{__name__}.{module}")
         globals()[name] = found = found if name == module else getattr(found, name)
         return found

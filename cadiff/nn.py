@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, NDArray
 
 from . import binding
-from .binding import Dual, Var, carries, newcomers
+from .binding import Dual, Var, carries, foreign_names
 from .operations import table as _table
 from .operations.arrays import as_array, reduced_axes, reshape, transpose
 from .operations.arrays import sum as sum_
@@ -43,7 +43,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """Say what to write instead of names that other packages have."""
-        newcomers.missing(__name__, name)
+        foreign_names.missing(__name__, name)
 
 
 Axis = int | tuple[int, ...] | None

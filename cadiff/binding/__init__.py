@@ -5,7 +5,7 @@ makes of it when this package is imported. Each of these has a subject, its own 
 among the others; what the rest of the package and its tests use of them is gathered here.
 """
 
-from . import callers, interpreter, loading, newcomers
+from . import callers, foreign_names, interpreter, loading
 from ._core import (
     Dual,
     MissingRuleError,
@@ -69,7 +69,7 @@ from .atoms import (
 )
 from .borrowed import Loops, Retyped
 from .calls import (
-    Before,
+    ArgumentSnapshot,
     Call,
     Contents,
     StandIns,
@@ -166,7 +166,7 @@ from .gradients import (
 from .graphs import (
     NO_LOOPS,
     Graph,
-    Held,
+    Locked,
     graph_from_bytes,
     graph_of,
     reduced_graph,
@@ -268,6 +268,8 @@ from .trees import (
 from .watches import MISSING, Observer, Watch
 
 register_callers(callers.advice, callers.called, callers.explain, callers.has_own)
-for _kind, _others in ((Var, newcomers.VARS), (Dual, newcomers.DUALS)):
-    put_in_types((_kind,), newcomers.absent(newcomers.OF_NUMBERS, newcomers.NUMBERS, _others))
+for _kind, _others in ((Var, foreign_names.VARS), (Dual, foreign_names.DUALS)):
+    put_in_types(
+        (_kind,), foreign_names.absent(foreign_names.OF_NUMBERS, foreign_names.NUMBERS, _others)
+    )
 register_libraries(callers.is_class_of_library)

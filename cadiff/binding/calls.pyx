@@ -396,7 +396,7 @@ cdef class Contents:
 
 
 @cython.final
-cdef class Before:
+cdef class ArgumentSnapshot:
     """Arguments of f, and what else it reads, as they were before it ran."""
 
     cdef list arrays

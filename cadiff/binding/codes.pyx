@@ -526,7 +526,7 @@ def instruction_words():
     }
 
 
-cdef dict parts_of_turns(CadProgram *p, const CadTurns *turns):
+cdef dict parts_of_turns(CadProgram *p, const CadScanPlan *turns):
     return {
         "ahead": None if turns.ahead == NULL else parts_of_program(turns.ahead),
         "core": parts_of_program(turns.core),

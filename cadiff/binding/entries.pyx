@@ -32,7 +32,7 @@ from .tape cimport Context, DirectRule, MOST_AXES, is_in_order, view_of
 from .atoms cimport active_of, highest_tag, shape
 from .codes cimport Code
 from .rules cimport pull_rule, pull_rule_along, push_rule
-from .graphs cimport Graph, Ids, Making
+from .graphs cimport Graph, Ids, GraphTransaction
 from .complexes cimport Complex, is_complex, is_nothing, parts_of
 from .sparse cimport MatrixPlan
 
@@ -129,7 +129,7 @@ cdef class TapeProgram:
 
     cdef Code value(self):
         if self.values is None:
-            with Making(self.graph):
+            with GraphTransaction(self.graph):
                 if self.values is None:
                     self.values = self.graph.value_code()
         return self.values
@@ -139,7 +139,7 @@ cdef class TapeProgram:
         key = (active,) if guarded else active
         cdef ActiveProgram chosen = self.choices.get(key)
         if chosen is None:
-            with Making(self.graph):
+            with GraphTransaction(self.graph):
                 chosen = new_active_program(self, active, guarded)
                 if len(self.choices) >= MOST_CHOICES:
                     self.choices.clear()
@@ -429,7 +429,7 @@ cdef class ActiveProgram(DirectRule):
 
     cdef TapeProgram backwards(self):
         if self.pulled is None:
-            with Making(self.whole.graph):
+            with GraphTransaction(self.whole.graph):
                 if self.pulled is None:
                     self.pulled = new_tape_program(
                         self.whole.graph.pull_graph(self.ranges), f"the pull of {self.whole.name}",
@@ -442,7 +442,7 @@ cdef class ActiveProgram(DirectRule):
 
     cdef TapeProgram forwards(self):
         if self.pushed is None:
-            with Making(self.whole.graph):
+            with GraphTransaction(self.whole.graph):
                 if self.pushed is None:
                     self.pushed = new_tape_program(
                         self.whole.graph.push_graph(self.ranges), f"the push of {self.whole.name}",
@@ -460,7 +460,7 @@ cdef class ActiveProgram(DirectRule):
     cdef Code backwards_along(self):
         cdef TapeProgram pulled = self.backwards()
         if self.second is None:
-            with Making(self.whole.graph):
+            with GraphTransaction(self.whole.graph):
                 if self.second is None:
                     n = self.n_inputs
                     self.second = pulled.graph.push_code(
@@ -470,7 +470,7 @@ cdef class ActiveProgram(DirectRule):
 
     cdef Code backwards_onto(self):
         if self.onto is None:
-            with Making(self.whole.graph):
+            with GraphTransaction(self.whole.graph):
                 if self.onto is None:
                     self.onto = self.whole.graph.pull_onto_code(self.ranges)
         return self.onto
@@ -707,7 +707,7 @@ cdef class ActiveProgram(DirectRule):
 
     cdef MatrixPlan jacobian(self):
         if self.plan is None:
-            with Making(self.whole.graph):
+            with GraphTransaction(self.whole.graph):
                 if self.plan is None:
                     self.plan = plan_matrix(
                         self.whole.graph, "jacobian", self.ranges, None, "rows"

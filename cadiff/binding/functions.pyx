@@ -47,7 +47,7 @@ cdef class DispatchedFunction:
 
     function: what is called if an argument carries a derivative. original: what else is called.
     joined: what is asked before about one argument that is a list, and may answer NotImplemented.
-    enters: whether calls are entries of the tape where they can be: see operations/entered.py
+    enters: whether calls are entries of the tape where they can be: see operations/eager_cache.py
     """
 
     cdef vectorcallfunc call

@@ -29,7 +29,7 @@ from .atoms cimport highest_tag, only_number, shape
 from .arguments cimport Node
 from .recording cimport note_error, Recording
 
-from . import newcomers
+from . import foreign_names
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, numbers_array, split_dual
 
 
@@ -899,7 +899,7 @@ def scalar_output(out, *, name="grad"):
             "functions with several outputs, or has_aux=True to return something beside the number"
         )
     raise TypeError(
-        f"{name} wants a real number from f, not {type(out).__name__}{newcomers.of_result(out)}"
+        f"{name} wants a real number from f, not {type(out).__name__}{foreign_names.of_result(out)}"
     )
 
 

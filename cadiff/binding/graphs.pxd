@@ -10,7 +10,7 @@ from .codes cimport Code
 
 
 @cython.final
-cdef class Making:
+cdef class GraphTransaction:
     cdef Graph graph
     cdef object lock
     cdef CadGraphMark mark

@@ -61,7 +61,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @cython.final
-cdef class Held(Context):
+cdef class Locked(Context):
     """A lock, held for one `with`: a context."""
 
     cdef object lock
@@ -79,7 +79,7 @@ cdef class Held(Context):
 
 
 @cython.final
-cdef class Making:
+cdef class GraphTransaction:
     """In this context something is made of a graph: by one thread at a time, all or nothing.
 
     What is raised here, by rules of Python's or for want of memory, leaves the graph what it was:
@@ -138,10 +138,10 @@ cdef class Graph:
         cad_memory_free(self.own_guards)
 
     @property
-    def takes_turns(self):
+    def adds_sequentially(self):
         """Whether a sweep adds to an array by two operands in turns, where a graph adds all that
         comes by one of them before the other."""
-        return bool(self.graph.takes_turns)
+        return bool(self.graph.adds_sequentially)
 
     @property
     def calls_in_turns(self):
@@ -349,7 +349,7 @@ cdef class Graph:
             if finite:
                 hold_finite(atoms, rule_name(call.rule))
             try:
-                with Making(self, True):
+                with GraphTransaction(self, True):
                     return self.read((<Guarded>guarded).recording, atoms, names)
             finally:
                 atoms.clear()
@@ -558,7 +558,7 @@ cdef class Graph:
 
     def code_for_points(self, what, *which):
         """The code that `what` names, for many points at once."""
-        with Making(self):
+        with GraphTransaction(self):
             self.for_lanes = True
             try:
                 return getattr(self, f"{what}_code")(*which)
@@ -568,7 +568,7 @@ cdef class Graph:
     def code_for_c(self, what, *which):
         """The code that `what` names, whose guards are compared at its end: the functions of C
         that parts of it become cannot end all of it."""
-        with Making(self):
+        with GraphTransaction(self):
             self.write_in_c(True)
             try:
                 return getattr(self, f"{what}_code")(*which)
@@ -581,12 +581,12 @@ cdef class Graph:
 
     def value_code(self):
         """inputs -> outputs."""
-        with Making(self):
+        with GraphTransaction(self):
             return self.code([], [self.all_outputs()])
 
     def gradient_code(self, which):
         """inputs -> the first output, and its gradient by some inputs."""
-        with Making(self):
+        with GraphTransaction(self):
             return self.cheaper_gradient(which)
 
     cdef Code cheaper_gradient(self, which):
@@ -654,7 +654,7 @@ cdef class Graph:
     def pull_code(self, which):
         """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
-        with Making(self):
+        with GraphTransaction(self):
             seeds = self.more_inputs(outputs.n)
             return self.code([seeds], [outputs, self.pulled(outputs, seeds, wrt)])
 
@@ -662,21 +662,21 @@ cdef class Graph:
         """inputs, cotangents of the outputs, former cotangents of some inputs -> these, with what
         is added to them."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
-        with Making(self):
+        with GraphTransaction(self):
             seeds = self.more_inputs(outputs.n + wrt.n)
             return self.code([seeds], [self.pulled(joined_ids([outputs, wrt]), seeds, wrt)])
 
     def pull_graph(self, which):
         """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
-        with Making(self):
+        with GraphTransaction(self):
             seeds = self.more_inputs(outputs.n)
             return self.derived(seeds, self.pulled(outputs, seeds, wrt))
 
     def push_graph(self, which):
         """inputs, tangents of some inputs -> outputs, their tangents, as a graph of its own."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along
-        with Making(self):
+        with GraphTransaction(self):
             along = self.more_inputs(wrt.n)
             return self.derived(along, joined_ids([outputs, self.pushed(wrt, along, outputs)]))
 
@@ -733,14 +733,14 @@ cdef class Graph:
     def push_code(self, which):
         """inputs, tangents of some inputs -> outputs, their tangents."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along
-        with Making(self):
+        with GraphTransaction(self):
             along = self.more_inputs(wrt.n)
             return self.code([along], [outputs, self.pushed(wrt, along, outputs)])
 
     def second_code(self, which):
         """inputs, a direction in some inputs -> the Hessian of the first output times it."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along, gradient
-        with Making(self):
+        with GraphTransaction(self):
             along = self.more_inputs(wrt.n)
             gradient = self.pulled(outputs, self.ones(outputs.n), wrt)
             return self.code([along], [self.pushed(wrt, along, gradient)])

@@ -12,7 +12,7 @@ from .c_numbers cimport *
 from .generated.program cimport *
 from .generated.tape cimport *
 from .codes cimport carry_out, Code
-from .graphs cimport Graph, Ids, joined_ids, Making, new_ids
+from .graphs cimport Graph, Ids, joined_ids, GraphTransaction, new_ids
 
 from .codes import CallError
 from .jacobians import check_room
@@ -364,7 +364,7 @@ def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint f
     With a given pattern these are the entries that are wanted. `for_points`: of many points.
     `for_c`: of codes as `code_for_c` has them; where there are no products, one has all numbers.
     """
-    with Making(graph):
+    with GraphTransaction(graph):
         graph.for_lanes = for_points
         graph.write_in_c(for_c)
         try:

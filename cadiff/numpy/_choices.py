@@ -29,7 +29,7 @@ from ..operations import arrays
 from ..operations import table as _table
 from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS, implements
-from ..operations.entered import changing
+from ..operations.eager_cache import changing
 from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL, held, infinite, nans, truths
 from ..operations.guards import order as ascending
 from ..operations.indices import along

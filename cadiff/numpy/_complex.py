@@ -22,7 +22,7 @@ from ..operations import table as _table
 from ..operations.complexes import ELEMENTWISE, conjugate, implements_complex, joined, whole_parts
 from ..operations.complexes import angle as _angle
 from ..operations.dispatch import FUNCTIONS, mask_of
-from ..operations.entered import changing
+from ..operations.eager_cache import changing
 from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL
 from ..operations.searches import ranked_by
 from . import _calculus, _products, _reductions, _shapes  # noqa: F401 - register what serves here

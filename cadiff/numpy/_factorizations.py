@@ -38,8 +38,8 @@ from ..binding import is_complex_number
 from ..binding import strip as value
 from ..operations.arrays import concatenate, sum
 from ..operations.complexes import imag
-from ..operations.doubts import doubt, warn_nan
 from ..operations.guards import NoDerivativeError, held
+from ..operations.missing_derivatives import doubt, warn_nan
 from ..operations.pairs import on_pairs
 from ..operations.primitives import primitive
 from ..operations.table import where

@@ -23,7 +23,7 @@ from ..binding import carries, is_complex_number
 from ..binding import strip as value
 from ..operations.arrays import concatenate, reshape, stack, sum
 from ..operations.complexes import imag
-from ..operations.entered import is_entering
+from ..operations.eager_cache import is_entering
 from ..operations.guards import held
 from . import _lapack as lapack
 from ._matrices import (

@@ -19,7 +19,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import METHODS, PLAIN, function_for, store
-from ..operations.entered import changing, entered
+from ..operations.eager_cache import changing, entered
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans
 from ..operations.integers import summed_at
 from ..operations.patterns import chained

@@ -23,10 +23,10 @@ from ..binding import (
     Dual,
     Var,
     carries,
+    foreign_names,
     is_complex_number,
     is_guarding,
     is_real_array,
-    newcomers,
 )
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
@@ -56,7 +56,7 @@ SlogdetResult = type(np.linalg.slogdet(_ONE))
 
 def __getattr__(name: str) -> Any:
     if not hasattr(np.linalg, name):
-        newcomers.missing(__name__, name)
+        foreign_names.missing(__name__, name)
     return getattr(np.linalg, name)
 
 

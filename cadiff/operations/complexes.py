@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Complex, Dual, Var, absorb, callers, is_nothing, newcomers, parts_of
+from ..binding import Complex, Dual, Var, absorb, callers, foreign_names, is_nothing, parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
 from .dispatch import ONE_STEP, PLAIN, P, R, function_for, implements, load, mask_of
-from .entered import entered
+from .eager_cache import entered
 from .guards import EQUAL
 from .pairs import on_pairs
 
@@ -682,9 +682,9 @@ def method(z: Complex, name: str) -> Any:
     if found is None:
         for part in (z.real, z.imag) if name in dir(np.ndarray) and name[0] != "_" else ():
             getattr(part, name)  # a number with derivatives says what to write
-        instead = newcomers.NUMBERS.get(name)
+        instead = foreign_names.NUMBERS.get(name)
         raise AttributeError(
-            f"{newcomers.OF_NUMBERS if instead else 'Complex has'} no attribute {name!r}"
+            f"{foreign_names.OF_NUMBERS if instead else 'Complex has'} no attribute {name!r}"
             f"{f': {instead}' if instead else ''}"
         )
 

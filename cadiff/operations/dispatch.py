@@ -72,7 +72,7 @@ def plain(*originals: Any) -> None:
         FUNCTIONS[original] = _named_as(_on_values(original), original)
 
 
-# Functions of one operation or none, which would cost more as entries of the tape (entered.py);
+# Functions of one operation or none, which would cost more as entries (eager_cache.py);
 # those that make what is assigned to; and those that write to an argument. Others are added.
 ONE_STEP = {
     vars(np).get(name)

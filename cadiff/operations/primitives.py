@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Var, carries, newcomers
+from ..binding import Dual, Var, carries, foreign_names
 from . import arrays
 from .derived_rules import (
     is_partial,
@@ -26,7 +26,7 @@ from .derived_rules import (
     push_partial,
     stretches,
 )
-from .entered import chooses_anew, entered
+from .eager_cache import chooses_anew, entered
 from .naming import name_for_pickle
 from .patterns import Pattern
 from .recorded_calls import Number, Numbers, Rule, as_list, unshared, without_constants
@@ -268,7 +268,8 @@ class primitive:  # noqa: N801 - a decorator
         if not callable(pull):
             raise TypeError(
                 f"the primitive {self._name}: a reverse rule returns a function of the cotangent, "
-                f"that of argument {k} returned {type(pull).__name__}{newcomers.of_result(pull)}"
+                f"that of argument {k} returned {type(pull).__name__}"
+                f"{foreign_names.of_result(pull)}"
             )
         return pull
 
@@ -444,7 +445,7 @@ class primitive:  # noqa: N801 - a decorator
             kind = type(x).__name__ if array.ndim == 0 else f"an array of dtype {array.dtype}"
             raise TypeError(
                 f"the primitive {self._name}: {what} is no real number and no array of them, but "
-                f"{kind}{newcomers.of_result(x)}"
+                f"{kind}{foreign_names.of_result(x)}"
             )
         return array.astype(np.float64, copy=False) if array.ndim else float(array)
 

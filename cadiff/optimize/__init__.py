@@ -30,7 +30,7 @@ except ImportError as _error:
         "cadiff.optimize hands its work to SciPy, which is not installed here: pip install scipy"
     ) from _error
 
-from ..binding import newcomers as _newcomers
+from ..binding import foreign_names as _foreign_names
 from ._constraints import LinearConstraint, NonlinearConstraint
 from ._fits import curve_fit, least_squares
 from ._global import basinhopping, differential_evolution, dual_annealing, shgo
@@ -70,7 +70,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if hasattr(_scipy_optimize, name) and not name.startswith("__"):
         return getattr(_scipy_optimize, name)
-    instead = _newcomers.NAMES.get(name, "")
+    instead = _foreign_names.NAMES.get(name, "")
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}, nor has scipy.optimize"
         f"{f': {instead}' if instead else ''}",

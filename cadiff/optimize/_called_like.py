@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .. import transforms
-from ..binding import callers, newcomers
+from ..binding import callers, foreign_names
 from ..transforms._base import takes
 from ._history import History
 from ._results import Result, as_result
@@ -59,7 +59,7 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
                 result = as_result(inner(dict(given), progress))
             except Exception as error:
                 if "unexpected keyword argument" in str(error) and given.keys() - known:
-                    raise TypeError(newcomers.misfit(call, (), given) or str(error)) from None
+                    raise TypeError(foreign_names.misfit(call, (), given) or str(error)) from None
                 if str(error).startswith("Unknown solver"):
                     raise ValueError(f"{error}: {_like(given.get('method'), methods)}") from None
                 wants_more = "args" in known - given.keys() and _wants_more(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import NonFiniteError, carries, newcomers, readable_values
+from ..binding import NonFiniteError, carries, foreign_names, readable_values
 from ..binding.callers import warn_caller
 from ..inspection.texts import counted
 from ..programs.fallbacks import AsItIs
@@ -90,7 +90,9 @@ class Derivatives:
             result = self.program(x, *self.args) if kept is None else kept
         check_plain(result, self.name)
         if result is None:
-            raise TypeError(f"{self.name} got None from the function{newcomers.of_result(None)}")
+            raise TypeError(
+                f"{self.name} got None from the function{foreign_names.of_result(None)}"
+            )
         return result
 
     def eager_value(self, x: Any) -> Any:

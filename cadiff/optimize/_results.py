@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from ..binding import newcomers
+from ..binding import foreign_names
 from ..inspection.texts import abridged, number_text
 from ..transforms._pages import page
 from ._solutions import Solution
@@ -129,7 +129,7 @@ class Result(optimize.OptimizeResult):  # type: ignore[misc]  # without stubs it
         try:
             return self[name]
         except KeyError:
-            instead = newcomers.RESULTS.get(name, f"it has {', '.join([*self, *_METHODS])}")
+            instead = foreign_names.RESULTS.get(name, f"it has {', '.join([*self, *_METHODS])}")
         text = f"this result has no {name!r}: {instead}"
         raise AttributeError(text, name=name, obj=self)
 

@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from ..binding.callers import is_class_of_library, module_of
-from . import kinds
+from . import library_types
 from .findings import Findings
 from .reasons import UNKNOWN, UnwatchableError
 from .settings import decimal_context
@@ -38,15 +38,15 @@ def of_object(walk: Findings, value: Any, path: str) -> None:
     """The attributes of an object, and its class."""
     kind = type(value)
     walk.items(walk.watch.namespace(value, path), path)
-    for slot in kinds.slots(kind):
+    for slot in library_types.slots(kind):
         walk.attribute(value, slot, f"{path}.{slot.__name__}")
-    walk.value(kind, kinds.name_of(kind))
+    walk.value(kind, library_types.name_of(kind))
 
 
 def of_class(walk: Findings, kind: type, path: str) -> None:
     """What is in a class of the user's, and in those that it derives from."""
-    if not kinds.is_safe_class(kind):
-        raise UnwatchableError(UNKNOWN.format(path=path, what=kinds.named_kind(kind)))
+    if not library_types.is_safe_class(kind):
+        raise UnwatchableError(UNKNOWN.format(path=path, what=library_types.named_kind(kind)))
     if module_of(kind) == "decimal":
         of_decimals(walk, kind, path)
     if issubclass(kind, BaseException):
@@ -57,16 +57,16 @@ def of_class(walk: Findings, kind: type, path: str) -> None:
     if issubclass(type(kind), abc.ABCMeta) and walk.is_new(abc):
         text = "what is registered with abstract classes"
         walk.watch.answer(abc.get_cache_token, text, is_portable=False)
-    if kinds.is_fixed(kind):
+    if library_types.is_fixed(kind):
         return
-    walk.watch.class_of(kind, kinds.name_of(kind))
+    walk.watch.class_of(kind, library_types.name_of(kind))
     walk.classes.append(kind)
     if not is_class_of_library(type(kind)):
-        walk.value(type(kind), kinds.name_of(type(kind)))
-    for base in kinds.bases(kind):
-        if base is object or (is_class_of_library(base) and not kinds.is_class_read(base)):
+        walk.value(type(kind), library_types.name_of(type(kind)))
+    for base in library_types.bases(kind):
+        if base is object or (is_class_of_library(base) and not library_types.is_class_read(base)):
             continue
-        own, called = kinds.inside(base), kinds.name_of(base)
+        own, called = library_types.inside(base), library_types.name_of(base)
         if "__exit__" in own:
             walk.handles = True
             walk.exceptions.append(BaseException)
@@ -75,14 +75,14 @@ def of_class(walk: Findings, kind: type, path: str) -> None:
                 if part is not dataclasses.MISSING:
                     walk.value(part, f"{called}.{field.name}")
         for name, part in list(own.items()):
-            if name in OF_EVERY_CLASS or type(part) in kinds.DESCRIPTORS:
+            if name in OF_EVERY_CLASS or type(part) in library_types.DESCRIPTORS:
                 continue
-            if "__dataclass_fields__" in own and kinds.is_generated(name, part):
+            if "__dataclass_fields__" in own and library_types.is_generated(name, part):
                 walk.watch.codes.append(part.__code__)
                 if part.__defaults__ or part.__kwdefaults__:
                     walk.watch.function(part, f"defaults of {called}.{name}")
                 continue
-            for item in kinds.behind(part):
+            for item in library_types.behind(part):
                 if type(item) is FunctionType and type(part) is not staticmethod:
                     walk.function(item, f"{called}.{name}", None, base)
                 else:

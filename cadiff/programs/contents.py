@@ -27,7 +27,7 @@ import numpy as np
 from ..binding import DispatchedFunction, WeakMethod, own_attribute, own_items
 from ..binding.callers import is_class_of_library, module_of
 from ..operations.primitives import primitive
-from . import kinds
+from . import library_types
 from .classes import OF_EVERY_CLASS, of_class, of_decimals, of_object
 from .findings import Findings
 from .reasons import IDENTITY, OUTSIDE, OWN_ARITHMETIC, UNKNOWN, AsGiven, UnwatchableError
@@ -50,17 +50,19 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         walk.sees_loaded = True
     elif issubclass(kind, np.dtype):
         if value.names is not None:
-            walk.watch.attribute(value, kinds.inside(np.dtype)["names"], f"{path}.names")
-    elif kinds.is_of_logging(kind):
+            walk.watch.attribute(value, library_types.inside(np.dtype)["names"], f"{path}.names")
+    elif library_types.is_of_logging(kind):
         _logger(walk, value, path)
     elif root == "pathlib":  # paths do not change
         return
-    elif kinds.is_table(value):
+    elif library_types.is_table(value):
         _table(walk, value, path)
     else:
-        base = kinds.base_in_c(kind)
-        if kind is not base and kinds.computes_otherwise(kind, base):
-            raise UnwatchableError(OWN_ARITHMETIC.format(path=path, name=kinds.name_of(kind)))
+        base = library_types.base_in_c(kind)
+        if kind is not base and library_types.computes_otherwise(kind, base):
+            raise UnwatchableError(
+                OWN_ARITHMETIC.format(path=path, name=library_types.name_of(kind))
+            )
         handler = _HANDLERS.get(base) or _HANDLERS_BY_NAME.get(
             f"{base.__module__}.{base.__qualname__}"
         )
@@ -69,7 +71,7 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         elif issubclass(kind, BaseException):
             _exception(walk, value, path)
         elif not _is_harmless(value, base):
-            raise UnwatchableError(UNKNOWN.format(path=path, what=kinds.named_kind(kind)))
+            raise UnwatchableError(UNKNOWN.format(path=path, what=library_types.named_kind(kind)))
         if kind is not base or base is types.SimpleNamespace or issubclass(kind, BaseException):
             of_object(walk, value, path)
 
@@ -78,16 +80,16 @@ def _is_harmless(value: Any, base: type) -> bool:
     """Whether nothing in an object of another class of C can change."""
     told = [own_attribute(value, name) for name in ("__module__", "__name__")]
     if callable(value) and all(isinstance(text, str) for text in told):  # a function
-        return not kinds.unsafe(value)
-    is_constant = issubclass(base, np.ufunc) or base in kinds.CONSTANTS
-    return is_constant or kinds.is_structure(value) or kinds.is_safe_stream(value)
+        return not library_types.unsafe(value)
+    is_constant = issubclass(base, np.ufunc) or base in library_types.CONSTANTS
+    return is_constant or library_types.is_structure(value) or library_types.is_safe_stream(value)
 
 
 def _builtin(walk: Findings, value: Any, path: str) -> None:
     """A function of C, perhaps a method, such as a dict's get."""
     if any(value is one for one in _ASK_IDENTITY):
         raise UnwatchableError(AsGiven(IDENTITY.format(what=value.__name__, where=path)))
-    reason = kinds.unsafe(value)
+    reason = library_types.unsafe(value)
     if reason:
         raise UnwatchableError(OUTSIDE.format(name=reason))
     if not isinstance(value.__self__, types.ModuleType):
@@ -137,7 +139,7 @@ def _mapping(walk: Findings, value: Any, path: str) -> None:
     walk.watch.mapping(value, path)
     walk.items([*dict.keys(value), *dict.values(value)], path)
     if issubclass(type(value), defaultdict):
-        walk.attribute(value, kinds.inside(defaultdict)["default_factory"], path)
+        walk.attribute(value, library_types.inside(defaultdict)["default_factory"], path)
 
 
 def _ordered(walk: Findings, value: Any, path: str) -> None:
@@ -163,7 +165,7 @@ def _logger(walk: Findings, value: Any, path: str) -> None:
             walk.value(item, text)
     walk.value(own_attribute(value, "manager"), f"{path}.manager")  # the root has its class's
     if not is_class_of_library(type(value)):
-        walk.value(type(value), kinds.name_of(type(value)))
+        walk.value(type(value), library_types.name_of(type(value)))
 
 
 def _lock(walk: Findings, value: Any, path: str) -> None:
@@ -171,9 +173,9 @@ def _lock(walk: Findings, value: Any, path: str) -> None:
 
 
 def _exception(walk: Findings, value: BaseException, path: str) -> None:
-    for base in kinds.bases(type(value)):
-        for name, part in kinds.inside(base).items():
-            if type(part) in kinds.DESCRIPTORS and name not in OF_EVERY_CLASS:
+    for base in library_types.bases(type(value)):
+        for name, part in library_types.inside(base).items():
+            if type(part) in library_types.DESCRIPTORS and name not in OF_EVERY_CLASS:
                 text = f"{path}.{name}"
                 found = walk.watch.attribute(value, part, text)
                 if type(found) is not types.TracebackType:
@@ -193,7 +195,7 @@ def _fixed(walk: Findings, value: Any, path: str) -> None:
 
 
 def _buffer(walk: Findings, value: Any, path: str) -> None:
-    if isinstance(value, ctypes.Array) and not kinds.holds_numbers(type(value)):
+    if isinstance(value, ctypes.Array) and not library_types.holds_numbers(type(value)):
         raise UnwatchableError(UNKNOWN.format(path=path, what="pointers in an array"))
     walk.watch.buffer(value, path)
 
@@ -211,12 +213,12 @@ def _neighbours(walk: Findings, value: Any, path: str) -> None:
 
 def _partial(walk: Findings, value: Any, path: str) -> None:
     for name in ("func", "args", "keywords"):
-        walk.attribute(value, kinds.inside(functools.partial)[name], f"{path}.{name}")
+        walk.attribute(value, library_types.inside(functools.partial)[name], f"{path}.{name}")
     walk.items(walk.watch.namespace(value, path), path)
 
 
 def _wrapped(walk: Findings, value: Any, path: str) -> None:
-    parts = [*kinds.inside(kinds.base_in_c(type(value))).values()]
+    parts = [*library_types.inside(library_types.base_in_c(type(value))).values()]
     walk.items((x.__get__(value) for x in parts if type(x) is types.MemberDescriptorType), path)
     if own_attribute(value, "__dict__"):
         walk.items(walk.watch.namespace(value, path), path)
@@ -246,8 +248,8 @@ def _table(walk: Findings, value: Any, path: str) -> None:
         walk.items([*held, *_objects_in(value)], path)
         return
     raise UnwatchableError(
-        f"it reads {path}, {kinds.named_kind(kind)}, whose changes cannot be seen: give it "
-        "arrays, such as those that to_numpy() makes"
+        f"it reads {path}, {library_types.named_kind(kind)}, whose changes cannot be seen: give "
+        "it arrays, such as those that to_numpy() makes"
     )
 
 
@@ -274,7 +276,7 @@ def _of_cadiff(walk: Findings, value: Any, path: str) -> bool:
         # Classes inside the package have no state of the user's, but for mirrors of others.
         module = type(value).__module__
         is_inside = "._" in module and not module.startswith("cadiff.scipy._mirror")
-        return is_inside or not kinds.is_of_python(type(value))
+        return is_inside or not library_types.is_of_python(type(value))
     return True
 
 
@@ -282,7 +284,7 @@ def _objects_in(table: Any) -> Iterator[Any]:
     """The objects in a table and its labels, but for those of pandas, which do not change."""
     columns = [x for _, x in table.items()] if getattr(table, "ndim", 1) == 2 else [table]
     for part in (*columns, *(getattr(table, name, None) for name in ("index", "columns"))):
-        array = part.to_numpy() if kinds.is_table(part) else np.empty(0)
+        array = part.to_numpy() if library_types.is_table(part) else np.empty(0)
         for item in array.ravel().tolist() if array.dtype.hasobject else ():
             if not type(item).__module__.startswith("pandas."):
                 yield item

@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..binding import Watch
-from .kinds import CONSTANTS, bases, inside, name_of
+from .library_types import CONSTANTS, bases, inside, name_of
 from .reasons import OUTSIDE, AsGiven, UnwatchableError
 from .settings import is_of_numbers, seen_by
 

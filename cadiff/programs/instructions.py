@@ -66,8 +66,8 @@ def moves(parts: dict[str, Any], at: int) -> list[tuple[int, int]]:
     return [(move, of_part if k == 0 else 0) for k, move in enumerate(of_turns)]
 
 
-class Turns:
-    """A recurrence, taken apart: see CadTurns of src/program/program.h.
+class ScanPlan:
+    """A recurrence, taken apart: see CadScanPlan of src/program/program.h.
 
     Places are those of the program that it is part of; strips have names, which are numbers.
     """

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import binding
 from .fused import readers_of
-from .instructions import Instruction, InstructionKind, Turns, instruction, place_text
+from .instructions import Instruction, InstructionKind, ScanPlan, instruction, place_text
 from .loops_in_c import VECTOR_FORMS, vectors_head
 from .steps_in_c import (
     FORMS,
@@ -73,7 +73,7 @@ def _runs(parts: dict[str, Any]) -> Iterator[range]:
         if not is_by_numbers(i):
             if first < k:
                 yield range(first, k)
-            if i.kind == InstructionKind.SCAN and _is_simple(Turns(parts, i.x)):
+            if i.kind == InstructionKind.SCAN and _is_simple(ScanPlan(parts, i.x)):
                 yield range(k, k + 1)
             first = k + 1
     if first < end:
@@ -86,7 +86,7 @@ def _count(parts: dict[str, Any], run: range) -> int:
     return sum(i.n for i in found if is_by_numbers(i))
 
 
-def _is_simple(scan: Turns) -> bool:
+def _is_simple(scan: ScanPlan) -> bool:
     """Whether all that a turn hands on and makes is single numbers, and not too many."""
     core = scan.turns["core"]
     run = range(len(core["code"]))
@@ -126,7 +126,7 @@ def _straight(
 
 def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     """A recurrence: r is what is carried, u what is summed up."""
-    scan = Turns(parts, i.x)
+    scan = ScanPlan(parts, i.x)
     n_carried, n_kept = scan.turns["n_carried"], scan.turns["n_kept"]
     core = {**scan.turns["core"], "steps": []}
     inputs = [_Given(f"r{j}[l]", False) for j in range(n_carried)]

@@ -19,7 +19,7 @@ from .instructions import (
     InstructionKind,
     Places,
     Region,
-    Turns,
+    ScanPlan,
     in_workspace,
     instruction,
     is_kept,
@@ -187,7 +187,7 @@ class _Listing:
 
     def scan(self, i: Instruction) -> tuple[str, str]:
         """How much work a recurrence is, and what of."""
-        turns = Turns(self.parts, i.x)
+        turns = ScanPlan(self.parts, i.x)
         counts = {
             name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")
         }

@@ -22,7 +22,7 @@ from .fused_loops import Loop
 from .instructions import (
     Instruction,
     InstructionKind,
-    Turns,
+    ScanPlan,
     cores,
     first_places,
     instruction,
@@ -212,7 +212,7 @@ class _Pieces(Steps):
         reads, writes = self.parts["accesses"][k]
         places = first_places([*reads, *writes])
         if i.kind == InstructionKind.SCAN:
-            in_blocks = Turns(self.parts, i.x).in_blocks
+            in_blocks = ScanPlan(self.parts, i.x).in_blocks
             return _IN_TURNS if in_blocks else _LONG if self.is_elsewhere(places) else ""
         n = prod(views(self.parts, i.x)[0]) if i.kind in _PLANS else i.n
         if max(places) >= self.parts["least_float"]:

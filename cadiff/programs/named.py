@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..binding import MISSING, Dual, Var, are_opened, opened
-from .kinds import DESCRIPTORS
+from .library_types import DESCRIPTORS
 from .reads import Chain, Identity, Operand
 
 

@@ -25,7 +25,7 @@ from ..binding.callers import is_module_of_library, is_of_known_library, is_of_l
 from ..operations import primitives
 from ..operations.making import made
 from ..transforms._generators import generator_types
-from . import kinds
+from . import library_types
 from .reads import Computed, Constant, Operand, last_argument
 from .reasons import HANDLED, OUTSIDE, OfThisCall, Unsettled
 from .settings import Setting, read_by
@@ -97,7 +97,7 @@ class Observation(Observer):
             if module in _OF_COPIES:
                 self._note_draw()
             self.settings.update(read_by(module))
-            if "f_locals" in code.co_names and not kinds.is_of_python_itself(module):
+            if "f_locals" in code.co_names and not library_types.is_of_python_itself(module):
                 if _named_in_texts(frame):
                     self._note(OUTSIDE.format(name="a function that looks up names in a text"))
                 return _UNTOLD
@@ -106,7 +106,7 @@ class Observation(Observer):
         is_step = self._unwatched_steps and _is_step(frame)
         if is_assertion or is_step or _comes_between(code):
             return _ASIDE
-        if is_of_library(code.co_filename) and kinds.follow(code):
+        if is_of_library(code.co_filename) and library_types.follow(code):
             self._note(AGAIN)
         else:
             name = getattr(code, "co_qualname", code.co_name)
@@ -117,12 +117,16 @@ class Observation(Observer):
     def _stateless(self, frame: FrameType) -> int:
         """How code of a library stands; it is noted if it is asked for state for a user."""
         code = frame.f_code
-        reason = "" if code.co_name.startswith("_") else kinds.unsafe_code(code, frame.f_globals)
+        reason = (
+            ""
+            if code.co_name.startswith("_")
+            else library_types.unsafe_code(code, frame.f_globals)
+        )
         caller = frame.f_back
         is_asked = caller is not None and caller.f_globals is not frame.f_globals
         if reason and is_asked and _is_for_user(caller):
             self._note(OUTSIDE.format(name=reason))
-        is_standard = kinds.is_of_python_itself(str(frame.f_globals.get("__name__", "")))
+        is_standard = library_types.is_of_python_itself(str(frame.f_globals.get("__name__", "")))
         return _UNTOLD if reason else _STANDARD if is_standard else _OPAQUE
 
     def on_function(self, function: BuiltinFunctionType, standing: int) -> bool:
@@ -131,12 +135,12 @@ class Observation(Observer):
         frame = sys._getframe(1)
         if function is print or issubclass(type(function.__self__), io.IOBase):
             self.writes |= frame.f_globals.get("__name__") not in _OF_SOURCES
-        if standing == _KNOWN and kinds.loads(function):
+        if standing == _KNOWN and library_types.loads(function):
             if _names_globals(frame):
                 self._note(PICKLED)
             return True
-        reason = kinds.unsafe(function) if standing in (_KNOWN, _STANDARD) else ""
-        if not reason or (standing == _STANDARD and reason in kinds.WITHIN):
+        reason = library_types.unsafe(function) if standing in (_KNOWN, _STANDARD) else ""
+        if not reason or (standing == _STANDARD and reason in library_types.WITHIN):
             return False
         is_for_user = standing == _KNOWN or _is_for_user(frame)
         if is_for_user:
@@ -157,7 +161,7 @@ class Observation(Observer):
         while trace is not None:
             if is_own_file(trace.tb_frame.f_code.co_filename):
                 is_own = True
-            elif kinds.is_code_read(trace.tb_frame.f_code):
+            elif library_types.is_code_read(trace.tb_frame.f_code):
                 if not is_own:
                     return
                 is_called = True
@@ -257,10 +261,10 @@ def _is_for_user(frame: FrameType | None) -> bool:
 
     But not if that only writes: a log, or a warning.
     """
-    while frame is not None and kinds.is_of_python_itself(
+    while frame is not None and library_types.is_of_python_itself(
         str(frame.f_globals.get("__name__", ""))
     ):
-        if kinds.only_writes(frame.f_code, frame.f_globals):
+        if library_types.only_writes(frame.f_code, frame.f_globals):
             return False
         frame = frame.f_back
     return frame is not None and not is_of_library(frame.f_code.co_filename)

@@ -15,7 +15,7 @@ from .. import binding
 from ..binding import Call, Code, PlaceNotes, Recording, StandIns
 from ..inspection.texts import readable
 from ..operations.scalars import stand_in
-from .instructions import NAMES, InstructionKind, Turns, views
+from .instructions import NAMES, InstructionKind, ScanPlan, views
 from .recorded import met
 
 FloatArray = NDArray[np.float64]
@@ -129,7 +129,7 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
         if kind == InstructionKind.CALL:
             name, n = code.steps[z].name, y
         elif kind == InstructionKind.SCAN:
-            name, n = NAMES[kind], n * Turns(parts, x).n_operations
+            name, n = NAMES[kind], n * ScanPlan(parts, x).n_operations
         else:
             name = NAMES[kind] or readable(_NAMES[op])
             if kind in _BY_PLAN:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from ..binding import Calls, WeakMethod, callers, is_eager, newcomers, ways_to_take
+from ..binding import Calls, WeakMethod, callers, foreign_names, is_eager, ways_to_take
 from ..operations.naming import name_for_pickle
 from ..transforms._base import Function, P, T, answering, check_function, show_as
 from .batches import WHAT, Batches, checked_threads
@@ -246,7 +246,9 @@ class Program(Report, Calls, Generic[P, T]):
         return self.matrices.sparse(request, (x, *args), kwargs, argnums)
 
 
-for _name, _member in newcomers.absent(newcomers.OF_PROGRAMS, newcomers.PROGRAMS).items():
+for _name, _member in foreign_names.absent(
+    foreign_names.OF_PROGRAMS, foreign_names.PROGRAMS
+).items():
     setattr(Program, _name, _member)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import (
     OUTER,
-    Before,
+    ArgumentSnapshot,
     Call,
     Contents,
     Guarded,
@@ -289,7 +289,7 @@ class _Trial:
         self._watch = watch
         self._optimize = optimize
         self._exact = exact
-        self._before = Before(call.args, call.kwargs, watch)
+        self._before = ArgumentSnapshot(call.args, call.kwargs, watch)
         self._stand_ins: StandIns | None = None  # of the last run
         self._may_run_again = False  # f has raised, and neither written nor drawn before
 

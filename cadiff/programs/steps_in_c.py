@@ -23,7 +23,7 @@ from .instructions import (
     ARITIES,
     Instruction,
     InstructionKind,
-    Turns,
+    ScanPlan,
     adds_apart,
     instruction,
     moves,
@@ -249,7 +249,7 @@ class Steps:
         elif kind == InstructionKind.TERMS:
             yield from self.terms(op, n, out, x, y)
         elif kind == InstructionKind.SCAN:
-            turns = Turns(self.parts, x)
+            turns = ScanPlan(self.parts, x)
             yield (self.blocks(turns, n, x, y) if turns.in_blocks else self.scan(turns, n, x))
         elif kind == InstructionKind.CALL:
             step = self.parts["steps"][z]
@@ -363,7 +363,7 @@ class Steps:
 
     # --- recurrences ---
 
-    def scan(self, scan: Turns, n: int, number: int) -> str:
+    def scan(self, scan: ScanPlan, n: int, number: int) -> str:
         """Turns, one after the other: what is computed ahead and behind is part of each.
 
         What parts of a turn hand on is a variable r, with the number of its strip; what is given
@@ -450,7 +450,7 @@ class Steps:
         """The name of the workspace of turns."""
         return f"w{number}"
 
-    def blocks(self, scan: Turns, n: int, number: int, room: int) -> str:
+    def blocks(self, scan: ScanPlan, n: int, number: int, room: int) -> str:
         """Turns that hand on blocks, which are copied to where the core has them, and back."""
         parts = {**scan.turns["core"], "steps": self.parts["steps"]}
         inner = _InRoom(parts, f"{self.name}_core{number}", self.room(number), self.tables)
@@ -724,7 +724,7 @@ def _filled(
         yield f"{line}{end}"
 
 
-def _variable(scan: Turns, begin: int) -> str:
+def _variable(scan: ScanPlan, begin: int) -> str:
     """The number of a turn that stands in a strip."""
     return f"r{begin // scan.stride}"
 

@@ -23,7 +23,7 @@ from ..binding import (
     CallError,
     Code,
     FastPathTable,
-    Held,
+    Locked,
     Missed,
     ObstacleError,
     PointError,
@@ -35,7 +35,7 @@ from ..binding.callers import warn_caller
 from ..operations.guards import NoDerivativeError
 from ..transforms._base import Function
 from .compilers import compiler_at_hand
-from .kinds import n_followed
+from .library_types import n_followed
 from .native import Machines, make, make_later
 from .pace import Pace
 from .reasons import AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
@@ -78,7 +78,7 @@ class Traces:
         self.machines = machines
         self.verify = verify
         # Held in `with lock():`, so that one thread at a time changes what there is.
-        self.lock = functools.partial(Held, threading.RLock())
+        self.lock = functools.partial(Locked, threading.RLock())
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
@@ -746,7 +746,7 @@ _alive: weakref.WeakSet[Traces] = weakref.WeakSet()
 def _have_fresh_locks() -> None:
     """In a process that was forked: the threads that held locks do not exist there."""
     for traces in list(_alive):
-        traces.lock = functools.partial(Held, threading.RLock())
+        traces.lock = functools.partial(Locked, threading.RLock())
 
 
 if hasattr(os, "register_at_fork"):

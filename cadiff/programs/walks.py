@@ -29,7 +29,7 @@ import numpy as np
 
 from ..binding import MISSING, Dual, Var, Watch, callers, own_attribute
 from ..operations.replayed import Replayed
-from . import kinds
+from . import library_types
 from .contents import of_value
 from .findings import ASKING, BY_NAME, Findings
 from .named import needs_arguments
@@ -47,14 +47,14 @@ class _Walk(Findings):
             raise UnwatchableError(
                 f"it reads {path}, which a function around it has computed: pass it as an argument"
             )
-        if kind is type(np.sum) and (reason := kinds.unsafe(value)):  # some write files
+        if kind is type(np.sum) and (reason := library_types.unsafe(value)):  # some write files
             raise UnwatchableError(OUTSIDE.format(name=reason))
-        if kind in kinds.CONSTANTS or value is MISSING or issubclass(kind, (Var, Dual)):
+        if kind in library_types.CONSTANTS or value is MISSING or issubclass(kind, (Var, Dual)):
             return
         if issubclass(kind, ModuleType):
             self._note_module(value, path)
             if not callers.is_class_of_library(kind):
-                self.value(kind, kinds.name_of(kind))
+                self.value(kind, library_types.name_of(kind))
         elif self.is_new(value):
             of_value(self, value, path)
 
@@ -66,9 +66,11 @@ class _Walk(Findings):
     ) -> None:
         if not self.is_new(function, owner):
             return
-        if not kinds.is_read(function):
+        if not library_types.is_read(function):
             self.of_library(function, path)
-            if owner is not None and not kinds.is_log(function):  # which it may read all of
+            if owner is not None and not library_types.is_log(
+                function
+            ):  # which it may read all of
                 self.value(owner, path.rpartition(".")[0] or path)
             return
         reads = reads_of(function.__code__)
@@ -105,7 +107,7 @@ class _Walk(Findings):
 
     def of_library(self, function: FunctionType, path: str) -> None:
         is_known = callers.is_of_known_library(function.__code__.co_filename)
-        reason = kinds.unsafe(function) if is_known else ""
+        reason = library_types.unsafe(function) if is_known else ""
         self.names.add(ASKING.get(function.__module__, ""))
         if function is os.getenv:
             self.value(os.environ, "os.environ")
@@ -144,8 +146,10 @@ class _Walk(Findings):
                 continue
             try:
                 value = follow(operand)
-                if operand in reads.calls and (kinds.is_random(value) or kinds.is_of_state(value)):
-                    seedless = " without a seed" if kinds.is_random(value) else ""
+                if operand in reads.calls and (
+                    library_types.is_random(value) or library_types.is_of_state(value)
+                ):
+                    seedless = " without a seed" if library_types.is_random(value) else ""
                     name = f"{'.'.join(operand.chain)}(){seedless}"
                     raise UnwatchableError(OUTSIDE.format(name=name))
             except UnwatchableError as error:
@@ -157,14 +161,14 @@ class _Walk(Findings):
         names = function.__globals__
         if type(names) is not dict:  # whose class may answer for names that are missing
             raise UnwatchableError(
-                UNKNOWN.format(path=chain[0], what=f"of {kinds.named_kind(type(names))}")
+                UNKNOWN.format(path=chain[0], what=f"of {library_types.named_kind(type(names))}")
             )
         module = names.get("__name__", "")
         text = chain[0] if module == "__main__" else f"{module}.{chain[0]}"
         value = self._name(names, chain[0], text)
         if value is MISSING:
             value = self._name(function.__builtins__, chain[0], chain[0])
-            if len(chain) == 1 and value is kinds.HARMLESS_BUILTINS.get(chain[0], MISSING):
+            if len(chain) == 1 and value is library_types.HARMLESS_BUILTINS.get(chain[0], MISSING):
                 return value
         return self._chain(value, chain[1:], text)
 
@@ -276,16 +280,18 @@ class _Walk(Findings):
             self.value(owner, path)
             return self.watch.attribute(owner, name, f"{path}.{name}")
         found = inspect.getattr_static(owner, name, MISSING)
-        if kinds.is_safe_stream(owner) and name not in ("flush", "write", "writelines"):
+        if library_types.is_safe_stream(owner) and name not in ("flush", "write", "writelines"):
             raise UnwatchableError(UNKNOWN.format(path=f"{path}.{name}", what="of a stream"))
-        if kind in kinds.CONSTANTS and name in own_attribute(owner, "__dict__", ()):
+        if kind in library_types.CONSTANTS and name in own_attribute(owner, "__dict__", ()):
             return self.watch.attribute(owner, name, f"{path}.{name}")
         is_whole = (
-            kind in kinds.CONSTANTS or kinds.is_opaque(type(owner)) or not kinds.is_of_python(kind)
+            kind in library_types.CONSTANTS
+            or library_types.is_opaque(type(owner))
+            or not library_types.is_of_python(kind)
         )
         if is_whole or callers.is_class_of_library(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
-            if is_whole or not kinds.is_log(found):
+            if is_whole or not library_types.is_log(found):
                 self.value(owner, path)
             return None
         path = f"{path}.{name}"
@@ -298,7 +304,7 @@ class _Walk(Findings):
                 self._name(own_attribute(owner, "__dict__"), name, path)
             if is_class and type(found) is property:  # it is the property that is asked for
                 self.watch.attribute(found, "__doc__", f"{path}.__doc__")
-            for part in kinds.behind(found):
+            for part in library_types.behind(found):
                 if type(part) is FunctionType:
                     self.function(part, path, owner)
                 elif part is not None:  # it is handed the object
@@ -309,7 +315,7 @@ class _Walk(Findings):
             self.watch.attribute(owner, name, path)
             self.function(found, path, owner)
             return None
-        if not kinds.is_plain(found):
+        if not library_types.is_plain(found):
             self.value(owner, path)
             return None
         return self.watch.attribute(owner, name, path)
@@ -332,7 +338,7 @@ def _is_of_class(module: ModuleType, name: str) -> bool:
     """Whether a class of the user's that a module is of may answer for a name."""
     kind = type(module)
     found = inspect.getattr_static(kind, name, MISSING)
-    answers = found is not MISSING or kinds.is_opaque(kind)
+    answers = found is not MISSING or library_types.is_opaque(kind)
     return answers and not callers.is_class_of_library(kind)
 
 
@@ -347,11 +353,11 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     watch = Watch()
     walk = _Walk(watch)
     try:
-        walk.value(f, own_attribute(f, "__qualname__", kinds.name_of(type(f))))
+        walk.value(f, own_attribute(f, "__qualname__", library_types.name_of(type(f))))
         for item in statics:
             if type(item) is FunctionType:  # perhaps a lambda that is made for each call
                 watch.keep(item)
-            walk.value(item, f"an argument, {kinds.named_kind(type(item))}")
+            walk.value(item, f"an argument, {library_types.named_kind(type(item))}")
         if walk.modules or walk.sees_loaded:
             walk.of_modules()
         walk.check_names()
@@ -364,5 +370,5 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
         raise
     except Exception as error:  # of a user's code, such as that of a lazy module
         raise UnwatchableError(f"it reads what raises {type(error).__name__}: {error}") from None
-    watch.n_followed = kinds.n_followed()
+    watch.n_followed = library_types.n_followed()
     return watch

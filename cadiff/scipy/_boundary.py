@@ -16,7 +16,7 @@ from ..binding import carries
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms._solutions import Equation, FloatArray, solution, vector_of
-from ._calls import Call
+from ._calls import SolverCall
 from .interpolate import CubicHermiteSpline
 
 
@@ -25,8 +25,8 @@ class _Collocation(Equation):
 
     name = "solve_bvp"
 
-    def __init__(self, call: Call, outcome: Any) -> None:
-        self.call: Call = call.detached()
+    def __init__(self, call: SolverCall, outcome: Any) -> None:
+        self.call: SolverCall = call.detached()
         self.outcome = outcome
         self.nodes: FloatArray = outcome.x
         self.shape = outcome.y.shape
@@ -57,7 +57,7 @@ class _Collocation(Equation):
         return arrays.concatenate([arrays.reshape(inner, -1), ends])
 
 
-def solve_bvp(call: Call) -> Any:
+def solve_bvp(call: SolverCall) -> Any:
     """SciPy's result with derivatives of y, yp, p and sol."""
     theta = call.theta
     given = call.arguments(theta)

@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 OPENED += [optimize.Bounds, optimize.LinearConstraint, optimize.NonlinearConstraint]
 
 
-class Call(Closed):
+class SolverCall(Closed):
     """A call of a function of SciPy's, by its arguments' names."""
 
     def __init__(self, original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -55,11 +55,11 @@ def _parameters_of(original: Function) -> tuple[list[str], dict[str, Any]]:
 
 # Programs of functions, which calls that differ by their numbers alone have in common; and the
 # call whose lists and arrays they read.
-_PROGRAMS: dict[Any, tuple[Any, Call]] = {}
+_PROGRAMS: dict[Any, tuple[Any, SolverCall]] = {}
 MOST_PROGRAMS = 64
 
 
-def program_of(purpose: Any, call: Call, f: Function) -> Any:
+def program_of(purpose: Any, call: SolverCall, f: Function) -> Any:
     """F, a function that reads nothing but a detached call, as a program."""
     key = None if call.key is None else (purpose, call.original, call.key)
     try:

@@ -36,8 +36,8 @@ from ..numpy._matrices import (
     triangle,
 )
 from ..numpy._systems import solve_triangle
-from ..operations.doubts import doubt
 from ..operations.guards import fixed, held
+from ..operations.missing_derivatives import doubt
 from ..operations.table import where
 from . import _matrix_functions as functions
 from ._structures import taken

@@ -27,8 +27,8 @@ from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, jacobian
 from ..transforms._closed import Witness, check
-from ..transforms._notes import rule_of_a_solver
-from ._calls import Call, program_of
+from ..transforms._solver_side_effects import rule_of_a_solver
+from ._calls import SolverCall, program_of
 
 FloatArray = NDArray[np.float64]
 RightSide = Callable[[float, FloatArray], Any]
@@ -49,7 +49,7 @@ class Flow:
         What the user has called.
     n : int
         The number of unknowns.
-    call : Call
+    call : SolverCall
         What the right hand side reads, detached.
     names : object
         Whatever functions the right hand side calls, so that programs of it find them.
@@ -60,7 +60,7 @@ class Flow:
     is_of_a_call = True
     name: str
     n: int
-    call: Call
+    call: SolverCall
     names: Any
     kind: tuple[Any, ...]
     witness: Witness | None = None

@@ -15,7 +15,7 @@ from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import jvp
 from ..transforms._solutions import vector_of
-from ._calls import Call, as_args, may_jump, plainly
+from ._calls import SolverCall, as_args, may_jump, plainly
 from ._flows import FloatArray, Flow, RightSide, solution_at
 from ._formulas import valued
 from ._jumps import Noted, jumps, moved, stays
@@ -29,12 +29,12 @@ _OF_SOLVERS = ("max_step", "first_step", "min_step")  # which sensitivities are 
 class _CallFlow(Flow):
     """The problem that a call states."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: SolverCall) -> None:
         self.name = call.original.__name__
         self.kind = (self.name,)
         self.plain = binding.plain_values(call.theta)
         self.names = call.at(self.plain)
-        self.call: Call = call.detached()
+        self.call: SolverCall = call.detached()
         self.report = Report(self.name, self.run)
         given = call.arguments(self.plain)
         y = np.asarray(given["y0"])
@@ -214,7 +214,7 @@ class InitialValues(_CallFlow):
         return self._checked(outcome)
 
 
-def solve_ivp(call: Call) -> Any:
+def solve_ivp(call: SolverCall) -> Any:
     """SciPy's result with derivatives of t, y, t_events, y_events and sol."""
     flow = InitialValues(call)
     theta = call.theta
@@ -332,7 +332,7 @@ class OdeInt(_CallFlow):
 
     function = "func"
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: SolverCall) -> None:
         super().__init__(call)
         self.takes_time_first = bool(call.arguments(self.plain)["tfirst"])
 
@@ -406,7 +406,7 @@ def _dense(matrix: Any) -> Any:
     return matrix.toarray() if hasattr(matrix, "toarray") else matrix
 
 
-def odeint(call: Call) -> Any:
+def odeint(call: SolverCall) -> Any:
     """SciPy's result with derivatives of y."""
     flow = OdeInt(call)
     times = arrays.as_array(call.arguments(call.theta)["t"])

@@ -23,9 +23,9 @@ from ..operations import arrays
 from ..operations.guards import NoDerivativeError, held
 from ..transforms import jvp, vjp
 from ..transforms._closed import Witness, check, numbers_in
-from ..transforms._notes import rule_of_a_solver
 from ..transforms._solutions import vector_of
-from ._calls import Call, as_args, may_jump, plainly, program_of
+from ..transforms._solver_side_effects import rule_of_a_solver
+from ._calls import SolverCall, as_args, may_jump, plainly, program_of
 from ._jumps import Noted, jumps, moved, stays
 from ._reports import Report
 
@@ -54,8 +54,8 @@ class Integral:
     is_compiled = True  # whether there are programs of integrands
     witness: Witness | None = None
 
-    def __init__(self, call: Call) -> None:
-        self.call: Call = call.detached()
+    def __init__(self, call: SolverCall) -> None:
+        self.call: SolverCall = call.detached()
         self.names = call.at(binding.plain_values(call.theta))
         self.name = call.original.__name__
         self.report = Report(self.name, self.run)
@@ -319,7 +319,7 @@ _integral.defjvp(_push)
 
 def _integrated(kind: type[Integral], original: Function, *args: Any, **kwargs: Any) -> Any:
     args, kwargs = tuple(map(_still, args)), {name: _still(x) for name, x in kwargs.items()}
-    call = Call(original, args, kwargs)
+    call = SolverCall(original, args, kwargs)
     if not call.carries:
         return plainly(original, args, kwargs)
     integral = kind(call)
@@ -350,7 +350,7 @@ class NestedIntegral(Integral):
 
     ranges = ()
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: SolverCall) -> None:
         super().__init__(call)
         given = call.arguments(call.theta)
         self._n = len(given["ranges"])

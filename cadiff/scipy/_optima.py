@@ -17,7 +17,7 @@ from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import hessian, jacobian
 from ..transforms._solutions import Equation, FloatArray, Stationary, solution, vector_of
-from ._calls import Call, as_args, plainly
+from ._calls import SolverCall, as_args, plainly
 from ._conditions import Condition
 from ._formulas import valued
 from ._reports import Place, Report, part_at
@@ -42,7 +42,7 @@ class Solver:
     gives_pair: str = ""  # the argument that says, if True, that derivatives are returned, too
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        call = Call(self.original, args, kwargs)
+        call = SolverCall(self.original, args, kwargs)
         if not call.carries:
             return plainly(self.original, args, kwargs)
         problem = self.kind(self, call)
@@ -55,7 +55,7 @@ class Problem(Equation):
 
     n = 0
 
-    def __init__(self, solver: Solver, call: Call) -> None:
+    def __init__(self, solver: Solver, call: SolverCall) -> None:
         self.solver, self.call = solver, call.detached()
         self.name = solver.original.__name__
         self.report = Report(self.name, self.call.run)

@@ -20,7 +20,7 @@ from .. import binding
 from ..operations.guards import held
 from ..operations.making import innermost
 from ..operations.scalars import MOST_INT, anew
-from ..transforms._notes import left, rule_of_a_solver
+from ..transforms._solver_side_effects import left, rule_of_a_solver
 
 FloatArray = NDArray[np.float64]
 Place = tuple[Any, ...]  # keys that lead to a part

@@ -24,11 +24,11 @@ from scipy import integrate as _original
 from ..operations.guards import NoDerivativeError
 from ..transforms._closed import numbers_in
 from . import _boundary, _initial, _integrals
-from ._calls import Call, plainly
+from ._calls import SolverCall, plainly
 from ._mirror import Namespace, kernels, mirror_of
 
 # SciPy's function, what makes a result with derivatives of a call of it, and what that does.
-_SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
+_SOLVED: list[tuple[str, Callable[[SolverCall], Any], str]] = [
     (
         "solve_ivp",
         _initial.solve_ivp,
@@ -92,11 +92,11 @@ def _public(name: str, function: Callable[..., Any], doc: str) -> Callable[..., 
     return call
 
 
-def _solved(name: str, solve: Callable[[Call], Any]) -> Callable[..., Any]:
+def _solved(name: str, solve: Callable[[SolverCall], Any]) -> Callable[..., Any]:
     original = getattr(_original, name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        closed = Call(original, args, kwargs)
+        closed = SolverCall(original, args, kwargs)
         return solve(closed) if closed.carries else plainly(original, args, kwargs)
 
     return call

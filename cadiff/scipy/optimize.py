@@ -41,7 +41,7 @@ from ..operations.guards import NoDerivativeError
 from ..transforms import jacobian
 from ..transforms._closed import numbers_in
 from ..transforms._solutions import vector_of
-from ._calls import Call
+from ._calls import SolverCall
 from ._conditions import (
     Condition,
     by_pairs,
@@ -133,7 +133,7 @@ class _LinearSquares(Squares):
 class _Curve(Squares):
     """The sum of squares of the residuals of a curve is least."""
 
-    def __init__(self, solver: Solver, call: Call) -> None:
+    def __init__(self, solver: Solver, call: SolverCall) -> None:
         super().__init__(solver, call)
         given = binding.plain_values(call.arguments(binding.plain_values(call.theta)))
         if given["nan_policy"] == "omit":

@@ -12,7 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 import numpy as np
 
 from .. import binding
-from ..binding import callers, newcomers
+from ..binding import callers, foreign_names
 from ..operations.naming import name_for_pickle
 
 Function = Callable[..., Any]
@@ -82,7 +82,7 @@ class Transform(ABC):
         if binding.carries(function) or isinstance(function, (float, np.ndarray)):
             raise TypeError(
                 f"{name} takes a function, not {type(function).__name__}: write "
-                f"{newcomers.called_later(name)}, not {name}(f(x))"
+                f"{foreign_names.called_later(name)}, not {name}(f(x))"
             )
         check_function(name, function)
         self._name = name
@@ -136,11 +136,11 @@ class Transform(ABC):
 
 def check_keywords(name: str, function: Function, kwargs: Mapping[str, Any]) -> None:
     """Raise TypeError for what other packages call something, if f has no such arguments."""
-    for keyword in newcomers.KEYWORDS.keys() & kwargs.keys():
+    for keyword in foreign_names.KEYWORDS.keys() & kwargs.keys():
         try:
             inspect.signature(function).bind_partial(**{keyword: kwargs[keyword]})
         except TypeError:
-            instead = newcomers.KEYWORDS[keyword].format(value=kwargs[keyword])
+            instead = foreign_names.KEYWORDS[keyword].format(value=kwargs[keyword])
             raise TypeError(f"{name} takes no {keyword}: {instead}") from None
         except ValueError:  # it has no signature
             pass
@@ -159,7 +159,7 @@ def answering(make: T) -> T:
             is_within = trace is None or trace.tb_next is not None
             if is_within or not isinstance(error, TypeError):
                 raise callers.shortened(error)  # noqa: B904
-            raise TypeError(newcomers.misfit(function, args, kwargs) or str(error)) from None
+            raise TypeError(foreign_names.misfit(function, args, kwargs) or str(error)) from None
 
     return cast(T, checked)
 
@@ -179,11 +179,11 @@ def checked_argnums(
         names = (argnums,) if isinstance(argnums, str) else chosen
         instead = ""
         if names and all(isinstance(item, str) for item in names):
-            instead = f"; {newcomers.positions(names, function)}"
+            instead = f"; {foreign_names.positions(names, function)}"
         elif name:
             instead = (
                 "; to differentiate at a point, call what is returned, as in "
-                f"{newcomers.called_later(name)}"
+                f"{foreign_names.called_later(name)}"
             )
         raise TypeError(f"argnums is an int or a tuple of ints, not {argnums!r}{instead}")
     numbers = tuple(map(int, chosen))
@@ -214,7 +214,7 @@ def run_at(name: str, recording: binding.Recording, f: Function, args: tuple[Any
     except TypeError:
         if takes(f, args):
             raise
-    raise TypeError(newcomers.of_point(name, len(args)))
+    raise TypeError(foreign_names.of_point(name, len(args)))
 
 
 def check_mode(mode: str) -> None:

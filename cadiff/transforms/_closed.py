@@ -34,7 +34,6 @@ from ..operations import arrays
 from ..operations.primitives import primitive
 from ..operations.replayed import replaced
 from ._checkpoints import is_set
-from ._notes import READ, Notes, is_left, left, unmarked
 from ._objects import (
     LEAVES,
     MEMORY,
@@ -46,6 +45,7 @@ from ._objects import (
     written,
     written_by_methods,
 )
+from ._solver_side_effects import READ, Notes, is_left, left, unmarked
 
 Function = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from .. import binding
 from ..binding import Structure, callers
 from ..operations.arrays import opened
-from ..operations.doubts import report_doubts
+from ..operations.missing_derivatives import report_doubts
 from ._base import Function, check_function, own_derivatives
 from ._outputs import Output, as_result
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Container, Dual, Structure, Var, newcomers
+from ..binding import Container, Dual, Structure, Var, foreign_names
 from ..operations import arrays
 from ..operations.replayed import Replayed, is_number_mask
 
@@ -62,7 +62,7 @@ class Output:
         return TypeError(
             f"{self._what} must be real numbers or complex ones, arrays of them, or containers of "
             f"them (lists, dicts, dataclasses; for other classes: cadiff.register_container), not "
-            f"{type(out).__name__}{hint or newcomers.of_result(out)}"
+            f"{type(out).__name__}{hint or foreign_names.of_result(out)}"
         )
 
     def _number(self, number: Any) -> Any:

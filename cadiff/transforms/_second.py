@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Recording, Var
-from ..operations.doubts import report_doubts
+from ..operations.missing_derivatives import report_doubts
 from ._base import Function, P, Transform, answering
 from ._blocks import InBlocks, blocks_of_matrix, blocks_of_tangents
 from ._forward import lift

@@ -24,9 +24,9 @@ from ..operations.guards import NoDerivativeError
 from ._closed import Witness, check
 from ._forward import jvp
 from ._jacobians import jacobian
-from ._notes import rule_of_a_solver
 from ._reverse import grad, vjp
 from ._second import hessian
+from ._solver_side_effects import rule_of_a_solver
 
 FloatArray = NDArray[np.float64]
 

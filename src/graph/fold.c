@@ -194,7 +194,7 @@ static int comes_before(const Operand *a, const Operand *b) {
 CadId cad_graph_apply(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z) {
     const int arity = cad_op_info[op].arity;
     Operand operands[3];
-    if (graph->keeps_singles) {
+    if (graph->is_verbatim) {
         return cad_graph_single(graph, op, x, y, z);
     }
     look(graph, x, &operands[0]);

@@ -262,8 +262,8 @@ static CadId append(CadGraph *graph, const CadRecord *record) {
 
 /* The first number of the record that is there already, or is made now. */
 static CadId find_or_make(CadGraph *graph, const CadRecord *record) {
-    const int is_apart = (graph->keeps_apart && record->kind != CAD_RECORD_CONSTANT) ||
-                         (graph->keeps_singles && record->kind == CAD_RECORD_SINGLE);
+    const int is_apart = (graph->keeps_duplicates && record->kind != CAD_RECORD_CONSTANT) ||
+                         (graph->is_verbatim && record->kind == CAD_RECORD_SINGLE);
     if (is_apart || !is_looked_up(record)) {
         return append(graph, record);
     }

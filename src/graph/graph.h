@@ -192,15 +192,15 @@ typedef struct CadGraph {
     uint32_t *table;   /* of known records, by their content; 0: a free place */
     size_t table_size; /* a power of 2 */
     size_t n_known;
-    size_t recent;         /* the run that was looked up last */
-    bool keeps_doubles;    /* programs of it have no floats */
-    bool optimize;         /* else every operation is carried out as it was recorded */
-    int keeps_apart;       /* operations that are equal: each has a cotangent of its own */
-    int keeps_singles;     /* single numbers as they come: equal ones apart, none made simpler */
-    int makes_partials;    /* what is made now is a partial, as near as those of sweeps */
-    bool takes_turns;      /* a sweep adds to an array by two operands, in turns, row by row */
-    bool compares_last;    /* programs do, instead of where a miss costs least */
-    const CadCalls *calls; /* NULL: there are none */
+    size_t recent;          /* the run that was looked up last */
+    bool keeps_doubles;     /* programs of it have no floats */
+    bool optimize;          /* else every operation is carried out as it was recorded */
+    int keeps_duplicates;   /* operations that are equal: each has a cotangent of its own */
+    int is_verbatim;        /* single numbers as they come: equal ones apart, none made simpler */
+    int makes_partials;     /* what is made now is a partial, as near as those of sweeps */
+    bool adds_sequentially; /* a sweep adds to an array by two operands, in turns, row by row */
+    bool compares_last;     /* programs do, instead of where a miss costs least */
+    const CadCalls *calls;  /* NULL: there are none */
     void *owner;
     CadStatus status;
 } CadGraph;

@@ -495,8 +495,8 @@ static int may_have_any(const Pull *p, CadId id, size_t n_before) {
 
 /* Whether elements of one array are added to by two operands that are not the same ones, and that
  * is seen. */
-static int takes_turns(const Pull *p, const CadMade *made, CadNumbers x, CadNumbers y,
-                       size_t n_before) {
+static int adds_sequentially(const Pull *p, const CadMade *made, CadNumbers x, CadNumbers y,
+                             size_t n_before) {
     return is_active(p, x.first) && is_active(p, y.first) &&
            cad_graph_record_of(p->graph, x.first) == cad_graph_record_of(p->graph, y.first) &&
            (x.first != y.first ||
@@ -535,7 +535,7 @@ static void pull_row(Pull *p, size_t i, const CadMade *made, CadDerivatives cota
                 rounded(&shape, rounds, cad_graph_partials(&shape, made->op, k, x));
             p->graph->makes_partials = 0;
             for (int j = 0; j < k && made->ndim > 0 && !p->graph->optimize; j++) {
-                p->graph->takes_turns |= takes_turns(p, made, x[j], x[k], n_before);
+                p->graph->adds_sequentially |= adds_sequentially(p, made, x[j], x[k], n_before);
             }
             double c;
             if (p->graph->optimize && cad_is_single(&shape, partial) &&
@@ -591,7 +591,7 @@ static void pull_kind(Pull *p, const CadMade *made, CadDerivatives cotangents) {
             lengths[i] = cad_requested_sum(pull, ndim, i, targets) ? 1 : shape[i];
             adds_up |= lengths[i] < shape[i];
         }
-        p->graph->takes_turns |= /* a sweep adds each product to what is there */
+        p->graph->adds_sequentially |= /* a sweep adds each product to what is there */
             adds_up && !p->graph->optimize && may_have_any(p, made->views[k].first, n_before);
         const size_t size = cad_strides_in_order(ndim, lengths, result);
         for (int i = 0; i < ndim; i++) {

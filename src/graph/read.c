@@ -545,11 +545,11 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
     memcpy(reader.at, inputs, n_inputs * sizeof *inputs);
     clear_sums(&reader, begin + 1, end);
     cad_sweep_undo(tape, begin, end);
-    graph->keeps_apart = !graph->optimize;
+    graph->keeps_duplicates = !graph->optimize;
     for (size_t i = begin + 1; i < end && graph->status == CAD_OK; i++) {
         read_entry(&reader, i);
     }
-    graph->keeps_apart = 0;
+    graph->keeps_duplicates = 0;
     for (size_t k = 0; k < n_outputs && graph->status == CAD_OK; k++) {
         outputs[k] = number_at(&reader, outputs[k]);
     }

@@ -511,11 +511,11 @@ CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t 
     Restorer restorer = {.graph = graph, .parts = parts};
     Restorer *r = &restorer;
     int sound = parts->n_rows > 0;
-    graph->keeps_apart = !graph->optimize;
+    graph->keeps_duplicates = !graph->optimize;
     while (r->row < parts->n_rows && sound) {
         sound = restore_record(r, r->row == 0);
     }
-    graph->keeps_apart = 0;
+    graph->keeps_duplicates = 0;
     if (graph->status != CAD_OK) {
         return graph->status;
     }

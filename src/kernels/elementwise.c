@@ -2,7 +2,7 @@
 #include "kernels/elementwise.h"
 
 #include "kernels/densities.h"
-#include "kernels/mended.h"
+#include "kernels/scipy_fixes.h"
 #include "kernels/tails.h"
 
 #include <math.h>

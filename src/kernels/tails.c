@@ -6,7 +6,7 @@
 #include "kernels/tails.h"
 
 #include "kernels/densities.h"
-#include "kernels/mended.h"
+#include "kernels/scipy_fixes.h"
 #include "table/special.h"
 
 #include <math.h>

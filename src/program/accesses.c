@@ -98,9 +98,9 @@ static void visit_checks(Visitor to, const CadInstruction *i) {
 
 static void visit_scan(Visitor to, const CadInstruction *i) {
     const int64_t *const plans = to.program->plans;
-    const CadTurns *const turns = &to.program->scans[i->x];
-    const int64_t *word = plans + turns->at, *size = cad_turns_sizes(turns, plans);
-    const int64_t *const outs = cad_turns_outs(turns, plans);
+    const CadScanPlan *const turns = &to.program->scans[i->x];
+    const int64_t *word = plans + turns->at, *size = cad_scan_plan_sizes(turns, plans);
+    const int64_t *const outs = cad_scan_plan_outs(turns, plans);
     for (uint32_t k = 0; k < turns->n_carried; k++) {
         visit_row(to, READS, *word++, 1, *size++);
     }
@@ -114,9 +114,9 @@ static void visit_scan(Visitor to, const CadInstruction *i) {
                                  .steps = steps});
     }
     visit_row(to, WRITES, i->y, 1, i->z);
-    for (size_t k = 0; k < cad_turns_n_ends(turns); k++) {
+    for (size_t k = 0; k < cad_scan_plan_n_ends(turns); k++) {
         if (outs[2 * k] != CAD_UNREAD) {
-            visit_row(to, WRITES, outs[2 * k], 1, cad_turns_length(turns, plans, k, i->n));
+            visit_row(to, WRITES, outs[2 * k], 1, cad_scan_plan_length(turns, plans, k, i->n));
         }
     }
 }
@@ -174,13 +174,13 @@ static void rename_list(Namer namer, int32_t *listed, uint32_t n) {
 }
 
 static void rename_scan(Namer namer, CadProgram *program, CadInstruction *i) {
-    const CadTurns *const turns = &program->scans[i->x];
+    const CadScanPlan *const turns = &program->scans[i->x];
     int64_t *const word = program->plans + turns->at;
     for (uint32_t k = 0; k < turns->n_carried + turns->n_given; k++) {
         rename_word(namer, &word[k < turns->n_carried ? k : 3 * k - 2 * turns->n_carried]);
     }
-    int64_t *const outs = (int64_t *)cad_turns_outs(turns, program->plans);
-    for (size_t k = 0; k < 2 * cad_turns_n_ends(turns); k += 2) {
+    int64_t *const outs = (int64_t *)cad_scan_plan_outs(turns, program->plans);
+    for (size_t k = 0; k < 2 * cad_scan_plan_n_ends(turns); k += 2) {
         rename_word(namer, &outs[k]);
     }
     rename_place(namer, &i->y);

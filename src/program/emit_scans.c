@@ -1,5 +1,5 @@
 /* A recurrence is divided into what is computed for a stretch of turns at once, ahead and behind,
- * and what follows turn by turn: see CadTurns. */
+ * and what follows turn by turn: see CadScanPlan. */
 #include "graph/copies.h"
 #include "program/maker.h"
 
@@ -28,7 +28,7 @@ typedef struct Divider {
     int64_t *strip;   /* where it begins, in strips of length 1 */
     CadId *name;      /* in the graph that is being made */
     int64_t n_strips;
-    CadTurns turns;
+    CadScanPlan turns;
     int64_t *words;
     size_t n_words, words_capacity;
 } Divider;
@@ -499,7 +499,7 @@ static void place_ends(Divider *d) {
 
 static void divide(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
-    CadTurns *const turns = &d->turns;
+    CadScanPlan *const turns = &d->turns;
     const CadId n = d->body->n_numbers;
     uint8_t *const marks = cad_memory_take(&d->memory, n, 1);
     CadId *const roots = cad_memory_take(&d->memory, n, sizeof *roots);
@@ -560,7 +560,7 @@ static size_t room_of(const CadProgram *program, size_t lanes) {
 }
 
 static void choose_length(Divider *d) {
-    CadTurns *const turns = &d->turns;
+    CadScanPlan *const turns = &d->turns;
     const size_t one = (size_t)d->n_strips + room_of(turns->ahead, 1) + room_of(turns->behind, 1);
     turns->length = LONGEST;
     while (turns->length > SHORTEST && turns->length * one > IN_CACHE) {
@@ -575,13 +575,13 @@ static void lengthen(const Divider *d, int64_t *word) {
 
 /* Words that name strips say where they begin. */
 static void place_strips(Divider *d) {
-    const CadTurns *const t = &d->turns;
+    const CadScanPlan *const t = &d->turns;
     const uint32_t n_carried = t->n_carried;
     int64_t *word = d->words + n_carried;
     for (uint32_t k = 0; k < t->n_given; k++, word += 3) {
         lengthen(d, word + 2);
     }
-    word += cad_turns_n_sizes(t) + 2 * cad_turns_n_ends(t);
+    word += cad_scan_plan_n_sizes(t) + 2 * cad_scan_plan_n_ends(t);
     for (uint32_t k = 0; k < t->n_into_ahead; k++) {
         lengthen(d, word++);
     }
@@ -666,12 +666,12 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
                        .body = scan->body,
                        .for_points = m->use == CAD_AT_MANY_POINTS};
     Divider *const d = &divider;
-    CadTurns *const turns = &d->turns;
+    CadScanPlan *const turns = &d->turns;
     CadOperands of;
-    *turns = (CadTurns){.n_carried = (uint32_t)scan->n_carried,
-                        .n_given = (uint32_t)scan->n_given,
-                        .n_kept = (uint32_t)scan->n_kept,
-                        .n_summed = (uint32_t)scan->n_summed};
+    *turns = (CadScanPlan){.n_carried = (uint32_t)scan->n_carried,
+                           .n_given = (uint32_t)scan->n_given,
+                           .n_kept = (uint32_t)scan->n_kept,
+                           .n_summed = (uint32_t)scan->n_summed};
     d->when = cad_memory_take(&d->memory, n, 1);
     d->is_read = cad_memory_take(&d->memory, n, 1);
     d->strip = cad_memory_take(&d->memory, n, sizeof *d->strip);

@@ -124,7 +124,7 @@ typedef struct CadTeam {
 enum { CAD_STRIP_MARGIN = 8 }; /* by which strips are longer than a stretch */
 #define CAD_UNREAD INT64_MIN
 
-typedef struct CadTurns {
+typedef struct CadScanPlan {
     struct CadProgram *ahead, *core, *single, *behind;
     int in_blocks;
     uint32_t n_carried, n_given, n_kept, n_summed;
@@ -132,32 +132,32 @@ typedef struct CadTurns {
     uint32_t length, together;
     size_t n_in_strips;
     size_t at;
-} CadTurns;
+} CadScanPlan;
 
 /* Of blocks, with those of what is given behind those of what is carried, then of what is kept. */
-static inline const int64_t *cad_turns_sizes(const CadTurns *turns, const int64_t *plans) {
+static inline const int64_t *cad_scan_plan_sizes(const CadScanPlan *turns, const int64_t *plans) {
     return plans + turns->at + turns->n_carried + 3 * (size_t)turns->n_given;
 }
 
-static inline size_t cad_turns_n_sizes(const CadTurns *turns) {
+static inline size_t cad_scan_plan_n_sizes(const CadScanPlan *turns) {
     return (size_t)turns->n_carried + turns->n_given + turns->n_kept + turns->n_summed;
 }
 
-static inline size_t cad_turns_n_ends(const CadTurns *turns) {
+static inline size_t cad_scan_plan_n_ends(const CadScanPlan *turns) {
     return (size_t)turns->n_carried + turns->n_kept + turns->n_summed;
 }
 
-static inline const int64_t *cad_turns_outs(const CadTurns *turns, const int64_t *plans) {
-    return cad_turns_sizes(turns, plans) + cad_turns_n_sizes(turns);
+static inline const int64_t *cad_scan_plan_outs(const CadScanPlan *turns, const int64_t *plans) {
+    return cad_scan_plan_sizes(turns, plans) + cad_scan_plan_n_sizes(turns);
 }
 
 /* How many numbers there are of an end. */
-static inline int64_t cad_turns_length(const CadTurns *turns, const int64_t *plans, size_t end,
-                                       size_t n) {
+static inline int64_t cad_scan_plan_length(const CadScanPlan *turns, const int64_t *plans,
+                                           size_t end, size_t n) {
     const size_t n_carried = turns->n_carried;
     const int64_t size =
-        cad_turns_sizes(turns, plans)[end < n_carried ? end : end + turns->n_given];
-    const int is_row = cad_turns_outs(turns, plans)[2 * end + 1] != 0;
+        cad_scan_plan_sizes(turns, plans)[end < n_carried ? end : end + turns->n_given];
+    const int is_row = cad_scan_plan_outs(turns, plans)[2 * end + 1] != 0;
     return is_row ? size * (int64_t)(end < n_carried ? n + 1 : n) : size;
 }
 
@@ -187,7 +187,7 @@ typedef struct CadMachine CadMachine;
     LIST(CadSingle, singles, n_singles)                                                           \
     LIST(int32_t, lists, n_lists)                                                                 \
     LIST(int64_t, plans, n_plan_words)                                                            \
-    LIST(CadTurns, scans, n_scans)                                                                \
+    LIST(CadScanPlan, scans, n_scans)                                                             \
     LIST(double, constants, n_constants) /* at place -k - 1 stands the k-th from their end */     \
     LIST(CadStretch, outputs, n_outputs)                                                          \
     LIST(CadCheck, checks, n_checks)                                                              \

@@ -1,9 +1,9 @@
-/* Recurrences, stretch by stretch, or in blocks: see CadTurns. */
+/* Recurrences, stretch by stretch, or in blocks: see CadScanPlan. */
 #include "program/running.h"
 
 /* A loop while it runs. */
 typedef struct Scan {
-    const CadTurns *turns;
+    const CadScanPlan *turns;
     const Places *places;
     const int64_t *given;
     double *strips;
@@ -102,7 +102,7 @@ static CAD_INLINE void copy_some(double *to, const double *from, size_t n) {
 static void run_turns(const Scan *s, const CadProgram *program, double *places,
                       const int64_t *sources, const int64_t *ends, size_t at, size_t together,
                       double *next) {
-    const CadTurns *const turns = s->turns;
+    const CadScanPlan *const turns = s->turns;
     const int64_t *const to = sources + turns->n_into_core;
     double *input = places + turns->n_carried;
     for (uint32_t k = 0; k < turns->n_into_core; k++) {
@@ -136,7 +136,7 @@ static double sum_of(const double *x, size_t n) {
 
 /* Of one point, at `places`; or of many, with lanes of each number side by side. */
 typedef struct Blocks {
-    const CadTurns *turns;
+    const CadScanPlan *turns;
     const int64_t *initial, *given, *sizes, *outs, *ends;
     size_t n; /* turns */
     const Places *places;
@@ -150,13 +150,13 @@ static double *at_place(const Blocks *b, int64_t place) {
 
 static Blocks blocks_of(const CadProgram *program, const CadInstruction *i, const Places *places,
                         Lanes lanes) {
-    const CadTurns *const turns = &program->scans[i->x];
+    const CadScanPlan *const turns = &program->scans[i->x];
     Blocks b = {.turns = turns, .n = i->n, .places = places, .lanes = lanes};
     b.initial = program->plans + turns->at;
     b.given = b.initial + turns->n_carried;
-    b.sizes = cad_turns_sizes(turns, program->plans);
-    b.outs = cad_turns_outs(turns, program->plans);
-    b.ends = b.outs + 2 * cad_turns_n_ends(turns);
+    b.sizes = cad_scan_plan_sizes(turns, program->plans);
+    b.outs = cad_scan_plan_outs(turns, program->plans);
+    b.ends = b.outs + 2 * cad_scan_plan_n_ends(turns);
     double *const room = at_place(&b, i->y);
     cad_program_prepare(turns->core, room);
     b.inner = cad_lanes_in(turns->core, cad_program_places(turns->core, room), lanes.count);
@@ -197,7 +197,7 @@ static CAD_INLINE void bring(const Blocks *b, double *to, int64_t place, int64_t
 
 /* What a turn finds; what is the same in all is there after the first one. */
 static void take_blocks(const Blocks *b, size_t turn) {
-    const CadTurns *const turns = b->turns;
+    const CadScanPlan *const turns = b->turns;
     double *to = b->inner.own;
     for (size_t k = 0; k < turns->n_carried; k++) {
         const size_t size = b->lanes.count * (size_t)b->sizes[k];
@@ -216,7 +216,7 @@ static void take_blocks(const Blocks *b, size_t turn) {
 static void hand_on(const Blocks *b, size_t turn) {
     const size_t count = b->lanes.count, n_carried = b->turns->n_carried;
     const size_t n_rows = n_carried + b->turns->n_kept;
-    for (size_t k = 0; k < cad_turns_n_ends(b->turns); k++) {
+    for (size_t k = 0; k < cad_scan_plan_n_ends(b->turns); k++) {
         if (b->outs[2 * k] == CAD_UNREAD) {
             continue;
         }
@@ -240,7 +240,7 @@ static void begin_blocks(const Blocks *b) {
     for (size_t k = 0; k < b->turns->n_carried; k++) {
         bring(b, block_at(b, k, 0), b->initial[k], 0, size_of_end(b, k));
     }
-    for (size_t k = n_rows; k < cad_turns_n_ends(b->turns); k++) {
+    for (size_t k = n_rows; k < cad_scan_plan_n_ends(b->turns); k++) {
         if (b->outs[2 * k] != CAD_UNREAD) {
             memset(block_at(b, k, 0), 0, b->lanes.count * size_of_end(b, k) * sizeof(double));
         }
@@ -282,7 +282,7 @@ static void write_to(const Scan *s, const int64_t *out, size_t turn, const doubl
 
 long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
                   CadInnerRuns runs) {
-    const CadTurns *const turns = &program->scans[i->x];
+    const CadScanPlan *const turns = &program->scans[i->x];
     if (turns->in_blocks) {
         const Blocks blocks = blocks_of(program, i, places, (Lanes){.count = 1});
         return run_blocks(&blocks, runs);
@@ -292,8 +292,8 @@ long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
     const double zero = 0.0;
     const int64_t *const initial = program->plans + turns->at;
     const int64_t *const given = initial + n_carried;
-    const int64_t *const outs = cad_turns_outs(turns, program->plans);
-    const int64_t *const ahead = outs + 2 * cad_turns_n_ends(turns);
+    const int64_t *const outs = cad_scan_plan_outs(turns, program->plans);
+    const int64_t *const ahead = outs + 2 * cad_scan_plan_n_ends(turns);
     const int64_t *const core = ahead + turns->n_into_ahead + 2 * turns->n_from_ahead;
     const int64_t *const ends = core + turns->n_into_core + turns->n_from_core;
     const int64_t *const ends_of_one = ends + n_carried + together * turns->n_from_core;

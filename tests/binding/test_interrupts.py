@@ -50,7 +50,7 @@ CONTEXTS: dict[str, Callable[[], Any]] = {
     "Forward": binding.Forward,
     "ForwardThen": lambda: binding.ForwardThen([]),
     "Guarded": lambda: binding.Guarded((1.0,), state, reads=True),
-    "Held": lambda: binding.Held(LOCK),
+    "Locked": lambda: binding.Locked(LOCK),
     "Observer": lambda: Observation(watch_call(solved, [])),
     "WithoutPrograms": binding.WithoutPrograms,
     "PlaceNotes": binding.PlaceNotes,
@@ -58,7 +58,10 @@ CONTEXTS: dict[str, Callable[[], Any]] = {
     "Recording": lambda: binding.Recording((), ()),
     "ShapeHook": binding.recorded_shapes,
 }
-OF_CYTHON_ALONE = {"Making", "Taken"}  # where nothing comes between `__enter__` and the block
+OF_CYTHON_ALONE = {
+    "GraphTransaction",
+    "Taken",
+}  # where nothing comes between `__enter__` and the block
 
 
 def test_these_are_all_contexts() -> None:

@@ -138,7 +138,7 @@ static void equal_numbers_are_one(void) {
 static void what_is_kept_apart_is_in_no_table(void) {
     CadGraph *const graph = cad_graph_new(0);
     const CadId x = cad_graph_input(graph, 2, 0);
-    graph->keeps_apart = 1;
+    graph->keeps_duplicates = 1;
     const CadId sum = apply(graph, CAD_OP_add, x, x + 1);
     CHECK(apply(graph, CAD_OP_add, x, x + 1) != sum);
     const CadGraphMark mark = cad_graph_mark(graph);

@@ -1,11 +1,11 @@
 """Prints what stubtest is not to miss in stubs: names that say what to write instead of them.
 
 Numbers and programs have them as attributes, none of which a checker of types shall find. They
-are listed in cadiff/binding/newcomers.py.
+are listed in cadiff/binding/foreign_names.py.
 """
 
 import cadiff
-from cadiff.binding.newcomers import Absent
+from cadiff.binding.foreign_names import Absent
 
 PLACES = {
     r"cadiff\.(binding\._core\.)?Var": cadiff.Var,

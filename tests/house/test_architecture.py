@@ -35,7 +35,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "binding",
         [
             {"bytecode", "interpreter"},
-            {"callers", "digests", "dtype", "newcomers"},
+            {"callers", "digests", "dtype", "foreign_names"},
             {"_core"},
             {"loading"},
             set(loading.MODULES),
@@ -49,9 +49,9 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"replayed", "foreign"},
             {"dispatch", "exactness", "making"},
             {"arrays"},
-            {"doubts", "naming", "patterns"},
+            {"missing_derivatives", "naming", "patterns"},
             {"recorded_calls"},
-            {"derived_rules", "entered"},
+            {"derived_rules", "eager_cache"},
             {"primitives"},
             {"linear_maps", "pairs"},
             {"complexes"},
@@ -124,7 +124,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_jacobians", "_second", "_points"},
             {"_checkpoints", "_linearize"},
             {"_objects"},
-            {"_notes"},
+            {"_solver_side_effects"},
             {"_closed"},
             {"_solutions"},
             {"_implicit"},
@@ -135,7 +135,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"compilers", "instructions", "kinds", "reads", "returned"},
+            {"compilers", "instructions", "library_types", "reads", "returned"},
             {
                 *("fused_loops", "machine_files", "reasons", "recorded", "settings", "settling"),
                 "steps_in_c",

@@ -35,7 +35,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"borrowed", "rows", "transforms"},
             {"lent"},
             {"densities"},
-            {"mended"},
+            {"scipy_fixes"},
             {"tails"},
             {"elementwise"},
         ],
@@ -100,7 +100,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"jacobian", "sparsity"},
         ],
     ),
-    ("loops", [{"loops"}, {"inner"}, {"steps"}, {"turns"}, {"find"}, {"body"}, {"roll"}]),
+    ("loops", [{"loops"}, {"inner"}, {"steps"}, {"turns"}, {"find"}, {"body"}, {"loop_builder"}]),
     (
         "program",
         [

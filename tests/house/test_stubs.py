@@ -70,7 +70,7 @@ def runtime_members(kind: type[Any]) -> set[str]:
         name
         for base in kind.__mro__[:-1]
         for name, thing in vars(base).items()
-        if not isinstance(thing, binding.newcomers.Absent)
+        if not isinstance(thing, binding.foreign_names.Absent)
     }
     return {name for name in members if not hasattr(object, name)} - UNTYPED
 

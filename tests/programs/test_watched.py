@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 import cadiff
 from cadiff.binding import Watch
-from cadiff.programs import kinds
+from cadiff.programs import library_types
 from cadiff.programs.findings import Findings
 from cadiff.programs.walks import watch_call
 
@@ -856,8 +856,8 @@ def test_owners_of_methods_are_called_by_their_names() -> None:
 
 def test_a_watch_knows_how_much_of_libraries_is_followed() -> None:
     before = watch_call(halved, []).n_followed
-    kinds.follow(compile("0.0", "a library", "eval"))
-    assert watch_call(halved, []).n_followed == kinds.n_followed() == before + 1
+    library_types.follow(compile("0.0", "a library", "eval"))
+    assert watch_call(halved, []).n_followed == library_types.n_followed() == before + 1
 
 
 def halved(x: Any) -> Any:

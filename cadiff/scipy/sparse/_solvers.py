@@ -21,8 +21,8 @@ from ...binding import carries, is_deriving
 from ...numpy._matrices import EPSILON, H, conjugate, on_matrices, real
 from ...operations.arrays import concatenate, reshape, stack
 from ...operations.arrays import sum as total_of
-from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
+from ...operations.missing_derivatives import warn_nan
 from ...operations.table import where
 from .._structured import BY_FACTORS, Direct, Solver, answers, solved
 from .._structures import Structure, multiplier, product, sampled, total

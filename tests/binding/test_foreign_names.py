@@ -17,7 +17,7 @@ from scipy import linalg, stats
 
 import cadiff
 from cadiff import optimize
-from cadiff.binding import _core, newcomers
+from cadiff.binding import _core, foreign_names
 
 PROGRAM = cadiff.compile(np.sum)
 NUMBERS = [
@@ -42,14 +42,14 @@ def exists(path: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", newcomers.NAMES)
+@pytest.mark.parametrize("name", foreign_names.NAMES)
 def test_the_package_says_what_to_write(name: str) -> None:
     assert not hasattr(cadiff, name) and name not in dir(cadiff)
     with pytest.raises(AttributeError, match=rf"module 'cadiff' has no attribute '{name}': \w"):
         getattr(cadiff, name)
 
 
-@pytest.mark.parametrize("name", newcomers.NUMBERS)
+@pytest.mark.parametrize("name", foreign_names.NUMBERS)
 def test_numbers_say_what_to_write(name: str) -> None:
     for number in NUMBERS:
         assert not hasattr(number, name) and getattr(number, name, 7) == 7
@@ -62,9 +62,9 @@ def test_numbers_say_what_to_write(name: str) -> None:
 @pytest.mark.parametrize(
     ("thing", "names"),
     [
-        (cadiff.Var(1.0), newcomers.VARS),
-        (cadiff.Dual(1.0), newcomers.DUALS),
-        (PROGRAM, newcomers.PROGRAMS),
+        (cadiff.Var(1.0), foreign_names.VARS),
+        (cadiff.Dual(1.0), foreign_names.DUALS),
+        (PROGRAM, foreign_names.PROGRAMS),
     ],
     ids=["Var", "Dual", "Program"],
 )
@@ -79,7 +79,7 @@ def test_names_of_one_kind_of_numbers_and_of_programs(thing: Any, names: dict[st
 
 
 def test_what_is_to_be_written_exists() -> None:
-    tables = [value for value in vars(newcomers).values() if isinstance(value, dict)]
+    tables = [value for value in vars(foreign_names).values() if isinstance(value, dict)]
     texts = [text for table in tables for text in table.values() if isinstance(text, str)]
     named = {path for text in texts for path in re.findall(r"\bcadiff(?:\.[A-Za-z_]\w*)+", text)}
     assert len(named) > 30
@@ -92,7 +92,7 @@ def test_what_is_to_be_written_exists() -> None:
 def test_names_of_results_exist() -> None:
     history = optimize.History()
     result = optimize.minimize(lambda x: x @ x, np.ones(2), method="SLSQP", callback=history)
-    for name, instead in newcomers.RESULTS.items():
+    for name, instead in foreign_names.RESULTS.items():
         assert not hasattr(result, name)
         assert all(hasattr(result, there) for there in re.findall(r"result\.(\w+)", instead))
 
@@ -107,7 +107,7 @@ def test_nothing_that_numbers_have_is_hidden() -> None:
         "primal",
         "tangent",
     }
-    assert known & newcomers.NUMBERS.keys() == set()
+    assert known & foreign_names.NUMBERS.keys() == set()
 
 
 def test_imports_say_so_too() -> None:
@@ -130,7 +130,7 @@ def test_imports_say_so_too() -> None:
 )
 def test_names_of_its_modules_are_found(name: str, words: str) -> None:
     with pytest.raises(AttributeError, match=words):
-        newcomers.missing("cadiff", name)
+        foreign_names.missing("cadiff", name)
 
 
 def test_complex_arrays_and_stale_numbers_say_it_too() -> None:

@@ -1,6 +1,6 @@
-/* See mended.h. Each function comes as a pair: where SciPy's value is wrong, and what is right
- * there. */
-#include "kernels/mended.h"
+/* See scipy_fixes.h. Each function comes as a pair: where SciPy's value is wrong, and what is
+ * right there. */
+#include "kernels/scipy_fixes.h"
 
 #include "kernels/densities.h"
 #include "table/special.h"

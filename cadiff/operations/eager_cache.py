@@ -165,7 +165,7 @@ def _program_of(
     if graph.steps:  # whose derivatives of higher order may be none at this point
         backwards = graph.pull_graph(every)
         backwards.push_code([(0, backwards.n_inputs)])
-    if any(code.calls_python for code in codes) or graph.takes_turns:
+    if any(code.calls_python for code in codes) or graph.adds_sequentially:
         return None
     if any(getattr(step.rule, "rounds_otherwise", False) for step in graph.steps):
         return None

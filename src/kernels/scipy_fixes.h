@@ -1,6 +1,6 @@
 /* Functions of SciPy's where its values are not right. */
-#ifndef CAD_KERNELS_MENDED_H
-#define CAD_KERNELS_MENDED_H
+#ifndef CAD_KERNELS_SCIPY_FIXES_H
+#define CAD_KERNELS_SCIPY_FIXES_H
 
 #include "kernels/lent.h"
 

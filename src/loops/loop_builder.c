@@ -98,7 +98,7 @@ static CadGraph *read_apart(CadGraph *graph, CadTape *tape, size_t begin, size_t
         graph->status = CAD_NO_MEMORY;
         return apart;
     }
-    graph->keeps_singles = 1;
+    graph->is_verbatim = 1;
     graph->status = cad_graph_read(graph, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
     if (graph->status == CAD_OK) {
         const CadGraph read = *graph;
