@@ -31,7 +31,7 @@ import cadiff
 import cadiff.numpy as cnp
 from benchmarks import side_by_side
 from benchmarks.problems import hinges, rosenbrock, rosenbrock_point
-from cadiff.operations import entered
+from cadiff.operations import eager_cache
 
 __all__ = ["PROBLEMS", "instructions", "main"]
 
@@ -191,7 +191,7 @@ def count(what: str) -> None:
     gc.disable()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    entered.MOST_SHARE = np.inf  # what may be an entry is one, however long its trials took here
+    eager_cache.MOST_SHARE = np.inf  # what may be an entry is one, however long its trials took here
     make, before, rounds = WATCHED[what]
     made = make().values()
     for call in made:
