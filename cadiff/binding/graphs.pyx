@@ -39,8 +39,7 @@ cdef enum:
                               # since to wait for one's turn again costs ten
     FEW_INPUTS = 3            # by which forward mode may be the cheaper one, ...
     LONG_CHAIN = 4096         # ... if a way back had to remember as many operations
-    BEGINNING = 1 << 12       # numbers, of which it is tried what is the cheaper one, ...
-    MANY_NUMBERS = 1 << 14    # ... if there are as many
+    BEGINNING = 1 << 10       # numbers, of which it is tried what is the cheaper one
     MOST_RULES = 4            # within each other, that are read to find what depends on what
     MOST_LINKS = 1 << 25      # of one of them
 
@@ -592,22 +591,14 @@ cdef class Graph:
     cdef Code cheaper_gradient(self, which):
         cdef Ids outputs = self.all_outputs()
         cdef Ids wrt = self.elements(which)
-        cdef Code back, forth
         cdef bint may_go_forth = (
             wrt.n <= FEW_INPUTS
             and self.n_recorded >= LONG_CHAIN
             and self.n_arrays == <Py_ssize_t>len(self.sizes)
         )
-        if may_go_forth and self.kept_records >= MANY_NUMBERS:
-            if self.beginning().is_cheaper_forth(which):
-                return self.forward_code(wrt, outputs)
-            may_go_forth = False
-        back = self.reverse_code(wrt, outputs)
-        if may_go_forth:
-            forth = self.forward_code(wrt, outputs)
-            if cad_program_cost(forth.program) < cad_program_cost(back.program):
-                return forth
-        return back
+        if may_go_forth and self.beginning().is_cheaper_forth(which):
+            return self.forward_code(wrt, outputs)
+        return self.reverse_code(wrt, outputs)
 
     cdef Code reverse_code(self, Ids wrt, Ids outputs):
         return self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])

@@ -167,8 +167,7 @@ static int find_initial(Roller *o, Body *b) {
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
             const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
-            const CadId offset =
-                lag > 0 ? offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k)) : 0;
+            const CadId offset = lag > 0 ? source_of_step(o->r, middle_of(loop) + q, k).offset : 0;
             for (int64_t turn = 0; turn < lag; turn++) {
                 const uint32_t size = operand_in_turn(o, loop, (size_t)turn, q, k).size;
                 CadId *const initial = numbers + (b->lagged[of].input - CAD_SCAN_INPUT) + offset +
@@ -416,7 +415,7 @@ static CadId name_of_operand(const Roller *o, const Body *b, size_t q, uint32_t 
     if (lag < 0) {
         return name_of_given(o, b, b->outside[b->first[q] + k]);
     }
-    const CadId offset = offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k));
+    const CadId offset = source_of_step(o->r, middle_of(loop) + q, k).offset;
     return offset + (lag == 0
                          ? b->names[of]
                          : b->lagged[of].input + (CadId)(lag - 1) * size_in_turn(o, loop, of));

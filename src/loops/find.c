@@ -29,12 +29,13 @@ typedef struct Failed {
 
 typedef struct Finder {
     Recorded *r;
-    uint32_t *hashes[WAYS]; /* of steps: of the window that begins there */
+    const uint32_t *hashes[WAYS]; /* of steps: what windows are compared by */
     uint32_t *latest[WAYS]; /* by hash: the step, counted from 1, with such a window before */
     size_t mask;
     Least least, now; /* in the end, and in this pass */
     Failed stretches[FAILED], runs[FAILED];
     size_t begin, end, work; /* steps to look at */
+    bool is_refused;         /* the latest stretch is a loop, but better off as it is */
     Loop *loops;
     size_t n_loops, loops_capacity;
 } Finder;
@@ -48,11 +49,9 @@ static int are_alike(const Finder *f, size_t a, size_t b) {
 
 /* --- what the steps of a turn are made of --- */
 
-/* Whether an operand that a loop has computed is the same part of it as in another turn. */
+/* Whether a step reads the same part of what was computed before as another one does. */
 static int is_same_part(const Recorded *r, size_t step, size_t other, uint32_t k) {
-    const Block x = operand_of_step(r, step, k);
-    return size_of_step(r, (size_t)step_of(r, x.first)) == 1 ||
-           offset_of(r, x) == offset_of(r, operand_of_step(r, other, k));
+    return source_of_step(r, step, k).offset == source_of_step(r, other, k).offset;
 }
 
 /* Where in the period to begin a turn: what has to be carried from one to the next is least. */
@@ -69,8 +68,8 @@ static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
     }
     for (size_t q = 0; q < period; q++) {
         for (uint32_t k = 0; k < arity_of_step(r, step + q); k++) {
-            const int64_t distance = distance_of(r, step + q, k, begin);
-            if (distance > 0 && distance == distance_of(r, step + period + q, k, begin)) {
+            const int64_t distance = (int64_t)distance_of(r, step + q, k, begin);
+            if (distance > 0 && distance == (int64_t)distance_of(r, step + period + q, k, begin)) {
                 int64_t *const of =
                     &last[((int64_t)q - distance % (int64_t)period + (int64_t)period) %
                           (int64_t)period];
@@ -112,15 +111,16 @@ static int is_turn(const Finder *f, const Loop *loop, size_t turn, size_t settle
     for (size_t q = 0; q < period; q++) {
         const size_t step = begin + turn * period + q, other = begin + settled * period + q;
         for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
-            const int64_t distance = distance_of(r, other, k, begin);
-            if (distance == distance_of(r, step, k, begin)) {
+            const size_t distance = distance_of(r, other, k, begin);
+            const size_t now = distance_of(r, step, k, begin);
+            if (distance == now) {
                 if (distance > 0 && !is_same_part(r, step, other, k)) {
                     return 0;
                 }
                 continue;
             }
-            const size_t lag = distance > 0 ? lag_of((size_t)distance, q, period) : 0;
-            if (lag <= turn || step_of(r, operand_of_step(r, step, k).first) >= (int64_t)begin) {
+            const size_t lag = distance > 0 ? lag_of(distance, q, period) : 0;
+            if (lag <= turn || now > 0) {
                 return 0;
             }
         }
@@ -205,7 +205,7 @@ static int is_enough(const Finder *f, size_t begin, size_t period, size_t turns)
 /* How many numbers a loop within a turn is to have. Turns that do not wait are arrays over all of
  * them, which is faster, unless that makes too many. */
 static size_t least_within(const Finder *f, const Loop *loop) {
-    const size_t least = f->least.numbers;
+    const size_t least = f->least.waiting;
     const size_t in_turn = numbers_in_turn(f->r, middle_of(loop), loop->period);
     if (in_turn < LEAST_WITHIN && in_turn < least) {
         return SIZE_MAX;
@@ -223,7 +223,7 @@ static int find_inner(const Finder *f, Loop *loop) {
     size_t n_steps = loop->period;
     if (least < SIZE_MAX) {
         Finder within = *f;
-        within.least.numbers = least;
+        within.least.numbers = within.least.waiting = least;
         within.loops = NULL;
         within.n_loops = within.loops_capacity = 0;
         find_all(&within, begin, begin + loop->period);
@@ -257,6 +257,11 @@ static size_t accept(Finder *f, Loop *loop, size_t together) {
     if (!is_enough(f, loop->begin, loop->period, loop->n) || !is_worth_it(f, loop, together)) {
         return 0;
     }
+    const size_t numbers = loop->n * numbers_in_turn(f->r, loop->begin, loop->period);
+    f->is_refused = numbers < f->least.waiting && cad_loops_waits(f->r, loop);
+    if (f->is_refused) {
+        return 0;
+    }
     if (!find_inner(f, loop)) {
         cad_loops_free(loop->inner, loop->n_inner);
         return 0;
@@ -286,7 +291,8 @@ static size_t try_period(Finder *f, size_t begin, size_t end, size_t period, siz
     const size_t phase = best_phase(f, begin + n / 2 * period, period, begin);
     size_t found = 0;
     begin += phase;
-    for (size_t peeled = 0; peeled < MOST_PEELED && begin < end && found == 0; peeled++) {
+    for (size_t peeled = 0; peeled < MOST_PEELED && begin < end && found == 0 && !f->is_refused;
+         peeled++) {
         found = try_turns(f, begin, end, period, together);
         begin += period;
     }
@@ -304,7 +310,7 @@ static int is_moved(const Finder *f, size_t begin, size_t other, size_t period) 
             return 0;
         }
         for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
-            const int64_t distance = distance_of(r, step, k, f->begin);
+            const size_t distance = distance_of(r, step, k, f->begin);
             if (distance != distance_of(r, same, k, f->begin) ||
                 (distance > 0 && !is_same_part(r, step, same, k))) {
                 return 0;
@@ -386,14 +392,25 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
         begin--;
     }
     f->work += end - begin;
+    f->is_refused = false;
     size_t found = 0;
-    for (size_t together = 1; together <= MOST_TOGETHER && found == 0; together++) {
+    for (size_t together = 1; together <= MOST_TOGETHER && found == 0 && !f->is_refused;
+         together++) {
         found = try_period(f, begin - period, end, together * period, together);
     }
     if (found == 0) {
         *failed = (Failed){(uint32_t)period, (uint32_t)end};
     }
     return found;
+}
+
+/* The place among the latest windows of the one that begins at a step. */
+static uint32_t *latest_window(const Finder *f, int way, size_t step) {
+    uint64_t hash = 0;
+    for (int k = 0; k < WINDOW; k++) {
+        hash = cad_loops_hash(hash, f->hashes[way][step + k]);
+    }
+    return &f->latest[way][(hash >> 32) & f->mask];
 }
 
 /* The loops among steps [begin, end). */
@@ -406,7 +423,7 @@ static void find_between(Finder *f, size_t begin, size_t end) {
     for (size_t step = begin; step + WINDOW <= end && f->work < most;) {
         size_t found = 0;
         for (int way = 0; way < WAYS; way++) {
-            uint32_t *const latest = &f->latest[way][f->hashes[way][step] & f->mask];
+            uint32_t *const latest = latest_window(f, way, step);
             const size_t before = *latest;
             *latest = (uint32_t)step + 1;
             if (before > f->begin && before <= step && found == 0 &&
@@ -450,52 +467,34 @@ static void find_all(Finder *f, size_t begin, size_t end) {
     }
 }
 
-/* --- windows --- */
-
 /* A step, with how far back its operands are, if that may be within a turn or the one before. */
 static uint32_t hash_of_distances(const Recorded *r, size_t step, size_t near) {
     uint64_t hash = r->kinds[step];
     for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
-        const int64_t of = step_of(r, operand_of_step(r, step, k).first);
-        const size_t distance = of >= 0 ? step - (size_t)of : 0;
-        hash = cad_loops_hash(hash, distance <= near ? distance : 0);
+        const uint32_t back = source_of_step(r, step, k).back;
+        hash = cad_loops_hash(hash, back <= near ? back : 0);
     }
     return (uint32_t)(hash >> 32);
 }
 
-static void hash_windows(uint32_t *hashes, size_t n) {
-    for (size_t step = 0; step + WINDOW <= n; step++) {
-        uint64_t hash = 0;
-        for (int k = 0; k < WINDOW; k++) {
-            hash = cad_loops_hash(hash, hashes[step + k]);
-        }
-        hashes[step] = (uint32_t)(hash >> 32);
-    }
-}
-
 static int prepare(Finder *f, CadMemory *memory) {
     const Recorded *const r = f->r;
+    const size_t near = 2 * r->n_steps / f->least.turns;
     size_t size = 1 << 10;
     while (size < r->n_steps) {
         size *= 2;
     }
     f->mask = size - 1;
     for (int way = 0; way < WAYS; way++) {
-        f->hashes[way] = cad_memory_take(memory, r->n_steps, sizeof *f->hashes[way]);
         f->latest[way] = cad_memory_take(memory, size, sizeof *f->latest[way]);
     }
-    if (memory->status != CAD_OK) {
-        return 0;
+    uint32_t *const distances = cad_memory_take(memory, r->n_steps, sizeof *distances);
+    f->hashes[KINDS] = r->kinds;
+    f->hashes[DISTANCES] = distances;
+    for (size_t step = 0; step < r->n_steps && memory->status == CAD_OK; step++) {
+        distances[step] = hash_of_distances(r, step, near);
     }
-    const size_t near = 2 * r->n_steps / f->least.turns;
-    for (size_t step = 0; step < r->n_steps; step++) {
-        f->hashes[KINDS][step] = r->kinds[step];
-        f->hashes[DISTANCES][step] = hash_of_distances(r, step, near);
-    }
-    for (int way = 0; way < WAYS; way++) {
-        hash_windows(f->hashes[way], r->n_steps);
-    }
-    return 1;
+    return memory->status == CAD_OK;
 }
 
 void cad_loops_free(Loop *loops, size_t n) {

@@ -7,7 +7,8 @@
 enum {
     LEAST_TURNS = 16,
     MANY_TURNS = 4096,
-    LEAST_NUMBERS = 12000,  /* of a loop, unless told otherwise: below, it stays in the cache */
+    LEAST_NUMBERS = 2000,   /* of a loop, unless told otherwise: below, steps cost as little */
+    LEAST_WAITING = 12000,  /* of one whose turns wait: below, it runs faster step by step */
     MOST_IN_TURN = 1 << 14, /* steps, of which those of loops within it count once */
     LONGEST_PERIOD = 1 << 22,
     LONG_ARRAY = 2048, /* numbers, above which arrays go tile by tile, and in no loop */
@@ -30,14 +31,23 @@ static inline size_t middle_of(const Loop *loop) {
     return loop->begin + loop->n / 2 * (size_t)loop->period;
 }
 
+/* An operand of a step: how many steps ago it was computed, or 0 if by none; and where it begins
+ * in its record. */
+typedef struct Source {
+    uint32_t back, offset;
+} Source;
+
 /* What was recorded as a graph of numbers that are all there, in their order. A step is a number
  * that was computed, or an array. */
 typedef struct Recorded {
     CadGraph *graph;
     CadMemory memory;
-    uint32_t *records; /* of steps */
-    uint32_t *kinds;   /* of steps: alike in what they compute of what; ALONE: like no other */
-    uint32_t *steps;   /* of numbers: their step, counted from 1, or 0 */
+    uint32_t *records;  /* of steps */
+    uint8_t *constants; /* of steps: which of the first three operands are constants, bit by bit */
+    uint32_t *kinds;    /* of steps: alike in what they compute of what; ALONE: like no other */
+    uint32_t *steps;    /* of numbers: their step, counted from 1, or 0 */
+    Source *sources;    /* of all operands, one step behind the other */
+    uint32_t *first;    /* of steps, and behind the last one: where their sources begin */
     size_t n_steps;
     Loop *loops; /* in their order */
     size_t n_loops;
@@ -64,11 +74,11 @@ static inline uint32_t first_operand(const CadRecord *record) {
 }
 
 static inline uint32_t arity_of_step(const Recorded *r, size_t step) {
-    const CadRecord *const record = record_of_step(r, step);
-    return record->kind == CAD_RECORD_SINGLE ? (uint32_t)cad_op_info[record->op].arity
-           : record->kind == CAD_RECORD_PACK
-               ? record->of.array.size
-               : cad_graph_plan(r->graph, record)->n_views - first_operand(record);
+    return r->first[step + 1] - r->first[step];
+}
+
+static inline Source source_of_step(const Recorded *r, size_t step, uint32_t k) {
+    return r->sources[r->first[step] + k];
 }
 
 /* Numbers in a row, of one record. */
@@ -92,15 +102,10 @@ static inline Block operand_of_step(const Recorded *r, size_t step, uint32_t k) 
     return (Block){(CadId)low, (uint32_t)(high - low + 1)};
 }
 
-/* Where an operand is within its record. */
-static inline CadId offset_of(const Recorded *r, Block operand) {
-    return operand.first - cad_graph_first(r->graph, cad_graph_record_of(r->graph, operand.first));
-}
-
 /* Whether an operand is what the loop has computed before, so many steps ago in all turns. */
-static inline int64_t distance_of(const Recorded *r, size_t step, uint32_t k, size_t begin) {
-    const int64_t of = step_of(r, operand_of_step(r, step, k).first);
-    return of >= (int64_t)begin ? (int64_t)step - of : 0;
+static inline size_t distance_of(const Recorded *r, size_t step, uint32_t k, size_t begin) {
+    const size_t back = source_of_step(r, step, k).back;
+    return back <= step - begin ? back : 0;
 }
 
 /* How many turns before this one something was computed that stands so far back from a step, `at`
@@ -134,10 +139,10 @@ int cad_loops_are_worth_it(const Recorded *r, const Loop *loop);
 
 /* --- find.c --- */
 
-/* Loops of so many turns, with so many numbers in all and in each of them; or of so many turns if
- * they make calls that wait for no turn before. */
+/* Loops of so many turns, with so many numbers in all (where turns wait for those before: so many)
+ * and in each of them; or of so many turns if they make calls that wait for no turn before. */
 typedef struct Least {
-    size_t turns, numbers, in_turn, turns_that_call;
+    size_t turns, numbers, waiting, in_turn, turns_that_call;
 } Least;
 
 /* In place of those that were found before. */

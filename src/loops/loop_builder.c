@@ -54,10 +54,11 @@ static void roll_all(Roller *o) {
 static void find_loops(Recorded *r, size_t least_numbers) {
     enum { FEW_TURNS = 3 };
     const size_t numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
+    const size_t waiting = least_numbers > 0 ? least_numbers : LEAST_WAITING;
     const size_t turns_that_call = least_numbers > 0 ? LEAST_TURNS : MANY_TURNS;
-    cad_loops_find(r, (Least){LEAST_TURNS, numbers, 0, turns_that_call});
+    cad_loops_find(r, (Least){LEAST_TURNS, numbers, waiting, 0, turns_that_call});
     if (least_numbers > 0 && r->n_loops == 0 && r->graph->status == CAD_OK) {
-        cad_loops_find(r, (Least){FEW_TURNS, numbers, numbers, FEW_TURNS});
+        cad_loops_find(r, (Least){FEW_TURNS, numbers, waiting, numbers, FEW_TURNS});
     }
 }
 

@@ -9,17 +9,44 @@ typedef struct Kinds {
     size_t mask;
 } Kinds;
 
-/* Which operands are constants, bit by bit. */
-static uint32_t constants_of(const Recorded *r, size_t step) {
-    const uint32_t arity = arity_of_step(r, step);
-    uint32_t bits = 0;
-    double value;
-    for (uint32_t k = 0; k < arity && k < 3; k++) {
-        const CadId first = operand_of_step(r, step, k).first;
-        bits |= (uint32_t)cad_graph_is_constant(r->graph, first, &value) << k;
-    }
-    return bits;
+/* --- operands --- */
+
+static uint32_t arity_of_record(const CadGraph *graph, const CadRecord *record) {
+    return record->kind == CAD_RECORD_SINGLE ? (uint32_t)cad_op_info[record->op].arity
+           : record->kind == CAD_RECORD_PACK
+               ? record->of.array.size
+               : cad_graph_plan(graph, record)->n_views - first_operand(record);
 }
+
+static size_t count_operands(const CadGraph *graph) {
+    size_t n = 0;
+    for (size_t i = 1; i < graph->n_records; i++) {
+        const CadRecord *const record = &graph->records[i];
+        n += cad_record_is_made(record) ? arity_of_record(graph, record) : 0;
+    }
+    return n;
+}
+
+static void find_sources(Recorded *r, size_t step) {
+    CadGraph *const graph = r->graph;
+    const uint32_t arity = arity_of_record(graph, record_of_step(r, step)), begin = r->first[step];
+    double value;
+    for (uint32_t k = 0; k < arity; k++) {
+        const CadId id = operand_of_step(r, step, k).first;
+        const uint32_t of = r->steps[id];
+        if (of > 0) {
+            const int is_array = size_of_step(r, of - 1) > 1;
+            r->sources[begin + k] =
+                (Source){(uint32_t)step + 1 - of,
+                         is_array ? id - cad_graph_first(graph, r->records[of - 1]) : 0};
+        } else if (k < 3 && cad_graph_is_constant(graph, id, &value)) {
+            r->constants[step] |= (uint8_t)(1 << k);
+        }
+    }
+    r->first[step + 1] = begin + arity;
+}
+
+/* --- kinds --- */
 
 /* What a plan is but for where its operands begin, from the view `first` on: word by word, the
  * rest is 0. */
@@ -55,7 +82,7 @@ static uint32_t form_of(const Recorded *r, const CadRecord *record) {
 static uint64_t hash_of_array(const Recorded *r, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
     uint64_t hash = (uint64_t)record->kind << 48 | (uint64_t)record->op << 32 |
-                    record->of.array.size << 3 | constants_of(r, step);
+                    record->of.array.size << 3 | r->constants[step];
     hash ^= (uint64_t)form_of(r, record) << 40;
     if (has_plan(record)) {
         CadPlan *const plan = cad_graph_plan(r->graph, record);
@@ -71,7 +98,7 @@ static uint64_t hash_of_array(const Recorded *r, size_t step) {
 static int are_alike(const Recorded *r, size_t step, size_t other) {
     const CadRecord *const a = record_of_step(r, step), *const b = record_of_step(r, other);
     int alike = a->kind == b->kind && a->op == b->op && a->of.array.size == b->of.array.size &&
-                constants_of(r, step) == constants_of(r, other) && form_of(r, a) == form_of(r, b);
+                r->constants[step] == r->constants[other] && form_of(r, a) == form_of(r, b);
     if (alike && has_plan(a)) {
         CadPlan *const plan = cad_graph_plan(r->graph, a), *const same =
                                                                cad_graph_plan(r->graph, b);
@@ -97,7 +124,7 @@ static uint32_t kind_of_array(const Recorded *r, const Kinds *kinds, size_t step
 
 static uint32_t kind_of_step(const Recorded *r, const Kinds *kinds, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
-    return record->kind == CAD_RECORD_SINGLE ? (uint32_t)record->op << 3 | constants_of(r, step)
+    return record->kind == CAD_RECORD_SINGLE ? (uint32_t)record->op << 3 | r->constants[step]
            : may_be_in_turn(record)          ? kind_of_array(r, kinds, step)
                                              : ALONE;
 }
@@ -109,8 +136,11 @@ int cad_loops_list_steps(Recorded *r) {
         kinds.mask = 2 * kinds.mask + 1;
     }
     r->records = cad_memory_take(&r->memory, graph->n_records, sizeof *r->records);
+    r->constants = cad_memory_take(&r->memory, graph->n_records, sizeof *r->constants);
     r->kinds = cad_memory_take(&r->memory, graph->n_records, sizeof *r->kinds);
     r->steps = cad_memory_take(&r->memory, graph->n_numbers, sizeof *r->steps);
+    r->sources = cad_memory_take(&r->memory, count_operands(graph), sizeof *r->sources);
+    r->first = cad_memory_take(&r->memory, graph->n_records + 1, sizeof *r->first);
     kinds.first = cad_memory_take(&r->memory, kinds.mask + 1, sizeof *kinds.first);
     if (r->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
@@ -123,6 +153,7 @@ int cad_loops_list_steps(Recorded *r) {
         }
         const CadId first = cad_graph_first(graph, i);
         r->records[r->n_steps] = (uint32_t)i;
+        find_sources(r, r->n_steps);
         r->kinds[r->n_steps] = kind_of_step(r, &kinds, r->n_steps);
         r->n_steps++;
         for (uint32_t k = 0; k < cad_record_size(record); k++) {

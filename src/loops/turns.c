@@ -2,7 +2,7 @@
 #include "loops/inner.h"
 
 int64_t cad_loops_lag(const Recorded *r, const Loop *loop, size_t q, uint32_t k, size_t *of) {
-    const size_t distance = (size_t)distance_of(r, middle_of(loop) + q, k, loop->begin);
+    const size_t distance = distance_of(r, middle_of(loop) + q, k, loop->begin);
     const size_t lag = lag_of(distance, q, loop->period);
     *of = q + lag * loop->period - distance;
     return distance > 0 ? (int64_t)lag : -1;
