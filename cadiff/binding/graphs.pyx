@@ -594,6 +594,7 @@ cdef class Graph:
         cdef bint may_go_forth = (
             wrt.n <= FEW_INPUTS
             and self.n_recorded >= LONG_CHAIN
+            and self.kept_records > BEGINNING
             and self.n_arrays == <Py_ssize_t>len(self.sizes)
         )
         if may_go_forth and self.beginning().is_cheaper_forth(which):
