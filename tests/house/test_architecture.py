@@ -102,7 +102,10 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_arrays", "_signatures", "_structures"},
             {"_formulas", "_matrix_functions", "_mirror", "_structured"},
             {"_bands", "_equations"},
-            {"_analytic", "_distribution_ufuncs", "_families", "_steps", "fft", "linalg"},
+            {
+                *("_analytic", "_bessel_functions", "_distribution_ufuncs", "_families"),
+                *("_gamma_functions", "_steps", "fft", "linalg"),
+            },
             {"_tails"},
             {"special"},
             {"_distances", "_filters", "_rotations", "_samples", "_splines"},
