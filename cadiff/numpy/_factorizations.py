@@ -361,7 +361,6 @@ def _still(v: Any, g: Any, *a: Any) -> Any:
 
 _still.primitive.loop = _still_loop
 _still.defvjp(None, None, None)
-_still.defjvp(None, None, None)
 
 
 def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:

@@ -170,7 +170,6 @@ def _lu(a: Any) -> Any:
 
 _lu.runs_in_c(("factor_lu", 0))
 _lu.defvjp(None)
-_lu.defjvp(None)
 
 
 def factors_of(a: Any) -> Any:
