@@ -176,7 +176,7 @@ def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
 
 # What the functions for real numbers do step by step serves complex ones as well.
 for _name in (
-    "apply_along_axis", "average", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid",
+    "apply_along_axis", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid",
     "ndim", "place", "polydiv", "polymul", "ptp", "put", "put_along_axis", "putmask", "roots",
     "shape", "size", "vander",
 ):  # fmt: skip

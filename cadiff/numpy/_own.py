@@ -151,7 +151,7 @@ own(
     *("hstack", "matrix_transpose", "resize", "roll", "rollaxis", "rot90", "tril"),
     *("triu", "unique_all", "unique_counts", "unique_inverse", "unstack", "vsplit", "vstack"),
     # sums and differences
-    *("cumulative_prod", "cumulative_sum", "diff", "tensordot", "trapezoid"),
+    *("average", "cumulative_prod", "cumulative_sum", "diff", "tensordot", "trapezoid"),
     # polynomials
     *("polyadd", "polyder", "polyint", "polysub", "polyval"),
     "real_if_close",
