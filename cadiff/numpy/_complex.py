@@ -20,7 +20,6 @@ from ..binding import make_complex as paired
 from ..operations import arrays, complexes
 from ..operations import table as _table
 from ..operations.complexes import ELEMENTWISE, conjugate, implements_complex, joined, whole_parts
-from ..operations.complexes import angle as _angle
 from ..operations.dispatch import FUNCTIONS, mask_of
 from ..operations.eager_cache import changing
 from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL
@@ -96,10 +95,9 @@ def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
 
 
 for _name in (
-    "array_split", "around", "broadcast_to", "copy", "cumsum", "delete", "diag", "diagflat",
-    "diagonal", "expand_dims", "gradient", "mean", "moveaxis", "permute_dims", "ravel", "repeat",
-    "reshape", "round", "split", "squeeze", "swapaxes", "take", "take_along_axis", "tile",
-    "trace", "transpose",
+    "array_split", "around", "broadcast_to", "copy", "cumsum", "delete", "diagflat", "diagonal",
+    "expand_dims", "gradient", "mean", "moveaxis", "permute_dims", "ravel", "repeat", "reshape",
+    "round", "split", "squeeze", "swapaxes", "take", "take_along_axis", "trace", "transpose",
 ):  # fmt: skip
     for _original in existing(_name):
         by_parts(_original, 0, names=("a", "x"))
@@ -176,9 +174,8 @@ def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
 
 # What the functions for real numbers do step by step serves complex ones as well.
 for _name in (
-    "apply_along_axis", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid",
-    "ndim", "place", "polydiv", "polymul", "ptp", "put", "put_along_axis", "putmask", "roots",
-    "shape", "size", "vander",
+    "apply_along_axis", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid", "ndim",
+    "place", "ptp", "put", "put_along_axis", "putmask", "shape", "size",
 ):  # fmt: skip
     for _original in existing(_name):
         implements_complex(_original)(FUNCTIONS[_original].__wrapped__)  # type: ignore[attr-defined]
@@ -205,7 +202,7 @@ def product_of(original: Any, conjugated: int | None = None) -> None:
     call.__name__ = original.__name__
 
 
-for _name in ("dot", "matmul", "inner", "outer", "kron", "cross", "convolve"):
+for _name in ("dot", "matmul", "inner", "kron", "cross", "convolve"):
     product_of(getattr(np, _name))
 for _name, _which in (
     ("vdot", 0),
@@ -335,22 +332,6 @@ def clip(
 @implements_complex(*existing("astype"))
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> Any:
     return joined(x).astype(dtype, copy=copy)
-
-
-@implements_complex(np.real)
-def real(val: Any) -> Any:
-    return complexes.real(val)
-
-
-@implements_complex(np.imag)
-def imag(val: Any) -> Any:
-    return complexes.imag(val)
-
-
-@implements_complex(np.angle)
-def angle(z: Any, deg: bool = False) -> Any:
-    found = _angle(z)
-    return found * (180.0 / np.pi) if deg else found
 
 
 # --- order: that of real parts, then of imaginary ones -------------------------------------------
