@@ -22,6 +22,7 @@ from ..binding import Loops, carries, is_complex_number, make_complex, shape
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import _lapack as loops_of_lapack
+from ..numpy import _least_squares as least_squares
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
 from ..numpy._choices import take_along_axis
@@ -224,7 +225,7 @@ def _pinv_loops(is_complex: bool, a: Any, atol: float | None, rtol: float | None
 
 
 _pinv.calls_lapack(_pinv_loops)
-_pinv.defrules(factor.pinv_pull, factor.pinv_push, "...ij->...kl")
+_pinv.defrules(least_squares.pinv_pull, least_squares.pinv_push, "...ij->...kl")
 
 
 @called_as(scipy.linalg.pinv, of_finite(scipy.linalg.pinv), stacks=True, a=matrix)
@@ -654,7 +655,7 @@ def _pinvh(a: Any, **options: Any) -> Any:
     return scipy.linalg.pinvh(a, check_finite=False, **options)
 
 
-_pinvh.defrules(factor.pinv_pull, factor.pinv_push, "...ij->...kl")
+_pinvh.defrules(least_squares.pinv_pull, least_squares.pinv_push, "...ij->...kl")
 
 
 @called_as(scipy.linalg.pinvh, stacks=True, a=square)

@@ -71,6 +71,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_own"},
             {"_systems"},
             {"_factorizations"},
+            {"_least_squares"},
             {
                 "_plain",
                 "_creation",
