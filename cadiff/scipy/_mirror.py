@@ -78,7 +78,7 @@ WITHIN: set[tuple[str, str]] = set()
 
 # By packages of SciPy's: the module here that has the kernels below them.
 KERNELS_OF: dict[str, str] = {
-    "scipy.interpolate": "_splines",
+    "scipy.interpolate": "_scattered",
     "scipy.interpolate._bsplines": "sparse",
     "scipy.ndimage": "_images",
     "scipy.signal": "_images",
