@@ -84,7 +84,7 @@ KERNELS_OF: dict[str, str] = {
     "scipy.signal": "_images",
     "scipy.spatial": "_distances",
     "scipy.spatial.transform": "_rotations",
-    "scipy.cluster": "_samples",
+    "scipy.cluster": "_clusters",
     "scipy.optimize._chandrupatla": "_samples",
     "scipy.stats": "_limits",
 }

@@ -111,7 +111,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             },
             {"_tails"},
             {"special"},
-            {"_distances", "_filters", "_rotations", "_samples", "_splines"},
+            {"_clusters", "_distances", "_filters", "_rotations", "_samples", "_splines"},
             {"_images", "_limits", "_scattered"},
             {"cluster", "differentiate", "interpolate", "ndimage", "signal", "spatial", "stats"},
             {"__init__"},
