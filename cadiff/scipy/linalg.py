@@ -81,8 +81,12 @@ __path__: list[str] = []  # of modules below it, such as `scipy.linalg.lapack`
 _DIFFERENTIATED = {"fiedler", "solve_circulant"}
 
 
-@cache
 def __getattr__(name: str) -> Any:
+    return _offered(name)
+
+
+@cache
+def _offered(name: str) -> Any:
     """SciPy's name, or what stands for it, here or in another module."""
     found = getattr(scipy.linalg, name)
     if not isinstance(found, FunctionType) or name in _DIFFERENTIATED:

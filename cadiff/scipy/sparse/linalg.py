@@ -36,7 +36,7 @@ from ...operations.dispatch import FUNCTIONS
 from ...operations.scalars import anew
 from .. import linalg as dense
 from .._formulas import valued
-from .._signatures import called_as
+from .._signatures import called_as, with_values
 from .._structured import BY_FACTORS, Direct, Whole, solved
 from .._structures import Structure, total
 from ._numbers import INSTEAD, SparseNumbers, as_dense, is_sparse
@@ -352,7 +352,7 @@ def expm(A: Any) -> Any:
     if not is_sparse(A):
         return dense.expm(A)
     whole = A.toarray()
-    return SparseNumbers.of(dense.with_values(_expm, dense.expm(whole), whole)).tocsc()
+    return SparseNumbers.of(with_values(_expm, dense.expm(whole), whole)).tocsc()
 
 
 def _expm(a: Any) -> Any:
