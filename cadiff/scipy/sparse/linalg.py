@@ -51,35 +51,6 @@ from ._solvers import (
     svd,
 )
 
-__all__ = [
-    "aslinearoperator",
-    "bicg",
-    "bicgstab",
-    "cg",
-    "cgs",
-    "eigs",
-    "eigsh",
-    "expm",
-    "expm_multiply",
-    "factorized",
-    "gcrotmk",
-    "gmres",
-    "inv",
-    "lgmres",
-    "lsmr",
-    "lsqr",
-    "matrix_power",
-    "minres",
-    "norm",
-    "qmr",
-    "spilu",
-    "splu",
-    "spsolve",
-    "spsolve_triangular",
-    "svds",
-    "tfqmr",
-]  # fmt: skip
-
 
 @cache
 def __getattr__(name: str) -> Any:
@@ -471,3 +442,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
         sums = total(abs(data), structure=structure, axis=0 if abs(ord) == 1 else 1)
         return np.max(sums) if ord > 0 else np.min(sums)
     raise ValueError(f"Invalid norm order {ord!r} for matrices")
+
+
+__all__ = [name for name in scipy.sparse.linalg.__all__ if callable(globals().get(name))]
