@@ -209,7 +209,7 @@ def cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
     return H(along(H(ans), H(g))) if upper else along(ans, g)
 
 
-cholesky.calls_lapack(lambda is_complex, a, upper=False: lapack.cholesky(is_complex, upper))
+cholesky.calls_lapack(lapack.cholesky)
 cholesky.defrules(cholesky_pull, cholesky_push, "...ij->...kl", unread=(0,))
 
 
@@ -256,9 +256,7 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
     return _completed(quotient - q @ change, ans[0]), _padded(change @ r, ans[1])
 
 
-qr.calls_lapack(
-    lambda is_complex, a, complete=False: lapack.qr(is_complex, binding.shape(a), complete)
-)
+qr.calls_lapack(lapack.qr)
 qr.defrules(_qr_pull, _qr_push, "...ij->...kl,...mn", unread=(0,))
 
 
@@ -411,7 +409,7 @@ def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True, **_: Any) -> Any:
     return real(diagonal(m)), v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
 
 
-eigh.calls_lapack(lambda is_complex, a, lower=True: lapack.eigh(is_complex, lower))
+eigh.calls_lapack(lapack.eigh)
 eigh.defrules(eigh_pull, eigh_push, "...ij->...k,...lm", unread=(0,))
 
 
@@ -432,7 +430,7 @@ def values_push(g: Any, v: Any, lower: bool = True) -> Any:
     return real(sum(conjugate(v) * (mirrored(g, lower) @ v), axis=-2))
 
 
-eigvalsh.calls_lapack(lambda is_complex, a, lower=True: lapack.eigvalsh(is_complex, lower))
+eigvalsh.calls_lapack(lapack.eigvalsh)
 eigvalsh.defrules(
     lambda ans, a, lower=True: lambda g: values_pull(g, eigh(a, lower=lower)[1], lower),
     lambda g, ans, a, lower=True: values_push(g, eigh(a, lower=lower)[1], lower),
@@ -493,7 +491,7 @@ def eig_push(g: Any, ans: Any, a: Any) -> Any:
     return diagonal(m), dv - v * _along(v, dv)
 
 
-eig.calls_lapack(lambda is_complex, a, **how: lapack.eig(is_complex, **how))
+eig.calls_lapack(lapack.eig)
 eig.defrules(eig_pull, eig_push, "...ij->...k,...lm", unread=(0,))
 
 
@@ -543,7 +541,7 @@ def eigvals_push(g: Any, ans: Any, a: Any) -> Any:
     return diagonal(_moved(_eigenvectors(a, ans), g))
 
 
-eigvals.calls_lapack(lambda is_complex, a, **how: lapack.eigvals(is_complex, **how))
+eigvals.calls_lapack(lapack.eigvals)
 eigvals.defrules(eigvals_pull, eigvals_push, "...ij->...k")
 
 
@@ -651,7 +649,7 @@ def _turns(m: Any) -> Any:
     return on_diagonal(1j * imag(diagonal(m)))
 
 
-svd.calls_lapack(lambda is_complex, a, full=False: lapack.svd(is_complex, binding.shape(a), full))
+svd.calls_lapack(lapack.svd)
 svd.defrules(svd_pull, svd_push, "...ij->...kl,...m,...no", unread=(0,))
 
 
@@ -674,7 +672,7 @@ def _svdvals_push(g: Any, ans: Any, a: Any) -> Any:
     return real(sum(conjugate(u) * (g @ H(vh)), axis=-2)) * signs(ans)
 
 
-svdvals.calls_lapack(lambda is_complex, a: lapack.svdvals(is_complex, binding.shape(a)))
+svdvals.calls_lapack(lapack.svdvals)
 svdvals.defrules(_svdvals_pull, _svdvals_push, "...ij->...k")
 
 

@@ -107,8 +107,7 @@ def _cutoff(
 
 
 def _pinv_loops(is_complex: bool, a: Any, **options: Any) -> Any:
-    shape = binding.shape(a)
-    return lapack.pinv(is_complex, shape, _cutoff(shape, **options))
+    return lapack.pinv(is_complex, a, _cutoff(binding.shape(a), **options))
 
 
 def _drops(a: Any, atol: Any = None, **options: Any) -> bool:
@@ -172,9 +171,7 @@ def _lstsq_push_a(g: Any, ans: Any, a: Any, b: Any, cutoff: float) -> Any:
     return change + shift - p @ (a @ shift)
 
 
-lstsq.calls_lapack(
-    lambda is_complex, a, b, cutoff: lapack.lstsq(is_complex, binding.shape(a), cutoff)
-)
+lstsq.calls_lapack(lapack.lstsq)
 lstsq.defvjp(
     _lstsq_pull_a,
     lambda ans, a, b, cutoff: lambda g: H(pinv(a, rcond=cutoff)) @ g,

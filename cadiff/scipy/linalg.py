@@ -224,8 +224,8 @@ def _pinv(a: Any, **options: Any) -> Any:
 def _pinv_loops(is_complex: bool, a: Any, atol: float | None, rtol: float | None) -> Any:
     if atol:
         return None
-    sides = shape(a)[-2:]
-    return loops_of_lapack.pinv(is_complex, sides, max(sides) * EPSILON if rtol is None else rtol)
+    cutoff = max(shape(a)[-2:]) * EPSILON if rtol is None else rtol
+    return loops_of_lapack.pinv(is_complex, a, cutoff)
 
 
 _pinv.calls_lapack(_pinv_loops)
@@ -379,7 +379,7 @@ def _eig(a: Any) -> Any:
     return tuple(scipy.linalg.eig(a, check_finite=False))
 
 
-_eig.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eig(is_complex, **how))
+_eig.calls_lapack(loops_of_lapack.eig)
 _eig.defrules(factor.eig_pull, factor.eig_push, "...ij->...k,...lm", unread=(0,))
 
 
@@ -388,7 +388,7 @@ def _eigvals(a: Any) -> Any:
     return scipy.linalg.eigvals(a, check_finite=False)
 
 
-_eigvals.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eigvals(is_complex, **how))
+_eigvals.calls_lapack(loops_of_lapack.eigvals)
 _eigvals.defrules(factor.eigvals_pull, factor.eigvals_push, "...ij->...k")
 
 
@@ -422,7 +422,7 @@ def _eigh(a: Any, *, lower: bool, driver: str | None) -> Any:
 def _eigh_loops(is_complex: bool, a: Any, lower: bool, driver: str | None) -> Any:
     """What programs call: the drivers of NumPy's and, of real matrices, of SciPy's eigh."""
     if driver == "evd":
-        return loops_of_lapack.eigh(is_complex, lower)
+        return loops_of_lapack.eigh(is_complex, a, lower)
     kernel = "eigh_by_evr_of_lower" if lower else "eigh_by_evr_of_upper"
     stage = lapack_stage(kernel, "dsyevr", "d->dd")
     if is_complex or driver not in (None, "evr") or stage is None:
@@ -511,7 +511,7 @@ def _svd(a: Any, *, full: bool, driver: str) -> Any:
 
 _svd.calls_lapack(
     lambda is_complex, a, full, driver: (
-        loops_of_lapack.svd(is_complex, shape(a), full) if driver == "gesdd" else None
+        loops_of_lapack.svd(is_complex, a, full) if driver == "gesdd" else None
     )
 )
 _svd.defrules(factor.svd_pull, factor.svd_push, "...ij->...kl,...m,...no", unread=(0,))
