@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from .. import binding
 from ..binding import Complex
@@ -26,7 +25,7 @@ from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL
 from ..operations.searches import ranked_by
 from . import _calculus, _products, _reductions, _shapes  # noqa: F401 - register what serves here
 from ._choices import flatiter
-from ._common import Axis, as_number, existing, refuse, refuse_real
+from ._common import Axis, as_number, existing, flat_axis, refuse, refuse_real
 from ._products import spelt_out
 
 # --- by parts ------------------------------------------------------------------------------------
@@ -369,8 +368,7 @@ def sort(
     a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: Any = None
 ) -> Any:
     refuse("sort", order=order)
-    z = joined(a)
-    z, axis = (z.reshape(-1), 0) if axis is None else (z, normalize_axis_index(axis, z.ndim))
+    z, axis = flat_axis(joined(a), axis)
     if _chooses_anew(z) and z.size:
         return _ranked(z, axis, np.arange(z.shape[axis]), 1.0, (2.0, 1.0))
     places = np.argsort(binding.strip(z), axis=axis, kind=kind, stable=stable)
@@ -426,8 +424,7 @@ def partition(
 ) -> Any:
     """The order that NumPy's has; where that may be another, a replay is none."""
     refuse("partition", order=order)
-    z = joined(a)
-    z, axis = (z.reshape(-1), 0) if axis is None else (z, normalize_axis_index(axis, z.ndim))
+    z, axis = flat_axis(joined(a), axis)
     plain = binding.plain_values(z)
     if binding.depends(z):
         in_order = np.moveaxis(

@@ -56,7 +56,7 @@ from ..operations.table import where
 from . import _bands, _matrix_functions  # noqa: F401 - register what they have
 from ._equations import schur
 from ._formulas import SIDES, valued
-from ._mirror import offered
+from ._mirror import kernels, offered
 from ._signatures import (
     are_complex,
     arguments_of,
@@ -634,24 +634,12 @@ def _parts_of_funm(A: Any, *, func: Callable[[Any], Any]) -> tuple[Any, Any, flo
 # --- bases and pseudo-inverses -------------------------------------------------------------------
 
 
-def _rank(s: Any, shape: tuple[int, ...], rcond: float | None) -> int:
-    cutoff = EPSILON * max(shape) if rcond is None else rcond
-    plain = _guards.held(s)
-    return int(_guards.fixed(np.sum(plain > np.max(plain, initial=0.0) * cutoff)))
-
-
-@called_as(scipy.linalg.orth, A=matrix)
-def orth(A: Any, rcond: float | None) -> Any:
-    """An orthonormal basis of the range of A, as long as its rank does not change."""
-    u, s, _ = svd(A, full_matrices=False)
-    return u[:, : _rank(s, A.shape, rcond)]
-
-
-@called_as(scipy.linalg.null_space, A=matrix)
-def null_space(A: Any, rcond: float | None, lapack_driver: str = "gesdd") -> Any:
-    """An orthonormal basis of the null space of A; its derivative turns nothing within it."""
-    _, s, vh = svd(A, full_matrices=True, lapack_driver=lapack_driver)
-    return H(vh[_rank(s, A.shape, rcond) :])
+# SciPy's own Python, which goes by singular vectors; derivatives hold as long as the rank does not
+# change, and turn nothing within a basis.
+kernels("scipy.linalg._decomp_svd", "svd")(svd)
+orth, null_space = (
+    offered(getattr(scipy.linalg, name), f"scipy.linalg.{name}") for name in ("orth", "null_space")
+)
 
 
 @on_matrices
