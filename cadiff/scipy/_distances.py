@@ -25,7 +25,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.guards import held
 from ..operations.table import absolute, power, sqrt, square, where
 from ._mirror import kernels, mirrored, read_values
-from .special import rel_entr  # type: ignore[attr-defined]
+from .special import rel_entr
 
 Metric = Callable[..., Number]
 

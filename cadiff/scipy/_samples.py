@@ -45,7 +45,7 @@ from . import _families, special
 from ._differences import slope
 from ._formulas import Tabulated, beside, choose, formulas_of, rows_of, valued
 from ._mirror import kernels, read_values
-from .special import ive, log_ndtr, logsumexp, ndtr  # type: ignore[attr-defined]
+from .special import ive, log_ndtr, logsumexp, ndtr
 
 # --- transformations of samples ------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ that are read. SciPy's `overwrite_a` and `overwrite_b` permit what is never done
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from types import FunctionType
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from ..numpy._matrices import (
     reflected,
     triangle,
 )
-from ..numpy._refusals import INSTEAD, refusing
+from ..numpy._refusals import the_rest_of
 from ..numpy._systems import solve_triangle
 from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
@@ -81,21 +80,12 @@ __path__: list[str] = []  # of modules below it, such as `scipy.linalg.lapack`
 _DIFFERENTIATED = {"fiedler", "solve_circulant"}
 
 
+_offered, __dir__ = the_rest_of(scipy.linalg, globals())
+
+
 def __getattr__(name: str) -> Any:
-    return _offered(name)
-
-
-@cache
-def _offered(name: str) -> Any:
     """SciPy's name, or what stands for it, here or in another module."""
-    found = getattr(scipy.linalg, name)
-    if not isinstance(found, FunctionType) or name in _DIFFERENTIATED:
-        return found
-    return FUNCTIONS.get(found) or refusing(found, f"scipy.linalg.{name}", INSTEAD)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(scipy.linalg)})
+    return getattr(scipy.linalg, name) if name in _DIFFERENTIATED else _offered(name)
 
 
 # --- systems of equations ------------------------------------------------------------------------

@@ -17,7 +17,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from ..binding import Complex, make_complex
 from ..binding import strip as value
 from ..numpy._common import as_number
 from ..numpy._reductions import joined_axes
-from ..numpy._refusals import INSTEAD, missing, relayed
+from ..numpy._refusals import INSTEAD, missing, relayed, the_rest_of
 from ..operations import table as _table
 from ..operations.arrays import (
     as_array,
@@ -780,13 +779,4 @@ if hasattr(sp, "softplus"):
     FUNCTIONS[sp.softplus] = softplus
 
 
-@functools.cache
-def __getattr__(name: str) -> Any:
-    found = getattr(sp, name)
-    if not isinstance(found, FunctionType):
-        return found
-    return FUNCTIONS.get(found) or relayed(found, f"scipy.special.{name}", INSTEAD)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(sp)})
+__getattr__, __dir__ = the_rest_of(sp, globals(), relayed)

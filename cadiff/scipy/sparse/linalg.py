@@ -8,8 +8,7 @@ for the matrices of their products where these have derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property, partial, wraps
-from types import FunctionType
+from functools import cached_property, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,10 @@ from ...binding import (
 )
 from ...binding import strip as value
 from ...numpy._matrices import conjugate
-from ...numpy._refusals import refusing
+from ...numpy._refusals import the_rest_of
 from ...numpy.linalg import number
 from ...operations.arrays import concatenate
 from ...operations.complexes import implements_all, whole_parts
-from ...operations.dispatch import FUNCTIONS
 from ...operations.scalars import anew
 from .. import linalg as dense
 from .._formulas import valued
@@ -51,17 +49,7 @@ from ._solvers import (
     svd,
 )
 
-
-@cache
-def __getattr__(name: str) -> Any:
-    found = getattr(scipy.sparse.linalg, name)
-    if not isinstance(found, FunctionType):
-        return found
-    return FUNCTIONS.get(found) or refusing(found, f"scipy.sparse.linalg.{name}", INSTEAD)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(scipy.sparse.linalg)})
+__getattr__, __dir__ = the_rest_of(scipy.sparse.linalg, globals(), instead=INSTEAD)
 
 
 # --- arguments -----------------------------------------------------------------------------------
