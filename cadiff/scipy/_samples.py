@@ -476,12 +476,12 @@ def _both_greater(h: Any, k: Any, r: Any) -> Any:
     return qmvnt._bvnu(float(h), float(k), float(r))
 
 
-def _both_greater_by_place(h: Number, k: Number, r: Number) -> Number:
+def _both_greater_by_place(ans: Any, h: Number, k: Number, r: Number) -> Number:
     h, k = np.clip(h, -FAR, FAR), np.clip(k, -FAR, FAR)
     return -exp(-0.5 * square(h)) / ROOT_2PI * ndtr((r * h - k) / sqrt(1.0 - square(r)))
 
 
-def _both_greater_by_correlation(h: Number, k: Number, r: Number) -> Number:
+def _both_greater_by_correlation(ans: Any, h: Number, k: Number, r: Number) -> Number:
     """The density of both."""
     h, k, rest = np.clip(h, -FAR, FAR), np.clip(k, -FAR, FAR), 1.0 - square(r)
     squares = (square(h - r * k) + rest * square(k)) / rest
@@ -492,9 +492,9 @@ FAR = 50.0  # where no density is left
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 _both_greater.defpartials(
-    lambda ans, h, k, r: _both_greater_by_place(h, k, r),
-    lambda ans, h, k, r: _both_greater_by_place(k, h, r),
-    lambda ans, h, k, r: _both_greater_by_correlation(h, k, r),
+    _both_greater_by_place,
+    lambda ans, h, k, r: _both_greater_by_place(ans, k, h, r),
+    _both_greater_by_correlation,
 )
 
 
