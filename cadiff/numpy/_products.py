@@ -279,10 +279,6 @@ def _contracted_push(k: int) -> Callable[..., Number]:
 MOST_OPERANDS = 32
 
 
-def _contracted_pattern(k: int) -> Callable[..., str]:
-    return lambda ans, terms, result, *_: f"{terms[k]}->{result}"
-
-
 FIRST_OPERAND = 3  # of `_contracted`
 
 _contracted.called = "einsum"
@@ -295,7 +291,7 @@ _contracted.defjvp(
     argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
 )
 _contracted.defpattern(
-    *map(_contracted_pattern, range(MOST_OPERANDS)),
+    *(lambda ans, terms, result, *_, k=k: f"{terms[k]}->{result}" for k in range(MOST_OPERANDS)),
     argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
 )
 

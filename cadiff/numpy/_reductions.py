@@ -512,12 +512,11 @@ def _extreme_in_c(
     return axes, start, f"x {order} r || x != x ? x : r"
 
 
-def _extreme_loop(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Any) -> Any:
-    return np.maximum if reduce == np.maximum.reduce else np.minimum, axes
-
-
 _extreme.fold_in_c = _extreme_in_c
-_extreme.loop = _extreme_loop
+_extreme.loop = lambda x, axes, keepdims, reduce: (
+    np.maximum if reduce == np.maximum.reduce else np.minimum,
+    axes,
+)
 _extreme.loop_takes = (0,)
 _extreme.called = "max or min"
 _extreme.over_lanes = lambda which, x, axes, keepdims, reduce: reduce(

@@ -203,12 +203,10 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     return _np_pdist(X, out, *given, metric=metric, **kwargs)
 
 
-def _is_valid(ask: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
-    return bool(ask(*map(read_values, args), **kwargs))
-
-
 for _ask in (_distance.is_valid_y, _distance.is_valid_dm):
-    kernels("scipy.spatial.distance", _ask.__name__)(functools.partial(_is_valid, _ask))
+    kernels("scipy.spatial.distance", _ask.__name__)(
+        lambda *args, ask=_ask, **kwargs: bool(ask(*map(read_values, args), **kwargs))
+    )
 
 
 @kernels("scipy.spatial.distance")

@@ -87,10 +87,6 @@ def _exponents(points: Number, x: Number, factor: Number) -> Number:
     return -0.5 * squares - (0.5 * d * math.log(2.0 * math.pi) + sum_(log(np.diagonal(factor))))
 
 
-def _estimate(points: Number, values: Number, x: Number, factor: Number) -> Number:
-    return exp(_exponents(points, x, factor)) @ values
-
-
 def _estimate_log(points: Number, values: Number, x: Number, factor: Number) -> Number:
     exponents = _exponents(points, x, factor)
     columns = [
@@ -100,7 +96,10 @@ def _estimate_log(points: Number, values: Number, x: Number, factor: Number) -> 
 
 
 kernels("scipy.stats._stats", "gaussian_kernel_estimate")(
-    ByType(_stats.gaussian_kernel_estimate, _estimate)
+    ByType(
+        _stats.gaussian_kernel_estimate,
+        lambda points, values, x, factor: exp(_exponents(points, x, factor)) @ values,
+    )
 )
 kernels("scipy.stats._stats", "gaussian_kernel_estimate_log")(
     ByType(_stats.gaussian_kernel_estimate_log, _estimate_log)
@@ -318,10 +317,6 @@ def _von_mises(kappa: Any, x: Any) -> Any:
     return _stats.von_mises_cdf(kappa, x)
 
 
-def _von_mises_density(kappa: Number, x: Number) -> Number:
-    return exp(kappa * (cos(x) - 1.0)) / (2.0 * math.pi * ive(0, kappa))
-
-
 def _von_mises_by_kappa(ans: Any, kappa: Number, x: Number) -> Number:
     """Term by term, of x / 2 pi + sum of I_j(kappa) / I_0(kappa) sin(j x) / (pi j) over j > 0."""
     total: Number = 0.0
@@ -337,7 +332,10 @@ def _von_mises_by_kappa(ans: Any, kappa: Number, x: Number) -> Number:
 
 
 _von_mises.called = "vonmises.cdf"
-_von_mises.defpartials(_von_mises_by_kappa, lambda ans, kappa, x: _von_mises_density(kappa, x))
+_von_mises.defpartials(
+    _von_mises_by_kappa,
+    lambda ans, kappa, x: exp(kappa * (cos(x) - 1.0)) / (2.0 * math.pi * ive(0, kappa)),
+)
 
 
 @kernels("scipy.stats._stats")

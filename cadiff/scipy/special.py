@@ -694,8 +694,9 @@ def _shares_pull(ans: Any, axis: int, total: Any, *operands: Any) -> Any:
     return pull
 
 
-def _shares_pull_weights(ans: Any, axis: int, total: Any, *operands: Any) -> Any:
-    return lambda g: -_flow(ans, total, axis) * sum_(g * ans, axis, keepdims=True)
+def _shares_by_weights(g: Any, ans: Any, axis: int, total: Any, *operands: Any) -> Any:
+    """The tangent, and the cotangent, by the weights: that is a symmetric map."""
+    return -_flow(ans, total, axis) * sum_(g * ans, axis, keepdims=True)
 
 
 for _operation, _first, _loop in (
@@ -720,13 +721,18 @@ _logsumexp.defjvp(
 )
 _logsumexp.defpattern(lambda ans, axis, a, *b: over_axes(axis, a.ndim, False), argnums=(1, 2))
 _sum_sign.defvjp(None, None, argnums=(1, 2))
-_shares.defvjp(None, _shares_pull, _shares_pull_weights, argnums=(1, 2, 3))
+_shares.defvjp(
+    None,
+    _shares_pull,
+    lambda *given: lambda g: _shares_by_weights(g, *given),
+    argnums=(1, 2, 3),
+)
 _shares.defjvp(
     None,
     lambda g, ans, axis, total, *ab: (
         _flow(ans, total, axis) * (g - _sum_along(axis, ans * g, *ab))
     ),
-    lambda g, ans, axis, total, *ab: -_flow(ans, total, axis) * sum_(ans * g, axis, keepdims=True),
+    _shares_by_weights,
     argnums=(1, 2, 3),
 )
 _shares.defpattern(
