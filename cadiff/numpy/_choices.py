@@ -42,6 +42,7 @@ from ._common import (
     as_number,
     as_view,
     existing,
+    flat_axis,
     operand,
     rearranged,
     refuse,
@@ -258,8 +259,7 @@ def sort(
 ) -> Number:
     """In ascending order along an axis, as `numpy.sort`; nan comes last."""
     refuse("sort", order=order)
-    x = as_number(a)
-    x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
+    x, axis = flat_axis(as_number(a), axis)
     rows = arrays.moveaxis(x, axis, 0)
     ranks = np.arange(len(rows)).reshape(-1, *[1] * (rows.ndim - 1))
     found = arrays.moveaxis(ranked(rows, np.broadcast_to(ranks, rows.shape)), 0, axis)
@@ -271,8 +271,7 @@ def partition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> Number:
     refuse("partition", order=order)
-    x = as_number(a)
-    x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
+    x, axis = flat_axis(as_number(a), axis)
     rows = np.moveaxis(np.asarray(plain_values(x)), axis, 0)
     parted = np.partition(rows, kth, 0, kind)  # type: ignore[call-overload]
     if depends(x):  # a replay that finds the same order parts it in the same way

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from ..binding import Dual, Var, carries, is_real_array, is_single, narrowed, single, structure_of
 from ..operations import arrays
@@ -121,6 +122,11 @@ def expanded(x: Number, axes: Sequence[int]) -> Number:
 def chosen(mask: Any, x: Number) -> Number:
     """The elements of x where a plain mask holds, 0 elsewhere."""
     return _table.where(mask, x, 0.0) if carries(x) else np.where(mask, x, 0.0)
+
+
+def flat_axis(x: Any, axis: int | None) -> tuple[Any, int]:
+    """An array and the axis to go along, counted from the front; with axis None the flat array."""
+    return (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
 
 
 def along(axis: int, ndim: int, *keys: Any) -> list[tuple[Any, ...]]:

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from .. import binding
 from ..binding import Complex
@@ -20,14 +19,13 @@ from ..binding import make_complex as paired
 from ..operations import arrays, complexes
 from ..operations import table as _table
 from ..operations.complexes import ELEMENTWISE, conjugate, implements_complex, joined, whole_parts
-from ..operations.complexes import angle as _angle
 from ..operations.dispatch import FUNCTIONS, mask_of
 from ..operations.eager_cache import changing
 from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL
 from ..operations.searches import ranked_by
 from . import _calculus, _products, _reductions, _shapes  # noqa: F401 - register what serves here
 from ._choices import flatiter
-from ._common import Axis, as_number, existing, refuse, refuse_real
+from ._common import Axis, as_number, existing, flat_axis, refuse, refuse_real
 from ._products import spelt_out
 
 # --- by parts ------------------------------------------------------------------------------------
@@ -96,10 +94,9 @@ def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
 
 
 for _name in (
-    "array_split", "around", "broadcast_to", "copy", "cumsum", "delete", "diag", "diagflat",
-    "diagonal", "expand_dims", "gradient", "mean", "moveaxis", "permute_dims", "ravel", "repeat",
-    "reshape", "round", "split", "squeeze", "swapaxes", "take", "take_along_axis", "tile",
-    "trace", "transpose",
+    "array_split", "around", "broadcast_to", "copy", "cumsum", "delete", "diagflat", "diagonal",
+    "expand_dims", "gradient", "mean", "moveaxis", "permute_dims", "ravel", "repeat", "reshape",
+    "round", "split", "squeeze", "swapaxes", "take", "take_along_axis", "trace", "transpose",
 ):  # fmt: skip
     for _original in existing(_name):
         by_parts(_original, 0, names=("a", "x"))
@@ -176,9 +173,8 @@ def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
 
 # What the functions for real numbers do step by step serves complex ones as well.
 for _name in (
-    "apply_along_axis", "average", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid",
-    "ndim", "place", "polydiv", "polymul", "ptp", "put", "put_along_axis", "putmask", "roots",
-    "shape", "size", "vander",
+    "apply_along_axis", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid", "ndim",
+    "place", "ptp", "put", "put_along_axis", "putmask", "shape", "size",
 ):  # fmt: skip
     for _original in existing(_name):
         implements_complex(_original)(FUNCTIONS[_original].__wrapped__)  # type: ignore[attr-defined]
@@ -205,7 +201,7 @@ def product_of(original: Any, conjugated: int | None = None) -> None:
     call.__name__ = original.__name__
 
 
-for _name in ("dot", "matmul", "inner", "outer", "kron", "cross", "convolve"):
+for _name in ("dot", "matmul", "inner", "kron", "cross", "convolve"):
     product_of(getattr(np, _name))
 for _name, _which in (
     ("vdot", 0),
@@ -337,22 +333,6 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
     return joined(x).astype(dtype, copy=copy)
 
 
-@implements_complex(np.real)
-def real(val: Any) -> Any:
-    return complexes.real(val)
-
-
-@implements_complex(np.imag)
-def imag(val: Any) -> Any:
-    return complexes.imag(val)
-
-
-@implements_complex(np.angle)
-def angle(z: Any, deg: bool = False) -> Any:
-    found = _angle(z)
-    return found * (180.0 / np.pi) if deg else found
-
-
 # --- order: that of real parts, then of imaginary ones -------------------------------------------
 
 
@@ -388,8 +368,7 @@ def sort(
     a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: Any = None
 ) -> Any:
     refuse("sort", order=order)
-    z = joined(a)
-    z, axis = (z.reshape(-1), 0) if axis is None else (z, normalize_axis_index(axis, z.ndim))
+    z, axis = flat_axis(joined(a), axis)
     if _chooses_anew(z) and z.size:
         return _ranked(z, axis, np.arange(z.shape[axis]), 1.0, (2.0, 1.0))
     places = np.argsort(binding.strip(z), axis=axis, kind=kind, stable=stable)
@@ -445,8 +424,7 @@ def partition(
 ) -> Any:
     """The order that NumPy's has; where that may be another, a replay is none."""
     refuse("partition", order=order)
-    z = joined(a)
-    z, axis = (z.reshape(-1), 0) if axis is None else (z, normalize_axis_index(axis, z.ndim))
+    z, axis = flat_axis(joined(a), axis)
     plain = binding.plain_values(z)
     if binding.depends(z):
         in_order = np.moveaxis(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Loops
+from ..binding import Loops, shape
 
 _LOOPS: Any = getattr(np.linalg, "_umath_linalg", None)
 
@@ -41,25 +41,32 @@ def _taking(is_complex: bool) -> tuple[str, str]:
     return ("D", "2,") if is_complex else ("d", "")
 
 
-def _named(shape: tuple[int, ...], name: str, kind: str = "") -> tuple[str, str]:
+def _named(a: Any, name: str, kind: str = "") -> tuple[str, str]:
     """What versions call a loop that some of them have twice, for wide and for tall matrices."""
-    which = "m" if shape[-2] < shape[-1] else "n"
-    return name + kind, f"{name}_{which}{kind}"
+    rows, columns = shape(a)[-2:]
+    return name + kind, f"{name}_{'m' if rows < columns else 'n'}{kind}"
 
 
-def cholesky(is_complex: bool, upper: bool) -> Any:
+def _of_one(
+    is_complex: bool, names: tuple[str, ...], kinds: str, signature: str, letters: str, *named: Any
+) -> Loops | None:
+    """A single loop: z is the type of the matrix, and # what signatures say of its parts."""
+    z, parts = _taking(is_complex)
+    stage = _stage(kinds.replace("z", z), *names)
+    return _loops(signature.replace("#", parts), ((stage, letters),), named or tuple(letters))
+
+
+def cholesky(is_complex: bool, a: Any, upper: bool = False) -> Any:
     """The lower triangle of a matrix, or the upper one."""
     name = "cholesky_up" if upper else "cholesky_lo"
     if not is_complex:
         return getattr(_LOOPS, name, None)  # as it is: it ends for all matrices
-    return _loops("(2,n,n)->(2,n,n)", ((_stage("D->D", name), "al"),), ("a", "l"))
+    return _of_one(True, (name,), "z->z", "(#n,n)->(#n,n)", "al")
 
 
-def inv(is_complex: bool) -> Loops | None:
+def inv(is_complex: bool, a: Any) -> Loops | None:
     """The inverse matrix."""
-    d, two = _taking(is_complex)
-    stages = ((_stage(f"{d}->{d}", "inv"), "ax"),)
-    return _loops(f"({two}n,n)->({two}n,n)", stages, ("a", "x"))
+    return _of_one(is_complex, ("inv",), "z->z", "(#n,n)->(#n,n)", "ax")
 
 
 def solve_positive() -> Loops | None:
@@ -68,68 +75,62 @@ def solve_positive() -> Loops | None:
     return _loops("(n,n),(n,m)->(n,m)", stages, ("a", "b", "x"))
 
 
-def eigh(is_complex: bool, lower: bool) -> Loops | None:
+def eigh(is_complex: bool, a: Any, lower: bool = True) -> Loops | None:
     """Eigenvalues and eigenvectors of a Hermitian matrix."""
-    d, two = _taking(is_complex)
-    stage = _stage(f"{d}->d{d}", "eigh_lo" if lower else "eigh_up")
-    return _loops(f"({two}n,n)->(n),({two}n,n)", ((stage, "awv"),), ("a", "w", "v"))
+    name = "eigh_lo" if lower else "eigh_up"
+    return _of_one(is_complex, (name,), "z->dz", "(#n,n)->(n),(#n,n)", "awv")
 
 
-def eigvalsh(is_complex: bool, lower: bool) -> Loops | None:
+def eigvalsh(is_complex: bool, a: Any, lower: bool = True) -> Loops | None:
     """Eigenvalues of a Hermitian matrix."""
-    d, two = _taking(is_complex)
-    stage = _stage(f"{d}->d", "eigvalsh_lo" if lower else "eigvalsh_up")
-    return _loops(f"({two}n,n)->(n)", ((stage, "aw"),), ("a", "w"))
+    name = "eigvalsh_lo" if lower else "eigvalsh_up"
+    return _of_one(is_complex, (name,), "z->d", "(#n,n)->(n)", "aw")
 
 
-def eig(is_complex: bool, is_turning: bool = False) -> Loops | None:
+def eig(is_complex: bool, a: Any, is_turning: bool = False) -> Loops | None:
     """Eigenvalues and eigenvectors, as many as real ones as `eigvals` finds."""
-    given = "2," if is_complex or is_turning else ""
-    stage = _stage("D->DD" if is_complex else "d->DD", "eig")
-    w = ("w", "complex") if is_turning else "w"
-    signature = f"({given}n,n)->({given}n),({given}n,n)"
-    return _loops(signature, ((stage, "awv"),), ("a", w, "v"))
+    if is_turning:
+        signature, w = "(2,n,n)->(2,n),(2,n,n)", ("w", "complex")
+        return _of_one(False, ("eig",), "d->DD", signature, "awv", "a", w, "v")
+    return _of_one(is_complex, ("eig",), "z->DD", "(#n,n)->(#n),(#n,n)", "awv")
 
 
-def eigvals(is_complex: bool, is_turning: bool = False) -> Loops | None:
+def eigvals(is_complex: bool, a: Any, is_turning: bool = False) -> Loops | None:
     """Eigenvalues: of a real matrix real ones, or complex ones, if it is turning."""
-    given = "2," if is_complex or is_turning else ""
-    stage = _stage("D->D" if is_complex else "d->D", "eigvals")
-    w = ("w", "complex") if is_turning else "w"
-    return _loops(f"({given}n,n)->({given}n)", ((stage, "aw"),), ("a", w))
+    if is_turning:
+        w = ("w", "complex")
+        return _of_one(False, ("eigvals",), "d->D", "(2,n,n)->(2,n)", "aw", "a", w)
+    return _of_one(is_complex, ("eigvals",), "z->D", "(#n,n)->(#n)", "aw")
 
 
-def svd(is_complex: bool, shape: tuple[int, ...], full: bool) -> Loops | None:
+def svd(is_complex: bool, a: Any, full: bool = False) -> Loops | None:
     """Singular vectors u, singular values and singular vectors vh."""
-    d, two = _taking(is_complex)
-    stage = _stage(f"{d}->{d}d{d}", *_named(shape, "svd", "_f" if full else "_s"))
-    results = f"({two}m,m),(k),({two}n,n)" if full else f"({two}m,k),(k),({two}k,n)"
-    return _loops(f"({two}m,n)->{results}", ((stage, "ausv"),), ("a", "u", "s", "v"))
+    names = _named(a, "svd", "_f" if full else "_s")
+    results = "(#m,m),(k),(#n,n)" if full else "(#m,k),(k),(#k,n)"
+    return _of_one(is_complex, names, "z->zdz", f"(#m,n)->{results}", "ausv")
 
 
-def svdvals(is_complex: bool, shape: tuple[int, ...]) -> Loops | None:
+def svdvals(is_complex: bool, a: Any) -> Loops | None:
     """Singular values."""
-    d, two = _taking(is_complex)
-    stage = _stage(f"{d}->d", *_named(shape, "svd"))
-    return _loops(f"({two}m,n)->(k)", ((stage, "as"),), ("a", "s"))
+    return _of_one(is_complex, _named(a, "svd"), "z->d", "(#m,n)->(k)", "as")
 
 
-def qr(is_complex: bool, shape: tuple[int, ...], complete: bool) -> Loops | None:
+def qr(is_complex: bool, a: Any, complete: bool = False) -> Loops | None:
     """The factors q and r: LAPACK leaves r, and what q is made of, in the place of the matrix."""
     d, two = _taking(is_complex)
-    raw = _stage(f"{d}->{d}", *_named(shape, "qr_r_raw"))
+    raw = _stage(f"{d}->{d}", *_named(a, "qr_r_raw"))
     whole = _stage(f"{d}{d}->{d}", "qr_complete" if complete else "qr_reduced")
     results = f"({two}m,m),({two}m,n)" if complete else f"({two}m,n),({two}n,n)"
     stages = (raw, "at"), (whole, "atq")
     return _loops(f"({two}m,n)->{results}", stages, ("a", "q", ("a", "upper")))
 
 
-def pinv(is_complex: bool, shape: tuple[int, ...], cutoff: Any) -> Loops | None:
+def pinv(is_complex: bool, a: Any, cutoff: Any) -> Loops | None:
     """The pseudo-inverse, without singular values up to so many times the largest: one number."""
     if np.ndim(cutoff):
         return None
     d, two = _taking(is_complex)
-    stage = _stage(f"{d}->{d}d{d}", *_named(shape, "svd", "_s"))
+    stage = _stage(f"{d}->{d}d{d}", *_named(a, "svd", "_s"))
     inverse = (
         ("pseudo_inverse_of_complex", "DdDd->D") if is_complex else ("pseudo_inverse", "dddd->d")
     )
@@ -137,13 +138,9 @@ def pinv(is_complex: bool, shape: tuple[int, ...], cutoff: Any) -> Loops | None:
     return _loops(f"({two}m,n),()->({two}n,m)", stages, ("a", "c", "x"), float(cutoff))
 
 
-def lstsq(is_complex: bool, shape: tuple[int, ...], cutoff: float) -> Loops | None:
+def lstsq(is_complex: bool, a: Any, b: Any, cutoff: float) -> Loops | None:
     """The shortest of the x for which a @ x - b is shortest."""
     d, two = _taking(is_complex)
-    stage = _stage(f"{d}{d}d->{d}did", *_named(shape, "lstsq"))
-    return _loops(
-        f"({two}m,n),({two}m,k),()->({two}n,k)",
-        ((stage, "abcxers"),),
-        ("a", "b", "c", "x"),
-        float(cutoff),
-    )
+    stage = _stage(f"{d}{d}d->{d}did", *_named(a, "lstsq"))
+    signature = f"({two}m,n),({two}m,k),()->({two}n,k)"
+    return _loops(signature, ((stage, "abcxers"),), ("a", "b", "c", "x"), float(cutoff))

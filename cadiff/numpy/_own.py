@@ -147,21 +147,24 @@ own(
     np,
     # pieces of arrays
     *("append", "apply_over_axes", "atleast_1d", "atleast_2d", "atleast_3d"),
-    *("column_stack", "dsplit", "dstack", "extract", "flip", "fliplr", "flipud", "hsplit"),
-    *("hstack", "matrix_transpose", "resize", "roll", "rollaxis", "rot90", "tril"),
-    *("triu", "unique_all", "unique_counts", "unique_inverse", "unstack", "vsplit", "vstack"),
-    # sums and differences
-    *("cumulative_prod", "cumulative_sum", "diff", "tensordot", "trapezoid"),
+    *("column_stack", "diag", "dsplit", "dstack", "extract", "flip", "fliplr"),
+    *("flipud", "hsplit", "hstack", "matrix_transpose", "resize", "roll", "rollaxis", "rot90"),
+    *("tile", "tril", "triu", "unique_all", "unique_counts", "unique_inverse", "unstack"),
+    *("vsplit", "vstack"),
+    # sums, differences and products
+    *("average", "cumulative_prod", "cumulative_sum", "diff", "outer"),
+    *("tensordot", "trapezoid"),
     # polynomials
-    *("polyadd", "polyder", "polyint", "polysub", "polyval"),
-    "real_if_close",
+    *("polyadd", "polyder", "polyint", "polysub", "polyval", "vander"),
+    # parts of numbers
+    *("angle", "imag", "real", "real_if_close"),
 )
 own(np, "piecewise", written=("x",))
 own(np, "cov", written=("m", "fweights"))
 own(
     np,
-    *("array_split", "geomspace", "intersect1d", "logspace", "setdiff1d", "setxor1d", "split"),
-    *("trim_zeros", "union1d"),
+    *("array_split", "geomspace", "intersect1d", "logspace", "setdiff1d", "setxor1d"),
+    *("split", "trim_zeros", "union1d"),
     register=implements,
 )
 own(np, "polyfit", register=implements, written=("x", "y"))

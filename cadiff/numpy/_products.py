@@ -11,7 +11,6 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from itertools import chain
-from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ from ..operations.guards import EQUAL, held
 from ..operations.primitives import primitive
 from ._common import Number, as_number, as_view, existing, like, refuse, unsupported
 from ._own import copied
-from ._reductions import cumprod
-from ._shapes import diagonal, ravel
+from ._shapes import diagonal
 from ._systems import characteristic
 from .linalg import eigvals, number
 
@@ -94,12 +92,6 @@ def inner(a: Any, b: Any, /) -> Number:
     if x.ndim == 0 or y.ndim == 0:
         return x * y
     return np.tensordot(x, y, (-1, -1))
-
-
-@implements(np.outer)
-def outer(a: Any, b: Any, out: None = None) -> Number:
-    refuse("outer", out=out)
-    return ravel(a)[:, None] * ravel(b)[None, :]
 
 
 @implements(np.kron)
@@ -287,10 +279,6 @@ def _contracted_push(k: int) -> Callable[..., Number]:
 MOST_OPERANDS = 32
 
 
-def _contracted_pattern(k: int) -> Callable[..., str]:
-    return lambda ans, terms, result, *_: f"{terms[k]}->{result}"
-
-
 FIRST_OPERAND = 3  # of `_contracted`
 
 _contracted.called = "einsum"
@@ -303,7 +291,7 @@ _contracted.defjvp(
     argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
 )
 _contracted.defpattern(
-    *map(_contracted_pattern, range(MOST_OPERANDS)),
+    *(lambda ans, terms, result, *_, k=k: f"{terms[k]}->{result}" for k in range(MOST_OPERANDS)),
     argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
 )
 
@@ -497,28 +485,10 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Number:
 # --- polynomials ---------------------------------------------------------------------------------
 
 
-@implements(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Number:
-    x = as_number(x)
-    if x.ndim != 1:
-        raise ValueError("x must be a one-dimensional array or sequence.")
-    n = len(x) if N is None else index(N)
-    if n == 0:
-        return arrays.opened(np.zeros((len(x), 0)))
-    factors = [np.ones((len(x), 1)), arrays.broadcast_to(x[:, None], (len(x), n - 1))]
-    powers = cumprod(arrays.concatenate(factors, 1), 1)
-    return powers if increasing else powers[:, ::-1]
-
-
-def _polynomial(a: Any) -> Number:
-    x = as_number(a)
-    return x.reshape((1,)) if x.ndim == 0 else x
-
-
-@implements(np.polymul)
+@implements_all(np.polymul)
 def polymul(a1: Any, a2: Any) -> Number:
     """The product of two polynomials, as `numpy.polymul`; leading zeros are kept."""
-    return convolve(_polynomial(a1), _polynomial(a2))
+    return np.convolve(np.atleast_1d(a1), np.atleast_1d(a2))
 
 
 _of_zeros = copied(np.poly)
@@ -540,19 +510,18 @@ def poly(seq_of_zeros: Any) -> Number:
 NEGLIGIBLE = 1e-8  # NumPy's, for the leading coefficient of what division leaves
 
 
-@implements(np.polydiv)
+@implements_all(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
-    rest, divisor = _polynomial(u) + 0.0, _polynomial(v) + 0.0
+    rest, divisor = np.atleast_1d(u) + 0.0, np.atleast_1d(v) + 0.0
     if is_single(rest) != is_single(divisor):
         rest, divisor = widened(rest), widened(divisor)
     scale = 1.0 / divisor[0]
-    steps = len(rest) - len(divisor) + 1
     quotient = []
-    for k in range(steps):
+    for k in range(len(rest) - len(divisor) + 1):
         factor = scale * rest[k]
         quotient.append(factor)
         begin, end = rest[:k], rest[k + len(divisor) :]
-        rest = arrays.concatenate([begin, rest[k : k + len(divisor)] - factor * divisor, end])
+        rest = np.concatenate([begin, rest[k : k + len(divisor)] - factor * divisor, end])
     while len(rest) > 1 and abs(rest[0]) <= NEGLIGIBLE:
         rest = rest[1:]
     return arrays.stack(quotient or [np.zeros((), rest.dtype)[()]]), rest
@@ -562,9 +531,9 @@ def _is_zero(x: Number) -> bool:
     return bool(binding.compare(abs(x), 0.0, EQUAL, False))
 
 
-@implements(np.roots)
+@implements_all(np.roots)
 def roots(p: Any) -> Number:
-    p = _polynomial(p)  # they are the eigenvalues of its companion matrix
+    p = np.atleast_1d(p)  # they are the eigenvalues of its companion matrix
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     n = len(p)

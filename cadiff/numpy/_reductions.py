@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
 from .. import binding
@@ -44,6 +44,7 @@ from ._common import (
     chosen,
     existing,
     expanded,
+    flat_axis,
     like,
     refuse,
     unsupported,
@@ -215,34 +216,6 @@ nanstd = _spreading(
 )
 
 
-@implements(np.average)
-def average(
-    a: Any,
-    axis: Axis = None,
-    weights: Any = None,
-    returned: bool = False,
-    *,
-    keepdims: bool = False,
-) -> Any:
-    """Weighted mean along axes, as `numpy.average`; `weights` may carry derivatives, too."""
-    x = as_number(a)
-    if weights is None:
-        centre = mean(x, axis, keepdims=keepdims)
-        total: Number = np.float64(x.size / builtins.max(centre.size, 1))
-    else:
-        w = _weights_like(x, axis, as_number(weights))
-        if np.dtype(w.dtype).kind in "biuf":  # as NumPy does before they are added up
-            kind = np.result_type(x.dtype, w.dtype)
-            w = w.astype(np.float32 if kind in (np.float32, np.complex64) else np.float64)
-        total = arrays.sum(w, axis, keepdims=keepdims)
-        if np.any(held(total) == 0.0):
-            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        centre = arrays.sum(x * w, axis, keepdims=keepdims) / total
-    if not returned:
-        return centre
-    return centre, arrays.copy(arrays.broadcast_to(total, centre.shape))
-
-
 def _weights_like(x: Number, axis: Axis, w: Number) -> Number:
     """Weights as an array of the shape of x: given so, or one for each element of the axes."""
     if w.shape == x.shape:
@@ -315,14 +288,6 @@ def along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
     return arrays.moveaxis(f(arrays.moveaxis(x, axis, 0)), 0, axis)
 
 
-def _flat_axis(a: Any, axis: int | None) -> tuple[Number, int]:
-    """An array and the axis to run along; with axis None the flat array."""
-    x = as_number(a)
-    if axis is None or x.ndim == 0:  # which NumPy takes for a vector of one
-        x = x.reshape(-1)
-    return x, 0 if axis is None else normalize_axis_index(axis, x.ndim)
-
-
 def _running(
     name: str, remark: str, along: Callable[[Number, int], Number], neutral: float | None = None
 ) -> Callable[..., Number]:
@@ -330,7 +295,8 @@ def _running(
 
     def running(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
         refuse(name, out=out, dtype=dtype)
-        x, axis = _flat_axis(arrays.in_precision(as_number(a), dtype), axis)
+        x = arrays.in_precision(as_number(a), dtype)
+        x, axis = flat_axis(x if x.ndim else x.reshape(-1), axis)  # as NumPy takes a number
         if neutral is not None:
             x = _masked(x, _present(x, None), neutral)
         return along(x, axis)
@@ -473,11 +439,6 @@ def of_ties(ties: Any, x: Number) -> Number:
     return _table.where(ties, x, 0.0) if isinstance(ties, (Var, Dual)) else chosen(ties, x)
 
 
-def _is_row(axes: tuple[int, ...], ndim: int) -> bool:
-    """Whether these are all axes, or the last one: then a loop of its own finds the shares."""
-    return ndim > 0 and (len(axes) == ndim or axes == (ndim - 1,))
-
-
 @primitive
 def _shares_of_extreme(x: Any, over_all: bool, least: bool) -> Any:
     """Equal shares of 1 for what is extreme, in all of x or along the last axis; 0 elsewhere."""
@@ -510,11 +471,19 @@ _shares_of_extreme.over_lanes = _shares_over_lanes
 _shares_of_extreme.defvjp(None)
 
 
+def _shares_of_row(x: Number, axes: tuple[int, ...], reduce: Callable[..., Any]) -> Any:
+    """The shares along all axes, or the last one, which a loop of its own finds; else None."""
+    ndim = binding.ndim(x)
+    if ndim > 0 and (len(axes) == ndim or axes == (ndim - 1,)):
+        return _shares_of_extreme(x, len(axes) == ndim, reduce == np.minimum.reduce)
+    return None
+
+
 def _extreme_pull(
     ans: Number, x: Number, axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]
 ) -> Callable[[Number], Number]:
-    if _is_row(axes, binding.ndim(x)):
-        shares = _shares_of_extreme(x, len(axes) == binding.ndim(x), reduce == np.minimum.reduce)
+    shares = _shares_of_row(x, axes, reduce)
+    if shares is not None:
         return lambda g: binding.absorb(shares, _spread(g, axes, keepdims))
     ties = _ties(x, ans, axes, keepdims)
     count = _sharing(ties, axes, keepdims)
@@ -529,8 +498,8 @@ def _extreme_push(
     keepdims: bool,
     reduce: Callable[..., Any],
 ) -> Number:
-    if _is_row(axes, binding.ndim(x)):
-        shares = _shares_of_extreme(x, len(axes) == binding.ndim(x), reduce == np.minimum.reduce)
+    shares = _shares_of_row(x, axes, reduce)
+    if shares is not None:
         return arrays.sum(binding.absorb(shares, g), axes, keepdims)
     ties = _ties(x, ans, axes, keepdims)
     return arrays.sum(of_ties(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
@@ -543,12 +512,11 @@ def _extreme_in_c(
     return axes, start, f"x {order} r || x != x ? x : r"
 
 
-def _extreme_loop(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Any) -> Any:
-    return np.maximum if reduce == np.maximum.reduce else np.minimum, axes
-
-
 _extreme.fold_in_c = _extreme_in_c
-_extreme.loop = _extreme_loop
+_extreme.loop = lambda x, axes, keepdims, reduce: (
+    np.maximum if reduce == np.maximum.reduce else np.minimum,
+    axes,
+)
 _extreme.loop_takes = (0,)
 _extreme.called = "max or min"
 _extreme.over_lanes = lambda which, x, axes, keepdims, reduce: reduce(

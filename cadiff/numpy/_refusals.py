@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ..binding import MissingRuleError, carries, plain_constants, strip
+from ..operations.dispatch import FUNCTIONS
 
 INSTEAD = "docs/functions.md lists those that do; cadiff.value(x) has no derivative"
 
@@ -63,3 +65,25 @@ def relayed(function: Callable[..., Any], name: str, instead: str) -> Callable[.
     module, _, relay.__qualname__ = f"cadiff.{name}".rpartition(".")  # where pickles find it
     relay.__module__ = module
     return relay
+
+
+def the_rest_of(
+    module: ModuleType,
+    own: dict[str, Any],
+    offer: Callable[[Any, str, str], Any] = refusing,
+    instead: str = INSTEAD,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a namespace with the names of a library's module.
+
+    own: what it defines itself. offer: what makes what stands for functions that nothing here
+    differentiates: `refusing` or `relayed`.
+    """
+
+    @functools.cache
+    def get(name: str) -> Any:
+        found = getattr(module, name)
+        if not isinstance(found, FunctionType):
+            return found
+        return FUNCTIONS.get(found) or offer(found, f"{module.__name__}.{name}", instead)
+
+    return get, lambda: sorted({*own, *dir(module)})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -214,20 +213,6 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Number:
     return rearranged(lambda x: np.repeat(x, value(repeats), axis), a)
 
 
-@implements(np.tile)
-def tile(A: Any, reps: Any) -> Number:
-    x = as_number(A)
-    counts = value(reps)
-    times = [*map(index, counts if np.iterable(counts) else (counts,))]
-    n = max(len(times), x.ndim)
-    times = [1] * (n - len(times)) + times
-    lengths = [1] * (n - x.ndim) + list(x.shape)
-    pairs = [m for pair in zip(times, lengths, strict=True) for m in pair]
-    spread = x.reshape(tuple(m for length in lengths for m in (1, length)))
-    shape = tuple(m * length for m, length in zip(times, lengths, strict=True))
-    return arrays.copy(arrays.broadcast_to(spread, tuple(pairs))).reshape(shape)
-
-
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Number:
     return rearranged(lambda x: np.delete(x, value(obj), axis), arr)
@@ -268,24 +253,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Number:
     return arrays.diagonal(as_view(a), offset, axis1, axis2)
 
 
-@implements(np.diag)
-def diag(v: Any, k: int = 0) -> Number:
-    x = as_view(v)
-    if x.ndim == 2:
-        return diagonal(x, k)
-    if x.ndim != 1:
-        raise ValueError("Input must be 1- or 2-d.")
-    k = index(k)
-    n = len(x) + abs(k)
-    matrix = arrays.blank((n, n), x)
-    rows = np.arange(len(x)) + max(-k, 0)
-    matrix[rows, rows + k] = x
-    return matrix
-
-
 @implements(np.diagflat)
 def diagflat(v: Any, k: int = 0) -> Number:
-    return diag(as_number(v).reshape(-1), k)
+    return np.diag(as_number(v).reshape(-1), k)
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)

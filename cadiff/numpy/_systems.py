@@ -170,7 +170,6 @@ def _lu(a: Any) -> Any:
 
 _lu.runs_in_c(("factor_lu", 0))
 _lu.defvjp(None)
-_lu.defjvp(None)
 
 
 def factors_of(a: Any) -> Any:
@@ -210,7 +209,7 @@ def inv(a: Any, *, by: Callable[..., Any] = np.linalg.inv) -> Any:
 def _inverse_loop(is_complex: bool, a: Any, by: Callable[..., Any] = np.linalg.inv) -> Any:
     """A kernel; entries have the last bits of what they stand for."""
     if is_entering():
-        return lapack.inv(is_complex) if by is np.linalg.inv else None
+        return lapack.inv(is_complex, a) if by is np.linalg.inv else None
     return "inverse_of_pairs" if is_complex else "inverse", 0
 
 

@@ -1,8 +1,8 @@
 """`numpy.linalg` for numbers with derivatives: what it redefines is differentiated.
 
 Every function takes what NumPy's takes, stacks of matrices included, and gives the same values;
-names that are not redefined are NumPy's own. The rules of the factorisations are in the module
-`_factorizations`; here is how they are called, and what is composed of them.
+names that are not redefined are NumPy's own. The rules of the factorisations are in the modules
+`_factorizations` and `_least_squares`; here is how they are called, and what is composed of them.
 
 A matrix said to be symmetric is read from one triangle, and derivatives are by the elements of
 that triangle: those of the other are 0, and an element off the diagonal counts for both places.
@@ -37,6 +37,7 @@ from ..operations.patterns import over_axes
 from ..operations.primitives import after_lanes, primitive
 from ..operations.table import power, sign, sqrt, where
 from . import _factorizations as factor
+from . import _least_squares as least_squares
 from . import _systems as systems
 from ._factorizations import of_finite
 from ._matrices import EPSILON, SINGLE, H, diagonal, is_single, mirrored
@@ -154,7 +155,7 @@ def inv(a: Any) -> Any:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
     a = mirrored(square(a)) if hermitian else matrix(a)
-    return factor.pinv(a, rcond=value(rcond), hermitian=hermitian, rtol=value(rtol))
+    return least_squares.pinv(a, rcond=value(rcond), hermitian=hermitian, rtol=value(rtol))
 
 
 @implements_all(np.linalg.lstsq, plainly=of_finite(np.linalg.lstsq))
@@ -171,7 +172,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, An
     if is_single(a) != is_single(b):
         a, b = (x.astype(complex if is_complex_number(x) else float) for x in (a, b))
     cutoff = _cutoff(a.shape, rcond)
-    x = factor.lstsq(a, b, cutoff=cutoff)
+    x = least_squares.lstsq(a, b, cutoff=cutoff)
     s = factor.svdvals(a)
     rank = int(np.sum(held(s) > cutoff * np.max(held(s), initial=0.0)))
     determined = rank == a.shape[1] < a.shape[0]

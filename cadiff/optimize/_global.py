@@ -15,14 +15,13 @@ from ._history import History, take_points
 from ._minimize import fill_in, in_containers, method_of, minimize, of_parameters, with_likelihood
 from ._objectives import Objective
 from ._progress import EVALUATIONS, ITERATIONS, Progress, limit_of
-from ._vectors import Parameters
+from ._vectors import Parameters, as_tuple
 
 
 def _objective(
     given: dict[str, Any], parameters: Parameters, name: str, bar: Progress
 ) -> Objective:
-    args = given.pop("args", ())
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(given.pop("args", ()))
     return Objective(given.pop("func"), parameters, args, name, bar)
 
 
@@ -33,7 +32,7 @@ def _local(
     local = dict(given)
     own_args = local.pop("args", ())
     if own_args:
-        objective.args = own_args if isinstance(own_args, tuple) else (own_args,)
+        objective.args = as_tuple(own_args)
     fill_in(local, objective, parameters, fun, method)
     return local
 

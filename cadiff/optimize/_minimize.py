@@ -20,7 +20,7 @@ from ._objectives import LARGE_HESSIAN, Objective, value_and_gradient
 from ._progress import Progress, limit_of, takes_result
 from ._results import as_result
 from ._solutions import Solution, of_likelihood
-from ._vectors import FloatArray, Parameters
+from ._vectors import FloatArray, Parameters, as_tuple
 
 # Which derivatives SciPy's methods use.
 BY_STEPS = {"adam": "adam", "adamw": "adam", "sgd": "sgd", "momentum": "sgd", "lbfgs": "lbfgs"}
@@ -101,8 +101,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     array([1., 1., 1.])
     """
     fun, x0 = given.pop("fun"), given.pop("x0")
-    args = given.pop("args", ())
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(given.pop("args", ()))
     parameters = Parameters(x0, "minimize")
     put_bounds(given, parameters)
     given["options"] = put_scales(given.get("options"), parameters)

@@ -19,7 +19,7 @@ from ._minimize import in_containers
 from ._newton import newton
 from ._objectives import Derivatives
 from ._progress import EVALUATIONS, Progress, limit_of
-from ._vectors import ArgumentError, FloatArray, Parameters, check_plain, flat_results
+from ._vectors import ArgumentError, FloatArray, Parameters, as_tuple, check_plain, flat_results
 
 WITH_JACOBIAN = ("hybr", "lm")
 MANY = 100  # unknowns, from which on sparse steps are worth looking for
@@ -53,8 +53,7 @@ def root(given: dict[str, Any], progress: bool) -> Any:
     array([1., 2.])
     """
     fun, x0 = given.pop("fun"), given.pop("x0")
-    args = given.pop("args", ())
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(given.pop("args", ()))
     method = str(given.get("method", "hybr")).lower()
     jac = given.pop("jac", None)
     if method in WITH_JACOBIAN:
@@ -152,8 +151,7 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     >>> print(f"{root_scalar(lambda x: cadiff.cos(x) - x, x0=1.0).root:.12f}")
     0.739085133215
     """
-    f, args = given.pop("f"), given.pop("args", ())
-    args = args if isinstance(args, tuple) else (args,)
+    f, args = given.pop("f"), as_tuple(given.pop("args", ()))
     method = given.get("method")
     starts = given.get("x0") is not None and given.get("x1") is None
     if method is None and given.get("bracket") is None and starts:

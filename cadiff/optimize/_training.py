@@ -15,7 +15,7 @@ from ._history import History
 from ._minimize import minimize
 from ._progress import EVALUATIONS, Progress
 from ._results import Result
-from ._vectors import FloatArray, Parameters, check_plain
+from ._vectors import FloatArray, Parameters, as_tuple, check_plain
 
 Batches = Callable[[int], Iterable[Any]]
 Rate = float | Callable[[int], float]
@@ -208,18 +208,12 @@ def lbfgs(
 
     Parameters
     ----------
-    f : callable
-        `f(x, *data, *args)` returns the loss, a number.
-    x0 : array_like, or container
-        Where to begin.
+    f, x0, args
+        As for `sgd`, of all data.
     data : array or tuple of arrays
         What f takes first.
-    args : tuple, optional
-        What f takes behind the data.
-    bounds : optional
+    bounds, callback : optional
         As `minimize` takes them.
-    callback : callable, optional
-        As `minimize` takes it, after each iteration.
     maxiter : int
         Iterations at most.
     gtol : float
@@ -234,12 +228,11 @@ def lbfgs(
     scipy.optimize.OptimizeResult
         As from `minimize`.
     """
-    data = () if data is None else data if isinstance(data, tuple) else (data,)
-    args = args if isinstance(args, tuple) else (args,)
+    data = () if data is None else as_tuple(data)
     return minimize(
         f,
         x0,
-        (*data, *args),
+        (*data, *as_tuple(args)),
         "L-BFGS-B",
         bounds=bounds,
         callback=callback,
@@ -261,7 +254,7 @@ def _batches(name: str, data: Any, batch_size: int | None, rng: Any) -> Batches:
             f"{name} takes data as an array, a tuple of arrays, or a function of the epoch that "
             f"returns an iterable of batches, not as {type(data).__name__}"
         )
-    arrays = tuple(np.asarray(part) for part in (data if isinstance(data, tuple) else (data,)))
+    arrays = tuple(np.asarray(part) for part in as_tuple(data))
     lengths = [len(part) if part.ndim else None for part in arrays]
     if len(set(lengths)) != 1 or None in lengths:
         raise ValueError(
@@ -294,7 +287,7 @@ def _steps(data: Any, batch_size: int | None) -> int | None:
         return None
     if data is None or batch_size is None:
         return 1
-    return -(-len(data[0] if isinstance(data, tuple) else data) // batch_size)
+    return -(-len(as_tuple(data)[0]) // batch_size)
 
 
 def _train(
@@ -314,7 +307,7 @@ def _train(
     """Epochs of steps; what a step does is all that methods differ in."""
     parameters = Parameters(x0, name)
     program = program_of(parameters.of_vectors(f))
-    args = args if isinstance(args, tuple) else (args,)
+    args = as_tuple(args)
     is_rate = isinstance(learning_rate, Real) and 0.0 < learning_rate < np.inf
     if not (is_rate or callable(learning_rate)):
         raise ValueError(
@@ -338,8 +331,7 @@ def _train(
                     f"batches, not {of_epoch!r}"
                 )
             for batch in of_epoch:
-                batch = batch if isinstance(batch, tuple) else (batch,)
-                loss, gradient = program.value_and_grad(x, *batch, *args)
+                loss, gradient = program.value_and_grad(x, *as_tuple(batch), *args)
                 check_plain(loss, name)
                 if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
                     result.success = False

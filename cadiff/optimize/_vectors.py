@@ -146,6 +146,11 @@ class Parameters:
         return of_vector
 
 
+def as_tuple(args: Any) -> tuple[Any, ...]:
+    """Further arguments of a function, of which a single one may stand by itself."""
+    return args if isinstance(args, tuple) else (args,)
+
+
 def flat(result: Any) -> Any:
     """A number, or a vector of all the numbers of an array or a container."""
     if are_opened(type(result)) or np.ndim(result) > 1:

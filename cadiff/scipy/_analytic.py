@@ -22,7 +22,6 @@ Function = Callable[..., Any]
 ANALYTIC = """
 erf(z)                z: 2.0 / ROOT_PI * exp(-square(z))
 erfc(z)               z: -2.0 / ROOT_PI * exp(-square(z))
-erfi(z)               z: 2.0 / ROOT_PI * exp(square(z))
 erfcx(z)              z: 1j * _faddeeva_slope(1, 1j * z)
 dawsn(z)              z: -0.5j * ROOT_PI * (_faddeeva_slope(1, z) + 2.0 * z * exp(-square(z)))
 wofz(z)               z: _faddeeva_slope(1, z)
@@ -36,44 +35,26 @@ exp1(z)               z: -exp(-z) / z
 expi(z)               z: exp(z) / z
 spence(z)             z: _log_over(z)
 ndtr(z)               z: exp(-0.5 * square(z)) / ROOT_2PI
-_fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
-_fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
 _sici_si(z)           z: _sinh_over(1j * z)
-_sici_ci(z)           z: cos(z) / z
 _shichi_shi(z)        z: _sinh_over(z)
-_shichi_chi(z)        z: cosh(z) / z
-_airy_ai(z)           z: _airy_aip(z)
-_airy_aip(z)          z: z * _airy_ai(z)
-_airy_bi(z)           z: _airy_bip(z)
-_airy_bip(z)          z: z * _airy_bi(z)
 jv(v, z)              z: 0.5 * (jv(v - 1, z) - jv(v + 1, z))
 yv(v, z)              z: 0.5 * (yv(v - 1, z) - yv(v + 1, z))
 iv(v, z)              z: 0.5 * (iv(v - 1, z) + iv(v + 1, z))
-kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
 kve(v, z)             z: ans - 0.5 * (kve(v - 1, z) + kve(v + 1, z))
 hankel1(v, z)         z: 0.5 * (hankel1(v - 1, z) - hankel1(v + 1, z))
 hankel2(v, z)         z: 0.5 * (hankel2(v - 1, z) - hankel2(v + 1, z))
 hankel1e(v, z)        z: 0.5 * (hankel1e(v - 1, z) - hankel1e(v + 1, z)) - 1j * ans
 hankel2e(v, z)        z: 0.5 * (hankel2e(v - 1, z) - hankel2e(v + 1, z)) + 1j * ans
-hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
-hyp1f1(a, b, z)       z: a / b * hyp1f1(a + 1.0, b + 1.0, z)
 hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
 lambertw(k, tol, z)   z: exp(-ans) / (1.0 + ans) if abs(ans) < 1.0 else ans / (z * (1.0 + ans))
 wrightomega(z)        z: ans / (1.0 + ans)
-_spherical_jn(n, z)   z: _neighbours(_spherical_jn, n, z, -1.0)
-_spherical_yn(n, z)   z: _neighbours(_spherical_yn, n, z, -1.0)
-_spherical_in(n, z)   z: _neighbours(_spherical_in, n, z, 1.0)
-_spherical_kn(n, z)   z: -_neighbours(_spherical_kn, n, z, 1.0)
-eval_legendre(n, z)   z: _legendre_slope(n, z)
-eval_chebyt(n, z)     z: n * eval_chebyu(_below(n), z)
-eval_chebyu(n, z)     z: _chebyu_slope(n, z)
-eval_laguerre(n, z)   z: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, z)
-eval_genlaguerre(n, alpha, z)
-    z: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, z)
-eval_gegenbauer(n, alpha, z)
-    z: _unless(n == 0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, z)
-eval_jacobi(n, alpha, beta, z)
-    z: _unless(n == 0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, z)
+"""
+
+# Rows of the tables for real numbers that are those of complex ones as they stand.
+ALIKE = """
+erfi kv hyp0f1 hyp1f1 _airy_ai _airy_aip _airy_bi _airy_bip _fresnel_s _fresnel_c _sici_ci
+_shichi_chi _spherical_jn _spherical_yn _spherical_in _spherical_kn eval_legendre eval_chebyt
+eval_chebyu eval_laguerre eval_genlaguerre eval_gegenbauer eval_jacobi
 """
 
 

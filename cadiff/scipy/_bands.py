@@ -3,7 +3,7 @@
 Such an array ab has the element (i, j) of the matrix at ab[u + i - j, j], where u is the number of
 diagonals above the main one: that is SciPy's diagonal format of sparse matrices, so systems have
 the rule of these (see `_structured`). Eigenvalues are those of the whole matrix, of which the
-diagonals are a part. How SciPy's functions are called is for `linalg`.
+diagonals are a part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from ..numpy._matrices import (
     triangle,
 )
 from ..operations.arrays import concatenate, reshape
-from ..operations.complexes import where
+from ..operations.complexes import implements_all, where
+from ._signatures import called_as, factor_and, finite, matrix, supported, vector
 from ._structured import Solver, solved
 from ._structures import Structure, product, sampled, taken
 
@@ -90,8 +91,22 @@ def adjoint_band(ab: Any, below: int, above: int) -> Any:
     return found
 
 
-def solve(ab: Any, b: Any, below: int, above: int) -> Any:
-    """The solution of A @ x = b, for A with so many diagonals below and above the main one."""
+def check_columns(ab: Any, b: Any) -> None:
+    """Raise unless a right side has a number for each column of a matrix."""
+    if b.shape[0] != ab.shape[-1]:
+        raise ValueError(f"shapes of ab and b are not compatible: {ab.shape} and {b.shape}")
+
+
+@called_as(scipy.linalg.solve_banded, ab=matrix, b=finite)
+def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any) -> Any:
+    """Solve a @ x = b for a banded a, given by its diagonals: l below the main one, u above it."""
+    below, above = (int(n) for n in l_and_u)
+    if below + above + 1 != ab.shape[0]:
+        raise ValueError(
+            f"invalid values for the number of lower and upper diagonals: {below} + {above} + 1 "
+            f"does not equal ab.shape[0] ({ab.shape[0]})"
+        )
+    check_columns(ab, b)
     structure = structure_of(above, ab.shape)
     return solved(reshape(ab, (-1,)), b, structure=structure, solver=Banded(below, above))[0]
 
@@ -120,9 +135,11 @@ def _both_halves(shape: tuple[int, int], lower: bool) -> Any:
     return np.concatenate([other[:-1], half] if lower else [half, other[1:]])
 
 
-def solve_hermitian(ab: Any, b: Any, lower: bool) -> Any:
-    """The solution of A @ x = b, for a positive definite A given by one half of its band."""
-    rows = ab.shape[0]
+@called_as(scipy.linalg.solveh_banded, ab=matrix, b=finite)
+def solveh_banded(ab: Any, b: Any, lower: bool) -> Any:
+    """Solve a @ x = b for a positive definite banded a, given by the diagonals of one half."""
+    check_columns(ab, b)
+    rows, lower = ab.shape[0], bool(lower)
     if is_complex_number(ab):  # of the diagonal, the real part is read
         on_diagonal = np.arange(rows)[:, None] == is_above(lower, ab)
         ab = where(on_diagonal, real(ab) + 0j, ab)
@@ -275,14 +292,58 @@ eigvalsh.defrules(
 )
 
 
-def lower_half(ab: Any, lower: bool) -> Any:
-    """The lower half of the Hermitian matrix of which one half of the band is given."""
-    whole = _whole(ab, lower)
-    return part(whole if lower else H(whole), triangle(ab.shape[1]))
+# --- as SciPy's are called -----------------------------------------------------------------------
 
 
-def of_tridiagonal(d: Any, e: Any) -> Any:
-    """The lower half of a symmetric matrix with two diagonals."""
+@called_as(scipy.linalg.cholesky_banded, ab=matrix)
+def cholesky_banded(ab: Any, lower: bool) -> Any:
+    """The diagonals of the Cholesky factor of a banded matrix; derivatives take n**3 steps."""
+    return cholesky(ab, lower=bool(lower))
+
+
+@called_as(scipy.linalg.cho_solve_banded, cb_and_lower=factor_and, b=finite)
+def cho_solve_banded(cb_and_lower: tuple[Any, bool], b: Any) -> Any:
+    """Solve a @ x = b, given the diagonals of the Cholesky factor of a."""
+    cb, lower = cb_and_lower
+    check_columns(cb, b)
+    return cho_solve(cb, b, lower=bool(np.all(lower)))
+
+
+def _of_bands(name: str, a: Any, select: Any, **how: Any) -> Any:
+    """What a function of SciPy's finds of a Hermitian matrix with few diagonals."""
+    supported(name, select=(str(select), "a"))
+    return (eigvalsh if name.startswith("eigvals") else eigh)(a, name=name, **how)
+
+
+@called_as(scipy.linalg.eig_banded, a_band=matrix)
+def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any) -> Any:
+    """Eigenvalues and eigenvectors of a Hermitian matrix, given by the diagonals of one half."""
+    how = {"width": a_band.shape[0] - 1, "lower": bool(lower), "options": ()}
+    name = "eigvals_banded" if eigvals_only else "eig_banded"
+    whole = _whole(a_band, lower)
+    half = part(whole if lower else H(whole), triangle(a_band.shape[1]))
+    return _of_bands(name, half, select, **how)
+
+
+@implements_all(scipy.linalg.eigvals_banded)
+def eigvals_banded(a_band: Any, lower: bool = False, *args: Any, **options: Any) -> Any:
+    """Eigenvalues of a Hermitian matrix, given by the diagonals of one half."""
+    return eig_banded(a_band, lower, True, *args, **options)
+
+
+@called_as(scipy.linalg.eigh_tridiagonal, d=vector, e=vector)
+def eigh_tridiagonal(
+    d: Any, e: Any, eigvals_only: bool, select: Any, tol: float, lapack_driver: str
+) -> Any:
+    """Eigenvalues and eigenvectors of the symmetric matrix with diagonals e, d and e."""
+    name = "eigvalsh_tridiagonal" if eigvals_only else "eigh_tridiagonal"
+    how = {"width": 1, "lower": True, "options": (("tol", tol), ("lapack_driver", lapack_driver))}
     n = d.shape[0]
     numbers = np.diag(np.arange(1, n + 1)) + np.diag(np.arange(n + 1, 2 * n), -1)
-    return taken(concatenate([d, e]), numbers)
+    return _of_bands(name, taken(concatenate([d, e]), numbers), select, **how)
+
+
+@implements_all(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(d: Any, e: Any, *args: Any, **options: Any) -> Any:
+    """Eigenvalues of the symmetric matrix with diagonals e, d and e."""
+    return eigh_tridiagonal(d, e, True, *args, **options)

@@ -25,7 +25,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.guards import held
 from ..operations.table import absolute, power, sqrt, square, where
 from ._mirror import kernels, mirrored, read_values
-from .special import rel_entr  # type: ignore[attr-defined]
+from .special import rel_entr
 
 Metric = Callable[..., Number]
 
@@ -203,14 +203,10 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     return _np_pdist(X, out, *given, metric=metric, **kwargs)
 
 
-@kernels("scipy.spatial.distance")
-def is_valid_y(*args: Any, **kwargs: Any) -> bool:
-    return bool(_distance.is_valid_y(*map(read_values, args), **kwargs))
-
-
-@kernels("scipy.spatial.distance")
-def is_valid_dm(*args: Any, **kwargs: Any) -> bool:
-    return bool(_distance.is_valid_dm(*map(read_values, args), **kwargs))
+for _ask in (_distance.is_valid_y, _distance.is_valid_dm):
+    kernels("scipy.spatial.distance", _ask.__name__)(
+        lambda *args, ask=_ask, **kwargs: bool(ask(*map(read_values, args), **kwargs))
+    )
 
 
 @kernels("scipy.spatial.distance")

@@ -6,8 +6,6 @@ adjoint matrices: each rule is that equation once more. Where the linear equatio
     Simoncini, "Computational methods for linear matrix equations" (2016): Lyapunov, Sylvester
     Kao and Hennequin, "Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati
         equations" (2020): Riccati, without e and s
-
-How SciPy's functions are called is for `linalg`.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from ..binding import carries, is_complex_number
 from ..numpy import _factorizations as factor
 from ..numpy import _systems as systems
 from ..numpy._matrices import (
@@ -36,10 +35,11 @@ from ..numpy._matrices import (
     triangle,
 )
 from ..numpy._systems import solve_triangle
-from ..operations.guards import fixed, held
+from ..operations.guards import NoDerivativeError, fixed, held, truths
 from ..operations.missing_derivatives import doubt
 from ..operations.table import where
 from . import _matrix_functions as functions
+from ._signatures import called_as, double, matrix, plainly_by, square, valued_as
 from ._structures import taken
 
 # --- Lyapunov's equation in discrete time --------------------------------------------------------
@@ -233,7 +233,7 @@ _turn.defpattern("ij->kl", "ij->kl")
 
 
 @partial(on_matrices, real=(False, False))
-def schur(a: Any, *, output: str, sort: Any = None) -> Any:
+def _schur(a: Any, *, output: str, sort: Any = None) -> Any:
     """The triangle t and the unitary z with a = z t H(z)."""
     return tuple(scipy.linalg.schur(a, output=output, sort=sort, check_finite=False)[:2])
 
@@ -288,8 +288,8 @@ def _schur_push(g: Any, ans: Any, a: Any, **_: Any) -> Any:
     return _upper(m + t @ x - x @ t), z @ x
 
 
-schur.defvjp(_schur_pull)
-schur.defjvp(_schur_push)
+_schur.defvjp(_schur_pull)
+_schur.defjvp(_schur_push)
 
 
 # --- triangular factors of Hermitian matrices ----------------------------------------------------
@@ -300,7 +300,7 @@ schur.defjvp(_schur_push)
 
 
 @partial(on_matrices, real=(False, False, True))
-def ldl(a: Any, *, lower: bool) -> Any:
+def _ldl(a: Any, *, lower: bool) -> Any:
     """The triangle, with its rows as those of a; the matrix d; and the order, as floats."""
     packed, d, order = scipy.linalg.ldl(a, lower=lower, check_finite=False)
     return packed, d, order.astype(float)
@@ -333,15 +333,15 @@ def _ldl_push(g: Any, ans: Any, a: Any, lower: bool) -> Any:
     return moved[np.argsort(order)], on_diagonal(diagonal(n)), np.zeros(len(order))
 
 
-ldl.defvjp(_ldl_pull)
-ldl.defjvp(_ldl_push)
+_ldl.defvjp(_ldl_pull)
+_ldl.defjvp(_ldl_push)
 
 
 # --- functions of matrices, by blocks ------------------------------------------------------------
 
 
 @partial(on_matrices, real_results=functions.without_noise)
-def signm(a: Any) -> Any:
+def _signm(a: Any) -> Any:
     """The sign of a matrix."""
     return scipy.linalg.signm(a)
 
@@ -360,6 +360,114 @@ def _regular(a: Any, what: str = "the sign") -> Any:
     return a
 
 
-functions.by_blocks(signm, _regular)
+functions.by_blocks(_signm, _regular)
 power.called = "fractional_matrix_power"
 functions.by_blocks(power, derivative_along=functions.off_the_cut)
+
+
+# --- as SciPy's are called -----------------------------------------------------------------------
+
+
+@called_as(scipy.linalg.solve_discrete_lyapunov, a=square, q=square)
+def solve_discrete_lyapunov(a: Any, q: Any, method: str | None) -> Any:
+    """Solve a @ x @ H(a) - x + q = 0."""
+    return discrete_lyapunov(double(a), double(q), method=method)
+
+
+def _riccati(original: Callable[..., Any]) -> Any:
+    """One of Riccati's equations, by all matrices; q and r count by their Hermitian part."""
+
+    @called_as(original, a=square, b=matrix, q=square, r=square, e=square, s=matrix)
+    def solve_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool) -> Any:
+        how = {"discrete": original is scipy.linalg.solve_discrete_are, "balanced": balanced}
+        given = frozenset(name for name, x in (("e", e), ("s", s)) if x is not None)
+        more = np.eye(a.shape[0]) if e is None else e, np.zeros(b.shape) if s is None else s
+        return riccati(*map(double, (a, b, q, r)), *more, given=given, **how)
+
+    return solve_are
+
+
+solve_continuous_are = _riccati(scipy.linalg.solve_continuous_are)
+solve_discrete_are = _riccati(scipy.linalg.solve_discrete_are)
+
+
+@called_as(scipy.linalg.polar, a=matrix)
+def polar(a: Any, side: str) -> Any:
+    """The factors of a = u @ p, or of a = p @ u if the side is "left", for an a of full rank.
+
+    u has orthonormal columns, or rows; p is positive definite.
+    """
+    rows, columns = a.shape
+    if side not in ("right", "left"):
+        raise ValueError("`side` must be either 'right' or 'left'")
+    if (rows < columns) if side == "right" else (rows > columns):
+        other = "left" if side == "right" else "right"
+        raise TypeError(
+            f"polar of shape {a.shape} has derivatives with side={other!r}: with {side!r} its "
+            "second factor is singular"
+        )
+    plain = plainly_by(scipy.linalg.polar, True, (False,) * 2)(held(a), side=side)
+    turned: Any = H if side == "left" else lambda x: x
+    u = nearest(turned(a), turned(plain[0]))
+    return turned(u), valued_as(hermitian(H(u) @ turned(a)), plain[1])
+
+
+@called_as(scipy.linalg.orthogonal_procrustes, A=matrix, B=matrix)
+def orthogonal_procrustes(A: Any, B: Any) -> Any:
+    """The orthogonal r for which A @ r is nearest to B, and the sum of singular values."""
+    if A.shape != B.shape:
+        raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
+    by = plainly_by(scipy.linalg.orthogonal_procrustes, True, (False, True))
+    (r, scale), both = by(held(A), held(B)), H(A) @ B
+    return nearest(both, r), valued_as(factor.nuclear(both), scale)
+
+
+@called_as(scipy.linalg.schur, a=square)
+def schur(a: Any, output: str, sort: Any) -> Any:
+    """Schur's form t and the unitary z with a = z @ t @ H(z), for eigenvalues that are simple.
+
+    Phases stay still. The real form has derivatives if all eigenvalues are real.
+    """
+    if sort is not None:
+        raise TypeError("schur has derivatives without sort=: a sorted form is another function")
+    kind = {"r": "real", "c": "complex"}.get(output, output)
+    if kind == "complex":
+        a = a + 0j
+    t, z = _schur(a, output=kind)
+    if kind == "real" and np.any(truths(np.diagonal(held(t), -1))):
+        raise NoDerivativeError(
+            "schur has derivatives of a real form for real eigenvalues, and here are others: "
+            'write output="complex"'
+        )
+    return t, z
+
+
+@called_as(scipy.linalg.ldl, A=square)
+def ldl(A: Any, lower: bool, hermitian: bool) -> tuple[Any, Any, Any]:
+    """The factors of A = l @ d @ H(l) for which d is diagonal; see SciPy's for the order of rows.
+
+    One triangle of A is read.
+    """
+    if not hermitian and is_complex_number(A):
+        raise TypeError("ldl has derivatives of real symmetric and of Hermitian matrices")
+    packed, d, order = _ldl(A, lower=bool(lower))
+    if np.any(truths(np.diagonal(held(d), -1))):
+        raise NoDerivativeError(
+            "ldl has derivatives where d is diagonal, and here it has a block of two rows: "
+            "lu_factor has some for all matrices"
+        )
+    return packed, d, fixed(order).astype(int)
+
+
+signm = functions.of_square("signm", _signm)
+
+
+@called_as(scipy.linalg.fractional_matrix_power, stacks=True, A=square)
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """The power of a matrix, whole or not, by the matrix."""
+    if carries(t):
+        raise TypeError(
+            "fractional_matrix_power has derivatives by the matrix; by the exponent write "
+            "expm(t * logm(A))"
+        )
+    return power(A if float(t).is_integer() else double(A), t=t)

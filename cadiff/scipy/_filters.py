@@ -90,10 +90,6 @@ def _products(x: Number, h: Number, n: int) -> Number:
     return stack([sum_(x * h[..., k : k + length]) for k in range(n)])
 
 
-def _by_b(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
-    return lambda g: _products(x, _multipliers(a, g), binding.shape(b)[0])
-
-
 def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
     def pull(g: Any) -> Number:
         found = -_products(ans[0], _multipliers(a, g), binding.shape(a)[0])
@@ -112,22 +108,17 @@ def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
     return pull
 
 
-def _by_state(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
-    return lambda g: _multipliers(a, g)[..., : binding.shape(state)[-1]]
-
-
-filtered.defvjp(_by_b, _by_a, _by_x, _by_state)
-
-
-def _push_x(g: Any, ans: Any, b: Number, a: Number, x: Number, state: Number) -> Any:
-    return filtered(b, a, g, _zeros(x, binding.shape(state)[-1]))
-
-
-def _push_state(g: Any, ans: Any, b: Number, a: Number, x: Number, state: Number) -> Any:
-    return filtered(0.0 * b, a, 0.0 * x, g)
-
-
-filtered.defjvp(_push_x, _push_state, argnums=(2, 3))
+filtered.defvjp(
+    lambda ans, b, a, x, state: lambda g: _products(x, _multipliers(a, g), binding.shape(b)[0]),
+    _by_a,
+    _by_x,
+    lambda ans, b, a, x, state: lambda g: _multipliers(a, g)[..., : binding.shape(state)[-1]],
+)
+filtered.defjvp(
+    lambda g, ans, b, a, x, state: filtered(b, a, g, _zeros(x, binding.shape(state)[-1])),
+    lambda g, ans, b, a, x, state: filtered(0.0 * b, a, 0.0 * x, g),
+    argnums=(2, 3),
+)
 
 
 def any_filtered(b: Number, a: Number, x: Number, state: Number) -> tuple[Number, Number]:

@@ -123,6 +123,13 @@ class Window(NamedTuple):
         return g
 
 
+def _window_along(ndim: int, axis: int, size: Any, origin: Any, mode: int, cval: Any) -> Window:
+    """A window along a single axis."""
+    shape, origins = [1] * ndim, [0] * ndim
+    shape[axis], origins[axis] = int(size), int(origin)
+    return Window(tuple(shape), tuple(origins), mode, _outside(cval))
+
+
 def _outside(cval: Any) -> float:
     """What is outside of arrays, which is a constant."""
     plain = binding.plain_constants([cval]) if carries(cval) else [cval]
@@ -193,10 +200,8 @@ def correlate1d(
     x: Any, w: Any, axis: int, output: Any, mode: int, cval: float, origin: int
 ) -> None:
     x, w = as_number(x), as_number(w)
-    shape = tuple(len(w) if k == axis else 1 for k in range(x.ndim))
-    origins = tuple(origin if k == axis else 0 for k in range(x.ndim))
-    window = Window(shape, origins, mode, _outside(cval))
-    _written(output, weighted(x, reshape(w, shape), window=window, axis=axis))
+    window = _window_along(x.ndim, axis, len(w), origin, mode, cval)
+    _written(output, weighted(x, reshape(w, window.shape), window=window, axis=axis))
 
 
 @kernels("scipy.ndimage._nd_image")
@@ -237,9 +242,7 @@ def uniform_filter1d(
     x: Any, size: int, axis: int, output: Any, mode: int, cval: float, origin: int
 ) -> None:
     x = as_number(x)
-    shape = tuple(int(size) if k == axis else 1 for k in range(x.ndim))
-    origins = tuple(origin if k == axis else 0 for k in range(x.ndim))
-    window = Window(shape, origins, mode, _outside(cval))
+    window = _window_along(x.ndim, axis, size, origin, mode, cval)
     _written(output, averaged(x, window=window, axis=axis))
 
 
@@ -315,10 +318,9 @@ def rank_filter_1d(
 def min_or_max_filter1d(
     x: Any, size: int, axis: int, output: Any, mode: int, cval: float, origin: int, minimum: bool
 ) -> None:
-    ndim = binding.ndim(x)
-    footprint = np.ones([size if k == axis else 1 for k in range(ndim)], bool)
-    origins = [origin if k == axis else 0 for k in range(ndim)]
-    rank_filter(x, 0 if minimum else size - 1, footprint, output, mode, cval, origins)
+    window = _window_along(binding.ndim(x), axis, size, origin, mode, cval)
+    footprint, rank = np.ones(window.shape, bool), 0 if minimum else size - 1
+    rank_filter(x, rank, footprint, output, mode, cval, window.origins)
 
 
 @kernels("scipy.ndimage._nd_image")
@@ -374,9 +376,7 @@ def generic_filter1d(
 ) -> None:  # fmt: skip
     """A function that writes lines of results, of extended lines along an axis."""
     x = as_number(x)
-    shape = tuple(int(size) if k == axis else 1 for k in range(x.ndim))
-    origins = tuple(int(origin) if k == axis else 0 for k in range(x.ndim))
-    window = Window(shape, origins, mode, _outside(cval))
+    window = _window_along(x.ndim, axis, size, origin, mode, cval)
     lines, results = moveaxis(window.extended(x), axis, -1), np.moveaxis(output, axis, -1)
     for place in np.ndindex(lines.shape[:-1]):
         function(lines[place], results[place], *args, **(named or {}))

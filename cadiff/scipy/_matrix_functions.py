@@ -1,8 +1,7 @@
 """Functions of matrices, real or complex, and the equations behind their derivatives.
 
 They are analytic: the derivative at H(a) along g is the cotangent of a, but for cuts, where it is
-the conjugate of the derivative at T(a) along conj(g). How SciPy's functions are called is for
-`linalg`.
+the conjugate of the derivative at T(a) along conj(g).
 """
 
 from __future__ import annotations
@@ -16,23 +15,30 @@ import scipy.linalg
 
 from ..binding import Loops, is_complex_number
 from ..binding import strip as value
+from ..numpy import _systems as systems
+from ..numpy import linalg as of_numpy
 from ..numpy._matrices import (
     EPSILON,
     ComplexResultError,
     H,
     T,
     conjugate,
+    diagonal,
     on_matrices,
     outer_product,
+    real,
 )
+from ..operations.arrays import reshape
+from ..operations.complexes import implements_all, whole_parts
 from ..operations.guards import held
 from ..operations.table import where
 from . import _exponentials
+from ._signatures import called_as, double, matrix, pair, square, supported, with_values
 from ._stacks import blocks, each, lapack_stage
 
 
 @on_matrices
-def expm(a: Any) -> Any:
+def _expm(a: Any) -> Any:
     """The exponential."""
     return _exponentials.exponential(a)
 
@@ -65,10 +71,10 @@ frechet.defjvp(
     lambda g, ans, a, e: frechet(a, g),
 )
 frechet.defpattern("...ij->...kl", "...ij->...kl")
-expm.runs_in_c(("expm", 0), rounds=True)
-expm.defvjp(lambda ans, a: lambda g: frechet(H(a), g))
-expm.defjvp(lambda g, ans, a: frechet(a, g))
-expm.defpattern("...ij->...kl")
+_expm.runs_in_c(("expm", 0), rounds=True)
+_expm.defvjp(lambda ans, a: lambda g: frechet(H(a), g))
+_expm.defjvp(lambda g, ans, a: frechet(a, g))
+_expm.defpattern("...ij->...kl")
 
 
 def without_noise(x: Any) -> Any:
@@ -102,7 +108,7 @@ def without_draws(function: Callable[..., Any], *args: Any) -> Any:
 
 
 @partial(on_matrices, real_results=without_noise)
-def logm(a: Any) -> Any:
+def _logm(a: Any) -> Any:
     """The principal logarithm."""
     return each(_principal(partial(without_draws, scipy.linalg.logm)), a)
 
@@ -132,7 +138,6 @@ def _balance(a: Any) -> Any:
 
 
 _balance.defvjp(None)
-_balance.defjvp(None)
 
 
 def along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
@@ -166,7 +171,7 @@ def by_blocks(
     function.defpattern("...ij->...kl")
 
 
-by_blocks(logm, derivative_along=off_the_cut)
+by_blocks(_logm, derivative_along=off_the_cut)
 
 
 @on_matrices
@@ -202,7 +207,7 @@ sylvester.defpattern("...ij->...kl", "...ij->...kl", "...ij->...kl")
 
 
 @partial(on_matrices, real_results=without_noise)
-def sqrtm(a: Any) -> Any:
+def _sqrtm(a: Any) -> Any:
     """The principal square root."""
     return each(_principal(scipy.linalg.sqrtm), a)
 
@@ -215,6 +220,87 @@ def _root_derivative(x: Any, g: Any) -> Any:
     return sylvester(x, x, g)
 
 
-sqrtm.defvjp(lambda ans, a: lambda g: _root_derivative(H(ans), g))
-sqrtm.defjvp(lambda g, ans, a: _root_derivative(ans, g))
-sqrtm.defpattern("...ij->...kl")
+_sqrtm.defvjp(lambda ans, a: lambda g: _root_derivative(H(ans), g))
+_sqrtm.defjvp(lambda g, ans, a: _root_derivative(ans, g))
+_sqrtm.defpattern("...ij->...kl")
+
+
+# --- as SciPy's are called -----------------------------------------------------------------------
+
+
+@implements_all(scipy.linalg.expm)
+def expm(A: Any) -> Any:
+    """The exponential of a matrix, or of each of a stack."""
+    A = of_numpy.number(A)
+    return _expm(of_numpy.square(A if A.ndim else reshape(A, (1, 1))))
+
+
+@called_as(scipy.linalg.expm_frechet, stacks=True, A=square, E=square)
+def expm_frechet(A: Any, E: Any, compute_expm: bool) -> Any:
+    """The exponential of A, and its derivative along E."""
+    A, E = pair(double(A), double(E))
+    tangent = frechet(A, E)
+    return (_expm(A), tangent) if compute_expm else tangent
+
+
+def of_square(name: str, find: Callable[[Any], Any]) -> Any:
+    """A function of a square matrix, of which SciPy may print what it thinks."""
+
+    @called_as(getattr(scipy.linalg, name), stacks=True, A=square)
+    def function(A: Any, disp: Any = True) -> Any:
+        supported(name, disp=(bool(disp), True))  # it may be something that stands for True
+        return find(A)
+
+    return function
+
+
+logm, sqrtm = of_square("logm", _logm), of_square("sqrtm", _sqrtm)
+
+
+@called_as(scipy.linalg.solve_sylvester, a=square, b=square, q=matrix)
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """Solve a @ x + x @ b = q."""
+    return sylvester(a, b, q)
+
+
+@called_as(scipy.linalg.solve_continuous_lyapunov, a=square, q=square)
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """Solve a @ x + x @ a.T = q, with the adjoint of a if that is complex."""
+    return sylvester(a, H(a), q)
+
+
+def _parts_of_expm(A: Any) -> Any:
+    """The cosine and the sine of a matrix, as SciPy computes them."""
+    if is_complex_number(A):
+        plus, minus = _expm(1j * A), _expm(-1j * A)
+        return 0.5 * (plus + minus), -0.5j * (plus - minus)
+    return whole_parts(_expm(1j * A))
+
+
+def _halves_of_expm(A: Any) -> tuple[Any, Any]:
+    """The hyperbolic cosine and sine of a matrix, neither of which is lost beside the other."""
+    n, none = A.shape[-1], np.zeros(A.shape)
+    halves = _expm(blocks(none, A, A, none))[..., :n, :]
+    return halves[..., :n], halves[..., n:]
+
+
+def _tangent(A: Any) -> Any:
+    """The hyperbolic tangent, by the smaller one of both exponentials."""
+    one = np.eye(A.shape[-1])
+    trace = real(diagonal(A)).sum(-1, keepdims=True)[..., None]
+    sign = where(held(trace) > 0.0, -1.0, 1.0)
+    return sign * (one - 2.0 * systems.inv(_expm(2.0 * sign * A) + one))
+
+
+def _of_expm(name: str, find: Callable[[Any], Any]) -> Any:
+    """One of SciPy's functions with the derivatives of what is found by exponentials."""
+    original = getattr(scipy.linalg, name)
+    return called_as(original, stacks=True, A=square)(lambda A: with_values(original, find(A), A))
+
+
+cosm = _of_expm("cosm", lambda A: _parts_of_expm(A)[0])
+sinm = _of_expm("sinm", lambda A: _parts_of_expm(A)[1])
+tanm = _of_expm("tanm", lambda A: systems.solve(*_parts_of_expm(A)))
+coshm = _of_expm("coshm", lambda A: _halves_of_expm(A)[0])
+sinhm = _of_expm("sinhm", lambda A: _halves_of_expm(A)[1])
+tanhm = _of_expm("tanhm", _tangent)

@@ -78,13 +78,13 @@ WITHIN: set[tuple[str, str]] = set()
 
 # By packages of SciPy's: the module here that has the kernels below them.
 KERNELS_OF: dict[str, str] = {
-    "scipy.interpolate": "_splines",
+    "scipy.interpolate": "_scattered",
     "scipy.interpolate._bsplines": "sparse",
     "scipy.ndimage": "_images",
     "scipy.signal": "_images",
     "scipy.spatial": "_distances",
     "scipy.spatial.transform": "_rotations",
-    "scipy.cluster": "_samples",
+    "scipy.cluster": "_clusters",
     "scipy.optimize._chandrupatla": "_samples",
     "scipy.stats": "_limits",
 }
@@ -96,8 +96,8 @@ MIRRORED = (
     *("scipy._lib._array_api", "scipy._lib._elementwise_iterative_method", "scipy._lib._util"),
     f"{EXTERNAL}.array_api_extra.",
     *("scipy.cluster.", "scipy.differentiate.", "scipy.integrate.", "scipy.interpolate."),
-    *("scipy.linalg._special_matrices", "scipy.ndimage.", "scipy.optimize.", "scipy.signal."),
-    *("scipy.spatial.", "scipy.stats."),
+    *("scipy.linalg._decomp_svd", "scipy.linalg._special_matrices", "scipy.ndimage."),
+    *("scipy.optimize.", "scipy.signal.", "scipy.spatial.", "scipy.stats."),
 )
 
 # Packages that are modules of one file.

@@ -7,6 +7,7 @@ are functions of it, so that derivatives of any order are those of the series.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -240,41 +241,24 @@ def as_davenport(inner: Callable[..., Any], quat: Any, axes: Any, *how: Any, **n
     return inner(quat, axes if found is None else found[0][0], *how, **named)
 
 
-# --- motions, which move along what they turn ----------------------------------------------------
+# --- motions, which move along what they turn, and splines of rotations --------------------------
 
 
-def _polynomial(rotvec: Any, by_once: Any, by_twice: Any, skew: Callable[[Any], Any]) -> Number:
-    """1 + a S + b S² of the matrices S of cross products with vectors."""
-    matrix = skew(rotvec)
-    return np.eye(3) + by_once * matrix + by_twice * (matrix @ matrix)
+def _polynomial(
+    room: str, by_once: Callable[[Number], Any], by_twice: Callable[[Number], Any], rotvec: Any
+) -> Number:
+    """1 + a S + b S² of the matrices S of cross products; a and b by the squares of vectors."""
+    matrix, s = mirrored(room)._create_skew_matrix(rotvec), _square(rotvec)[..., None]
+    return np.eye(3) + by_once(s) * matrix + by_twice(s) * (matrix @ matrix)
 
 
-@kernels(RIGID)
-def _compute_se3_exp_translation_transform(rot_vec: Any) -> Number:
-    s = _square(rot_vec)[..., None]
-    return _polynomial(rot_vec, versine(s), missing_sine(s), mirrored(RIGID)._create_skew_matrix)
-
-
-@kernels(RIGID)
-def _compute_se3_log_translation_transform(rot_vec: Any) -> Number:
-    s = _square(rot_vec)[..., None]
-    return _polynomial(rot_vec, -0.5, missing_cotangent(s), mirrored(RIGID)._create_skew_matrix)
-
-
-# --- splines of rotations ------------------------------------------------------------------------
-
-
-@kernels(SPLINE)
-def _angular_rate_to_rotvec_dot_matrix(rotvecs: Any) -> Number:
-    s = _square(rotvecs)[..., None]
-    return _polynomial(rotvecs, 0.5, missing_cotangent(s), mirrored(SPLINE)._create_skew_matrix)
-
-
-@kernels(SPLINE)
-def _rotvec_dot_to_angular_rate_matrix(rotvecs: Any) -> Number:
-    s = _square(rotvecs)[..., None]
-    skew = mirrored(SPLINE)._create_skew_matrix
-    return _polynomial(rotvecs, -versine(s), missing_sine(s), skew)
+for _room, _name, *_coefficients in (
+    (RIGID, "_compute_se3_exp_translation_transform", versine, missing_sine),
+    (RIGID, "_compute_se3_log_translation_transform", lambda s: -0.5, missing_cotangent),
+    (SPLINE, "_angular_rate_to_rotvec_dot_matrix", lambda s: 0.5, missing_cotangent),
+    (SPLINE, "_rotvec_dot_to_angular_rate_matrix", lambda s: -versine(s), missing_sine),
+):
+    kernels(_room, _name)(functools.partial(_polynomial, _room, *_coefficients))
 
 
 @kernels(SPLINE)

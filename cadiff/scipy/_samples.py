@@ -1,8 +1,4 @@
-"""What `scipy.stats` and `scipy.cluster` have compiled: densities of kernels, nearest codes.
-
-All of it is arithmetic on arrays that are broadcast against each other, once it is known by plain
-values which elements belong together.
-"""
+"""What `scipy.stats` has compiled, or searches for: densities, distributions, probabilities."""
 
 from __future__ import annotations
 
@@ -14,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.stats as st
-from scipy.cluster.hierarchy import _hierarchy
-from scipy.cluster.vq import _vq
 from scipy.linalg import get_blas_funcs as blas_functions
 from scipy.stats import (
     _continuous_distns,
@@ -23,7 +17,6 @@ from scipy.stats import (
     _levy_stable,
     _multivariate,
     _stats,
-    _stats_pythran,
 )
 from scipy.stats import _qmvnt as qmvnt
 
@@ -33,7 +26,7 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, opened, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
-from ..operations.primitives import primitive, transposes
+from ..operations.primitives import primitive
 from ..operations.table import (
     cos,
     digamma,
@@ -52,7 +45,7 @@ from . import _families, special
 from ._differences import slope
 from ._formulas import Tabulated, beside, choose, formulas_of, rows_of, valued
 from ._mirror import kernels, read_values
-from .special import ive, log_ndtr, logsumexp, ndtr  # type: ignore[attr-defined]
+from .special import ive, log_ndtr, logsumexp, ndtr
 
 # --- transformations of samples ------------------------------------------------------------------
 
@@ -94,10 +87,6 @@ def _exponents(points: Number, x: Number, factor: Number) -> Number:
     return -0.5 * squares - (0.5 * d * math.log(2.0 * math.pi) + sum_(log(np.diagonal(factor))))
 
 
-def _estimate(points: Number, values: Number, x: Number, factor: Number) -> Number:
-    return exp(_exponents(points, x, factor)) @ values
-
-
 def _estimate_log(points: Number, values: Number, x: Number, factor: Number) -> Number:
     exponents = _exponents(points, x, factor)
     columns = [
@@ -107,7 +96,10 @@ def _estimate_log(points: Number, values: Number, x: Number, factor: Number) -> 
 
 
 kernels("scipy.stats._stats", "gaussian_kernel_estimate")(
-    ByType(_stats.gaussian_kernel_estimate, _estimate)
+    ByType(
+        _stats.gaussian_kernel_estimate,
+        lambda points, values, x, factor: exp(_exponents(points, x, factor)) @ values,
+    )
 )
 kernels("scipy.stats._stats", "gaussian_kernel_estimate_log")(
     ByType(_stats.gaussian_kernel_estimate_log, _estimate_log)
@@ -325,10 +317,6 @@ def _von_mises(kappa: Any, x: Any) -> Any:
     return _stats.von_mises_cdf(kappa, x)
 
 
-def _von_mises_density(kappa: Number, x: Number) -> Number:
-    return exp(kappa * (cos(x) - 1.0)) / (2.0 * math.pi * ive(0, kappa))
-
-
 def _von_mises_by_kappa(ans: Any, kappa: Number, x: Number) -> Number:
     """Term by term, of x / 2 pi + sum of I_j(kappa) / I_0(kappa) sin(j x) / (pi j) over j > 0."""
     total: Number = 0.0
@@ -344,7 +332,10 @@ def _von_mises_by_kappa(ans: Any, kappa: Number, x: Number) -> Number:
 
 
 _von_mises.called = "vonmises.cdf"
-_von_mises.defpartials(_von_mises_by_kappa, lambda ans, kappa, x: _von_mises_density(kappa, x))
+_von_mises.defpartials(
+    _von_mises_by_kappa,
+    lambda ans, kappa, x: exp(kappa * (cos(x) - 1.0)) / (2.0 * math.pi * ive(0, kappa)),
+)
 
 
 @kernels("scipy.stats._stats")
@@ -483,12 +474,12 @@ def _both_greater(h: Any, k: Any, r: Any) -> Any:
     return qmvnt._bvnu(float(h), float(k), float(r))
 
 
-def _both_greater_by_place(h: Number, k: Number, r: Number) -> Number:
+def _both_greater_by_place(ans: Any, h: Number, k: Number, r: Number) -> Number:
     h, k = np.clip(h, -FAR, FAR), np.clip(k, -FAR, FAR)
     return -exp(-0.5 * square(h)) / ROOT_2PI * ndtr((r * h - k) / sqrt(1.0 - square(r)))
 
 
-def _both_greater_by_correlation(h: Number, k: Number, r: Number) -> Number:
+def _both_greater_by_correlation(ans: Any, h: Number, k: Number, r: Number) -> Number:
     """The density of both."""
     h, k, rest = np.clip(h, -FAR, FAR), np.clip(k, -FAR, FAR), 1.0 - square(r)
     squares = (square(h - r * k) + rest * square(k)) / rest
@@ -499,9 +490,9 @@ FAR = 50.0  # where no density is left
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 _both_greater.defpartials(
-    lambda ans, h, k, r: _both_greater_by_place(h, k, r),
-    lambda ans, h, k, r: _both_greater_by_place(k, h, r),
-    lambda ans, h, k, r: _both_greater_by_correlation(h, k, r),
+    _both_greater_by_place,
+    lambda ans, h, k, r: _both_greater_by_place(ans, k, h, r),
+    _both_greater_by_correlation,
 )
 
 
@@ -791,11 +782,9 @@ _stable_method("_cdf", ROW["_stable"])
 # --- slopes --------------------------------------------------------------------------------------
 
 
-@kernels("scipy.stats._stats_mstats_common", "siegelslopes_pythran")
+@kernels("scipy.stats._stats_mstats_common", "siegelslopes_pythran", varying=True)
 def siegelslopes(y: Any, x: Any, method: str) -> Any:
     """The median of medians of slopes through one point each."""
-    if not (carries(y) or carries(x)):
-        return _stats_pythran.siegelslopes(y, x, method)
     y, x = as_number(y), as_number(x)
     slopes = []
     for k in range(len(x)):
@@ -805,132 +794,3 @@ def siegelslopes(y: Any, x: Any, method: str) -> Any:
     if method == "separate":
         return slope, np.median(stack([(y[k] - slopes[k] * x[k]) for k in range(len(x))]))
     return slope, np.median(y - slope * x)
-
-
-# --- codes ---------------------------------------------------------------------------------------
-
-
-@kernels(_vq.__name__)
-def vq(obs: Any, book: Any) -> tuple[Any, Any]:
-    """The nearest code of each observation, and its distance."""
-    plain = [np.ascontiguousarray(read_values(as_number(x)), float) for x in (obs, book)]
-    codes, distances = _vq.vq(*plain)
-    if not (carries(obs) or carries(book)):
-        return codes, distances
-    apart = as_number(obs) - as_number(book)[codes]
-    return codes, np.linalg.norm(apart if apart.ndim > 1 else apart[:, None], axis=-1)
-
-
-@kernels(_vq.__name__)
-def update_cluster_means(obs: Any, codes: Any, n: int) -> tuple[Any, Any]:
-    """The means of observations by their codes, and which codes have any."""
-    if not carries(obs):
-        return _vq.update_cluster_means(obs, codes, n)  # type: ignore[no-any-return]
-    counts = np.bincount(codes, minlength=n)
-    members = codes == np.arange(n)[:, None]
-    return (members * 1.0) @ as_number(obs) / np.maximum(counts, 1)[:, None], counts > 0
-
-
-# --- hierarchies ---------------------------------------------------------------------------------
-
-# By Lance and Williams, two merged clusters are a d(i, k) + b d(j, k) + c d(i, j) from another
-# one; here a, b and c, by how many elements i, j and k have. Some methods are of squares.
-MERGING: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]]] = {
-    "single": lambda i, j, k, closer: (closer, 1.0 - closer, 0.0),
-    "complete": lambda i, j, k, closer: (1.0 - closer, closer, 0.0),
-    "average": lambda i, j, k, _: (i / (i + j), j / (i + j), 0.0),
-    "weighted": lambda i, j, k, _: (0.5, 0.5, 0.0),
-    "centroid": lambda i, j, k, _: (i / (i + j), j / (i + j), -i * j / (i + j) ** 2),
-    "median": lambda i, j, k, _: (0.5, 0.5, -0.25),
-    "ward": lambda i, j, k, _: ((i + k) / (i + j + k), (j + k) / (i + j + k), -k / (i + j + k)),
-}
-METHODS = ("single", "complete", "average", "centroid", "median", "ward", "weighted")
-OF_SQUARES = ("centroid", "median", "ward")
-
-
-class Merges:
-    """How the clusters of a tree were merged, as a linear function of distances.
-
-    Of that, `heights` answers the values, and `spread` the adjoint.
-    """
-
-    def __init__(self, y: Any, tree: Any, method: str) -> None:
-        self.n = len(tree) + 1
-        self.pairs = np.triu_indices(self.n, 1)
-        self.steps: list[tuple[int, int, Any]] = []
-        sizes = np.ones(2 * self.n - 1)
-        sizes[self.n :] = tree[:, 3]
-        d = self._distances(y)
-        for m, (i, j) in enumerate(tree[:, :2].astype(int)):
-            how = MERGING[method](sizes[i], sizes[j], sizes, (d[i] <= d[j]) * 1.0)
-            self.steps.append((i, j, how))
-            self._merge(d, m)
-
-    def _distances(self, y: Any) -> Any:
-        d = np.zeros((2 * self.n - 1,) * 2)
-        d[self.pairs] = d.T[self.pairs] = y
-        return d
-
-    def _merge(self, d: Any, m: int) -> float:
-        i, j, (a, b, c) = self.steps[m]
-        height = float(d[i, j])
-        d[self.n + m] = d[:, self.n + m] = a * d[i] + b * d[j] + c * height
-        return height
-
-    def heights(self, y: Any) -> Any:
-        d = self._distances(y)
-        return np.array([self._merge(d, m) for m in range(self.n - 1)])
-
-    def spread(self, g: Any) -> Any:
-        d = self._distances(0.0)
-        for m in reversed(range(self.n - 1)):
-            i, j, (a, b, c) = self.steps[m]
-            row = d[self.n + m] + d[:, self.n + m]
-            d[self.n + m] = d[:, self.n + m] = 0.0
-            d[i] += a * row
-            d[j] += b * row
-            d[i, j] += g[m] + np.sum(c * row)
-        return (d + d.T)[self.pairs]
-
-
-@primitive
-def merged(y: Any, *, merges: Merges) -> Any:
-    """The heights at which clusters are merged."""
-    return merges.heights(y)
-
-
-@primitive
-def divided(g: Any, *, merges: Merges) -> Any:
-    """The adjoint of `merged`."""
-    return merges.spread(g)
-
-
-merged.called = divided.called = "linkage"
-transposes(merged, divided)
-
-
-def _linkage(name: str, y: Any, n: int, code: int | None = None) -> Any:
-    """The tree of clusters, whose heights have derivatives; values decide what is merged."""
-    plain = np.ascontiguousarray(read_values(y), float)
-    tree = getattr(_hierarchy, name)(plain, n, *(() if code is None else (code,)))
-    if not carries(y):
-        return tree
-    method = METHODS[code or 0]
-    of_squares = method in OF_SQUARES
-    merges = Merges(plain**2 if of_squares else plain, tree, method)
-    heights = merged(square(y) if of_squares else as_number(y), merges=merges)
-    heights = valued(sqrt(heights) if of_squares else heights, tree[:, 2])
-    return stack([tree[:, 0], tree[:, 1], heights, tree[:, 3]], axis=1)
-
-
-for _name in ("mst_single_linkage", "nn_chain", "fast_linkage"):
-    kernels(_hierarchy.__name__, _name)(functools.partial(_linkage, _name))
-
-
-@kernels(_hierarchy.__name__)
-def cophenetic_distances(tree: Any, out: Any, n: int) -> None:
-    """The height at which each pair comes together."""
-    plain, places = np.array(read_values(tree), float), np.zeros(np.shape(out))
-    plain[:, 2] = np.arange(1.0, n)
-    _hierarchy.cophenetic_distances(plain, places, n)
-    out[...] = concatenate([np.zeros(1), tree[:, 2]])[places.astype(np.intp)]

@@ -1,16 +1,26 @@
 """Functions that are called as SciPy's are, and take what they need of the arguments.
 
 What SciPy takes besides, to save a copy or to skip a check, is read where it has a meaning here.
-So a function has the signature of the SciPy that is installed.
+So a function has the signature of the SciPy that is installed. Readers make numbers of arguments;
+where a formula has the derivatives of what SciPy computes otherwise, values are SciPy's.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from ..operations.complexes import implements_all
+import numpy as np
+
+from ..binding import is_complex_number
+from ..numpy import linalg as of_numpy
+from ..numpy._matrices import conjugate, is_single, on_matrices
+from ..operations.complexes import implements_all, whole_parts
+from ..operations.guards import finite as _finite
+from ..operations.guards import held
+from ._formulas import valued
 from ._stacks import AXES, batches, over_stacks
 
 Function = Callable[..., Any]
@@ -66,3 +76,105 @@ def called_as(
         return implements_all(original, plainly=plainly)(call)
 
     return decorate
+
+
+# --- readers -------------------------------------------------------------------------------------
+
+
+def double(x: Any) -> Any:
+    """A number in double precision, in which SciPy computes some functions of all others."""
+    return x.astype(complex if is_complex_number(x) else float)
+
+
+def finite(x: Any, check_finite: bool = True) -> Any:
+    """An argument as an array of numbers; ValueError if some are to be finite and are not."""
+    x = of_numpy.number(x)
+    for part_ in whole_parts(x) if check_finite else ():
+        np.asarray_chkfinite(_finite(part_))
+    return x
+
+
+def square(x: Any, check_finite: bool = True) -> Any:
+    """An argument that is a square matrix or a stack of them."""
+    return of_numpy.square(finite(x, check_finite))
+
+
+def matrix(x: Any, check_finite: bool = True) -> Any:
+    """An argument that is a matrix or a stack of them."""
+    return of_numpy.matrix(finite(x, check_finite))
+
+
+def vector(x: Any, check_finite: bool = False) -> Any:
+    """An argument that is a vector or a stack of them."""
+    return np.atleast_1d(finite(x, check_finite))
+
+
+def column_and_row(c_or_cr: Any, check_finite: bool = False) -> tuple[Any, ...]:
+    """The first column and row of a Toeplitz matrix, which are conjugate if one is given."""
+    given = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr,)
+    c, *r = (double(vector(x, check_finite)) for x in given)
+    return c, *(r or [conjugate(c)])
+
+
+def factor_and(given: tuple[Any, Any], check_finite: bool) -> tuple[Any, Any]:
+    """A factor, and what was given with it: the exchanges of rows, or whether it is lower."""
+    return matrix(given[0], check_finite), np.asarray(given[1])
+
+
+AXES |= {finite: 2, square: 2, matrix: 2, vector: 1, column_and_row: (1, 1), factor_and: (2, 1)}
+
+
+def pair(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two matrices of one size; if one is in a stack, both are."""
+    if a.shape[-2:] != b.shape[-2:]:
+        raise ValueError(f"expected matrices of the same shape, not {a.shape} and {b.shape}")
+    if a.shape != b.shape:
+        a, b = np.broadcast_arrays(a, b)
+    return a, b
+
+
+def are_complex(*args: Any) -> bool:
+    """Whether one of some arguments is complex."""
+    return any(map(is_complex_number, args))
+
+
+def supported(function: str, **options: tuple[Any, Any]) -> None:
+    """Refuse options that are not what they must be: each is given with that."""
+    for name, (given, needed) in options.items():
+        if given != needed:
+            raise TypeError(f"{function} has derivatives with {name}={needed!r}, not {given!r}")
+
+
+# --- values by SciPy, derivatives by a formula ---------------------------------------------------
+
+
+@cache
+def plainly_by(original: Callable[..., Any], several: bool, real: tuple[bool, ...]) -> on_matrices:
+    """A function of SciPy's for which the derivative is found elsewhere."""
+
+    def function(*args: Any, **options: Any) -> Any:
+        found = original(*args, **options)
+        return tuple(found) if several else found
+
+    function.__name__ = original.__name__
+    function.__module__ = __name__
+    made = on_matrices(function, real)
+    made.defvjp(*[None] * 4)
+    return made
+
+
+def with_values(original: Callable[..., Any], found: Any, *args: Any, **options: Any) -> Any:
+    """SciPy's own results, with the derivatives of what a formula found."""
+    several = isinstance(found, tuple)
+    results = found if several else (found,)
+    real = tuple(not is_complex_number(x) for x in results)
+    values = plainly_by(original, several, real)(*map(held, args), **options)
+    values = values if several else (values,)
+    made = tuple(map(valued_as, results, values))
+    return made if several else made[0]
+
+
+def valued_as(result: Any, plain: Any) -> Any:
+    """A result with another value, in the precision of that."""
+    made = valued(result, plain)
+    return made.astype(plain.dtype) if is_single(plain) and not is_single(made) else made

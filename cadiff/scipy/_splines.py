@@ -1,4 +1,4 @@
-"""What `scipy.interpolate` has compiled: piecewise polynomials, B-splines and their collocation.
+"""What `scipy.interpolate` has compiled of splines: piecewise polynomials, B-splines, FITPACK.
 
 All of it is arithmetic on coefficients that stand at places, once it is known between which knots
 a point lies. That is asked of plain values; the arithmetic is SciPy's, in its order, over numbers
@@ -8,7 +8,7 @@ with derivatives, so that points, coefficients and knots have derivatives of any
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,8 @@ import scipy.spatial
 from numpy.typing import NDArray
 from scipy.interpolate import (
     BSpline,
-    _bary_rational,
-    _bsplines,
     _dierckx,
     _fitpack_impl,
-    _interpnd,
     _ndbspline,
     _ppoly,
 )
@@ -33,13 +30,9 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import blank, concatenate, moveaxis, opened, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, NoDerivativeError, held, places
-from ..operations.indices import added_at
 from ..operations.primitives import primitive
-from ..operations.table import square, where
-from ._formulas import valued
-from ._mirror import kernels, linear_in_parts, mirrored, read_values, taking_constants
-from ._structured import BY_FACTORS, solved
-from ._structures import Structure, summed
+from ..operations.table import where
+from ._mirror import kernels, mirrored, read_values, taking_constants
 
 Places = NDArray[np.intp]
 
@@ -49,7 +42,7 @@ def _plain(x: Any) -> NDArray[Any]:
     return np.asarray(binding.plain_values(x))
 
 
-def _column(x: Number) -> Number:
+def column(x: Number) -> Number:
     return x[..., None]
 
 
@@ -103,17 +96,6 @@ def polynomials(c: Number, s: Number, order: int) -> Number:
     return result
 
 
-@kernels("scipy.interpolate._ppoly", varying=True)
-def evaluate(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
-    """Piecewise polynomials, c of the shape (degree + 1, intervals, n), at points."""
-    c, t, x = as_number(c), as_number(t), as_number(x)
-    if not x.size:
-        return
-    at = _intervals(t, x)
-    found = polynomials(c[:, at], _column(x - t[at]), order)
-    out[...] = _without(found, _beyond(t, x, extrapolate))
-
-
 def _without(found: Number, beyond: NDArray[np.bool_]) -> Number:
     """What is found, but nan at some points, the first axis."""
     if not beyond.any():
@@ -122,22 +104,36 @@ def _without(found: Number, beyond: NDArray[np.bool_]) -> Number:
     return where(beyond, math.nan, found)
 
 
-@kernels("scipy.interpolate._ppoly", varying=True)
-def evaluate_bernstein(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
-    """The same of polynomials in the basis of Bernstein."""
-    c, t, x = as_number(c), as_number(t), as_number(x)
-    if not x.size:
-        return
-    at = _intervals(t, x)
-    width = t[at + 1] - t[at]
-    s = _column((x - t[at]) / width)
-    c = c[:, at]
+def _in_pieces(find: Callable[..., Number]) -> Callable[..., None]:
+    """A kernel of piecewise polynomials, c of the shape (degree + 1, intervals, n), at points.
+
+    find(c, s, width, order): of each point by its interval, at s behind where that begins.
+    """
+
+    def evaluate(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
+        c, t, x = as_number(c), as_number(t), as_number(x)
+        if x.size:
+            at = _intervals(t, x)
+            found = find(c[:, at], column(x - t[at]), column(t[at + 1] - t[at]), order)
+            out[...] = _without(found, _beyond(t, x, extrapolate))
+
+    return evaluate
+
+
+def _bernstein(c: Number, s: Number, width: Number, order: int) -> Number:
+    """Polynomials in the basis of Bernstein."""
+    s = s / width
     for _ in range(order):  # the derivative has the differences for coefficients
         n = binding.shape(c)[0] - 1
-        c = (c[1:] - c[:-1]) * (float(n) / _column(width)) if n else 0.0 * c
+        c = (c[1:] - c[:-1]) * (float(n) / width) if n else 0.0 * c
     n = binding.shape(c)[0] - 1
-    found = sum(c[k] * s**k * (1.0 - s) ** (n - k) * float(math.comb(n, k)) for k in range(n + 1))
-    out[...] = _without(found, _beyond(t, x, extrapolate))
+    return sum(c[k] * s**k * (1.0 - s) ** (n - k) * float(math.comb(n, k)) for k in range(n + 1))
+
+
+kernels("scipy.interpolate._ppoly", "evaluate", varying=True)(
+    _in_pieces(lambda c, s, width, order: polynomials(c, s, order))
+)
+kernels("scipy.interpolate._ppoly", "evaluate_bernstein", varying=True)(_in_pieces(_bernstein))
 
 
 @kernels("scipy.interpolate._ppoly", varying=True)
@@ -164,15 +160,13 @@ def integrate(c: Any, t: Any, a: Any, b: Any, extrapolate: bool, out: Any) -> No
     out[...] = total * math.nan if beyond else total
 
 
-@kernels("scipy.interpolate._ppoly")
+@kernels("scipy.interpolate._ppoly", varying=True)
 def real_roots(c: Any, t: Any, y: Any, discontinuity: bool, extrapolate: bool) -> Any:
     """Where piecewise polynomials have a value; a root is what Newton's method does not change."""
     plain = (read_values(c), read_values(t), float(read_values(y)), discontinuity, extrapolate)
-    found = _ppoly.real_roots(*plain)
-    if not (carries((c, t)) or carries(y)):
-        return found
+    found = enumerate(_ppoly.real_roots(*plain))
     c, t = as_number(c), as_number(t)
-    return [_moving_roots(c[:, :, k], t, y, roots) for k, roots in enumerate(found)]
+    return [_moving_roots(c[:, :, k], t, y, roots) for k, roots in found]
 
 
 def _moving_roots(c: Number, t: Number, y: Number, roots: Any) -> Number:
@@ -236,7 +230,7 @@ def basis(t: Number, k: int, x: Number, at: Places, order: int) -> list[Number]:
     return h
 
 
-@kernels("scipy.interpolate._dierckx")
+@kernels("scipy.interpolate._dierckx", varying=True)
 def evaluate_spline(
     t: Any, c: Any, k: int, x: Any, order: int, extrapolate: bool, *out: Any
 ) -> Any:
@@ -244,29 +238,20 @@ def evaluate_spline(
 
     Older versions of SciPy have them written to an array.
     """
-    if not carries((t, c, x)):
-        plain = [np.zeros(np.shape(array)) for array in out]
-        t, c, x = (np.ascontiguousarray(array, float) for array in (t, c, x))
-        found = _dierckx.evaluate_spline(t, c, k, x, order, extrapolate, *plain)
-        found = plain[0] if out else found
+    t, c, x = as_number(t), as_number(c), as_number(x)
+    if not x.size:
+        return np.zeros((0, c.shape[1]))
+    found: Number = 0.0
+    if order > k:
+        found = _without(0.0 * column(x) * c[:1], np.isnan(_plain(x)))
     else:
-        found = _splines_at(as_number(t), as_number(c), k, as_number(x), order, extrapolate)
+        at = _spans(t, k, x)
+        for n, value in enumerate(basis(t, k, x, at, order)):
+            found = found + c[at + n - k] * column(value)
+        found = _without(found, _beyond(_inner(t, k), x, extrapolate))
     if out:
         out[0][...] = found
     return found
-
-
-def _splines_at(t: Number, c: Number, k: int, x: Number, order: int, extrapolate: bool) -> Number:
-    if not x.size:
-        return np.zeros((0, c.shape[1]))
-    if order > k:
-        return _without(0.0 * _column(x) * c[:1], np.isnan(_plain(x)))
-    at = _spans(t, k, x)
-    values = basis(t, k, x, at, order)
-    found: Number = 0.0
-    for n, value in enumerate(values):
-        found = found + c[at + n - k] * _column(value)
-    return _without(found, _beyond(_inner(t, k), x, extrapolate))
 
 
 def _inner(t: Any, k: int) -> Any:
@@ -302,7 +287,7 @@ def data_matrix(x: Any, t: Any, k: int, w: Any, extrapolate: bool = False) -> An
     """The splines that are not 0 at points, times weights, and which of all is their first one."""
     x, t = as_number(x), as_number(t)
     at = _spans(t, k, x)
-    return stack(basis(t, k, x, at, 0)).T * _column(as_number(w)), at - k, len(_plain(t)) - k - 1
+    return stack(basis(t, k, x, at, 0)).T * column(as_number(w)), at - k, len(_plain(t)) - k - 1
 
 
 @kernels("scipy.interpolate._bsplines")
@@ -357,7 +342,7 @@ class _OfNumbers:
 
     def splint(self, t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
         c = as_number(c)[: len(_plain(t)) - k - 1]
-        found = _integrated(t, _column(c), k, a, b)[0]
+        found = _integrated(t, column(c), k, a, b)[0]
         return (found, None) if IS_OF_FORTRAN else found
 
     def sproot(self, t: Any, c: Any, mest: int) -> Any:
@@ -465,7 +450,7 @@ class _OfNumbers:
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, xb: Any, xe: Any, yb: Any, ye: Any
     ) -> Any:
         inner = _integrated(tx, _in_shape(tx, ty, c, kx, ky), kx, xb, xe)
-        return _integrated(ty, _column(inner), ky, yb, ye)[0]
+        return _integrated(ty, column(inner), ky, yb, ye)[0]
 
 
 def _standing(name: str) -> Any:
@@ -497,7 +482,7 @@ def _integrated(t: Any, c: Number, k: int, a: Any, b: Any) -> Number:
     """
     t, width = as_number(t), binding.shape(c)[1]
     # The antiderivative has the sums of the integrals of the splines for coefficients.
-    sums = np.cumsum(c * _column(t[k + 1 :] - t[: -k - 1]) / (k + 1.0), axis=0)
+    sums = np.cumsum(c * column(t[k + 1 :] - t[: -k - 1]) / (k + 1.0), axis=0)
     raised = concatenate([np.zeros((1, width)), sums])
     knots = concatenate([t[:1], t, t[-1:]])
     ends = concatenate([_within(t, k, _vector(x)[:1]) for x in (a, b)])
@@ -510,7 +495,7 @@ def _differentiated(t: Any, c: Number, k: int, order: int) -> Number:
     t = as_number(t)
     for _ in range(order):
         t = t[1:-1]
-        c = float(k) * (c[1:] - c[:-1]) / _column(t[k:] - t[:-k])
+        c = float(k) * (c[1:] - c[:-1]) / column(t[k:] - t[:-k])
         k -= 1
     return c
 
@@ -536,14 +521,12 @@ def _through_all(x: Any, y: Any, k: int, low: Any = None, high: Any = None) -> A
     return module.make_interp_spline(x, y, k, concatenate([low * outer, inner, high * outer]))
 
 
-@kernels("scipy.interpolate._fitpack_impl")
+@kernels("scipy.interpolate._fitpack_impl", varying=True)
 def splrep(
     x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0,
     s: Any = None, t: Any = None, full_output: int = 0, per: int = 0, quiet: int = 1,
 ) -> Any:  # fmt: skip
     """`scipy.interpolate.splrep`, which has derivatives where splines go through all points."""
-    if not (carries((x, y)) or carries((w, t))):
-        return _fitpack_impl.splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet)
     is_through_all = task == 0 and not per and s is not None and not np.any(_plain(s))
     is_through_all |= task == 0 and not per and s is None and w is None
     if not is_through_all or full_output:
@@ -555,16 +538,13 @@ def splrep(
     return spline.t, concatenate([spline.c, np.zeros(k + 1)]), k
 
 
-@kernels("scipy.interpolate._fitpack_impl")
+@kernels("scipy.interpolate._fitpack_impl", varying=True)
 def splprep(
     x: Any, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3,
     task: int = 0, s: Any = None, t: Any = None, full_output: int = 0, nest: Any = None,
     per: int = 0, quiet: int = 1,
 ) -> Any:  # fmt: skip
     """`scipy.interpolate.splprep`, which has derivatives where curves go through all points."""
-    if not (carries(list(x)) or carries((w, u))):
-        plain = (x, w, u, ub, ue, k, task, s, t, full_output, nest, per, quiet)
-        return _fitpack_impl.splprep(*plain)
     has_ends = u is not None and (ub, ue) != (None, None)
     if task or s is None or np.any(_plain(s)) or full_output or per or has_ends:
         raise binding.MissingRuleError(
@@ -648,84 +628,6 @@ def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out
     )
 
 
-@kernels("scipy.interpolate._rbfinterp")
-def _get_backend(_: Any) -> Any:
-    """The one in Python, which is for all arrays."""
-    return mirrored("scipy.interpolate._rbfinterp_xp")
-
-
-@kernels("scipy.interpolate._rbfinterp", "KDTree")
-class _Neighbours:
-    """Which points are near others is chosen by values."""
-
-    def __init__(self, points: Any) -> None:
-        self._tree = scipy.spatial.KDTree(read_values(points))
-
-    def query(self, x: Any, k: int) -> Any:
-        return self._tree.query(read_values(x), k)
-
-
-SMOOTH = ("multiquadric", "inverse_multiquadric", "inverse_quadratic", "gaussian")
-
-
-class _Radii:
-    """Distances of all rows x from all rows y, for functions of their squares alone.
-
-    A distance has no second derivative where it is 0, and its square has one.
-    """
-
-    __array_ufunc__ = None
-
-    def __init__(self, distances: Number, squares: Number) -> None:
-        self._distances, self._squares = distances, squares
-
-    @classmethod
-    def between(cls, x: Number, y: Number) -> _Radii:
-        squares = sum_(square(x[:, None, :] - y[None, :, :]), axis=-1)
-        return cls(np.sqrt(held(squares)), squares)
-
-    def __rmul__(self, factor: Any) -> _Radii:
-        return _Radii(held(factor) * self._distances, factor**2 * self._squares)
-
-    def __pow__(self, _: int) -> Number:
-        return valued(self._squares, self._distances**2)
-
-
-def _kernels_at(x: Number, y: Number, kernel: Any, xp: Any) -> Number:
-    is_smooth = kernel.__name__ in SMOOTH
-    radii = _Radii.between(x, y) if is_smooth else np.linalg.norm(x[:, None] - y, axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of 0 log 0, which is not taken
-        return kernel(radii, xp)
-
-
-@kernels("scipy.interpolate._rbfinterp_xp")
-def kernel_matrix(x: Any, kernel_func: Any, xp: Any) -> Number:
-    return _kernels_at(x, x, kernel_func, xp)
-
-
-@kernels("scipy.interpolate._rbfinterp_xp")
-def _build_evaluation_coefficients(
-    x: Any, y: Any, kernel: str, epsilon: Any, powers: Any, shift: Any, scale: Any, xp: Any
-) -> Number:
-    scipys = mirrored("scipy.interpolate._rbfinterp_xp")
-    radial = _kernels_at(x * epsilon, y * epsilon, scipys.NAME_TO_FUNC[kernel], xp)
-    monomials = scipys.polynomial_matrix((x - shift) / scale, powers, xp)
-    return concatenate([radial, monomials], axis=-1)
-
-
-@kernels("scipy.interpolate._rbf", "Rbf._init_function", within=True)
-def _init_function(self: Any, original: Any, r: Any) -> Any:
-    found = original(self, r)
-    is_smooth = self.norm == "euclidean" and self.function in SMOOTH
-    return self._function(self._call_norm(self.xi, self.xi)) if is_smooth else found
-
-
-@kernels("scipy.interpolate._rbf", "Rbf._call_norm", within=True)
-def _call_norm(self: Any, original: Any, x: Any, y: Any) -> Any:
-    is_smooth = self.norm == "euclidean" and self.function in SMOOTH
-    return _Radii.between(x.T, y.T) if is_smooth else original(self, x, y)
-
-
 @primitive
 def gridded(values: Any, points: Any, k: Any, **how: Any) -> Any:
     """Coefficients of the splines through values on a grid, as SciPy's solver finds them."""
@@ -804,7 +706,7 @@ def evaluate_ndbspline(
             for places, weight in found
             for n, value in enumerate(values)
         ]
-    total = sum(c[index] * _column(weight) for index, weight in found)
+    total = sum(c[index] * column(weight) for index, weight in found)
     return _without(total, beyond)
 
 
@@ -825,7 +727,7 @@ def evaluate_nd(
     n = binding.shape(c)[2]
     terms = reshape(c[:, cell], (*map(int, degrees), len(cell), n))
     for s, order in zip(distances, orders, strict=True):  # the first axis is summed each time
-        terms = polynomials(terms, _column(s), int(order))
+        terms = polynomials(terms, column(s), int(order))
         terms = np.broadcast_to(terms, (*binding.shape(terms)[:-2], len(cell), n))
     out[...] = _without(terms, beyond)
 
@@ -857,24 +759,19 @@ fitted.defvjp(_fitted_pull)
 fitted.defjvp(lambda g, ans, y, x, t, k, w: fitted(g, x, t, k, w))
 
 
-@kernels("scipy.interpolate._bsplines")
+@kernels("scipy.interpolate._bsplines", varying=True)
 def _lsq_solve_qr(x: Any, y: Any, t: Any, k: int, w: Any, periodic: bool = False) -> Any:
-    given = x, y, t, w
-    found = given if not carries(given) else binding.plain_constants((given, {}))
-    if not carries(given) or found is not None:
-        x, y, t, w = found[0] if carries(given) else given
-        return _bsplines._lsq_solve_qr(x, y, t, k, w, periodic)
-    plain = None if periodic else binding.plain_constants(((x, t, w), {}))
-    if not periodic and (plain is not None or not carries((x, t, w))):
-        x, t, w = (x, t, w) if plain is None else plain[0]
-        return None, None, fitted(as_number(y), x, t, k, w), None, None
     if periodic:
         raise binding.MissingRuleError(
             "periodic splines of least squares do not support numbers with derivatives"
         )
+    plain = binding.plain_constants(((x, t, w), {}))
+    if plain is not None:
+        x, t, w = plain[0]
+        return None, None, fitted(as_number(y), x, t, k, w), None, None
     x, t, w = as_number(x), as_number(t), as_number(w)
-    matrix = _column(w) * _design(x, t, k)
-    return None, None, np.linalg.lstsq(matrix, _column(w) * y, rcond=None)[0], None, None
+    matrix = column(w) * _design(x, t, k)
+    return None, None, np.linalg.lstsq(matrix, column(w) * y, rcond=None)[0], None, None
 
 
 def _design(x: Number, t: Number, k: int) -> Number:
@@ -886,237 +783,3 @@ def _design(x: Number, t: Number, k: int) -> Number:
     for n, value in enumerate(values):
         matrix[rows, at + n - k] = value
     return matrix
-
-
-@kernels("scipy.interpolate._interpolate")
-def lagrange(x: Any, w: Any) -> Any:
-    """The polynomial through points, by products of its factors; SciPy divides polynomials."""
-    x, w = as_number(x), as_number(w)
-    total: Number = 0.0
-    for j in range(binding.shape(x)[0]):
-        term = w[j : j + 1]
-        for k in range(binding.shape(x)[0]):
-            if k != j:
-                factor = stack([as_number(1.0), -x[k]])
-                term = np.convolve(term, factor / (x[j] - x[k]))
-        total = total + term
-    return mirrored("numpy").poly1d(total)
-
-
-@kernels("scipy.interpolate._polyint", "BarycentricInterpolator._evaluate")
-def _evaluate_barycentric(self: Any, x: Any) -> Any:
-    """By the barycentric formula; at a node, where that is 0 / 0, by the form of Lagrange."""
-    if not x.size or self.r == 0:
-        return np.zeros((x.size, self.r), dtype=self.dtype)
-    nodes, values = as_number(self.xi), as_number(self.yi)
-    gaps = x[:, None] - nodes
-    is_node = read_values(gaps) == 0.0
-    terms = self.wi / where(is_node, 1.0, gaps)
-    found = (terms @ values) / sum_(terms, axis=-1)[:, None]
-    hits = np.flatnonzero(is_node.any(axis=1))
-    if not len(hits):
-        return found
-    n = binding.shape(nodes)[0]
-    factors = []
-    for j in range(n):
-        others = np.flatnonzero(np.arange(n) != j)
-        factors.append(np.prod(gaps[hits][:, others] / (nodes[j] - nodes[others]), axis=-1))
-    at_nodes = stack(factors, axis=-1) @ values
-    place = np.zeros(len(is_node), int)
-    place[hits] = np.arange(len(hits))
-    hit = np.broadcast_to(is_node.any(axis=1)[:, None], binding.shape(found))
-    return where(hit, at_nodes[place], found)
-
-
-@kernels("scipy.interpolate._bary_rational", "_BarycentricRational.__call__")
-def _evaluate_rational(self: Any, z: Any) -> Any:
-    """By the barycentric formula; at a support point its sums are those times what is 0 there."""
-    if not any(map(carries, (z, self._support_points, self._support_values, self.weights))):
-        return _bary_rational._BarycentricRational.__call__(self, z)
-    z, values = as_number(z), as_number(self._support_values)
-    values = reshape(values, (binding.shape(values)[0], -1))
-    weights = as_number(self.weights)[:, None]
-    gaps = reshape(z, (-1,))[:, None] - self._support_points
-    is_node = read_values(gaps) == 0.0
-    hit = is_node.any(axis=1)[:, None]
-    gap = where(hit, sum_(where(is_node, gaps, 0.0), axis=1)[:, None], 1.0)
-    factors = where(is_node, 1.0, gap / where(is_node, 1.0, gaps))
-    found = (factors @ (weights * values)) / (factors @ weights)
-    found = where(hit, valued(found, held(values[is_node.argmax(axis=1)])), found)
-    found = reshape(found, (*binding.shape(z), *self._shape))
-    return np.moveaxis(found, 0, getattr(self, "_axis", 0)) if binding.ndim(z) else found
-
-
-# --- triangles -----------------------------------------------------------------------------------
-
-
-@kernels("scipy.interpolate._interpnd")
-class LinearNDInterpolator:
-    """`scipy.interpolate.LinearNDInterpolator`, by points, values, and where it is asked.
-
-    Points are connected by the triangulation of Delaunay of their values.
-    """
-
-    def __init__(
-        self, points: Any, values: Any, fill_value: float = math.nan, rescale: bool = False
-    ) -> None:
-        self.is_complex = np.iscomplexobj(values)
-        self.fill_value = fill_value
-        self._offset: Any = 0.0
-        self._scale: Any = 1.0
-        if isinstance(points, scipy.spatial.Delaunay) or hasattr(points, "simplices"):
-            if rescale:
-                raise ValueError(
-                    "Rescaling is not supported when passing a Delaunay triangulation."
-                )
-            self.tri, self.points = points, as_number(points.points)
-        else:
-            self.points = as_number(_ndim_coords_from_arrays(points))
-            if rescale:
-                self._offset = np.mean(self.points, axis=0)
-                scale = np.ptp(self.points, axis=0)
-                self._scale = where(scale > 0, scale, 1.0)
-            self.tri = scipy.spatial.Delaunay(read_values(self._scaled(self.points)))
-        self.values = as_number(values)
-
-    def _scaled(self, x: Number) -> Number:
-        return (x - self._offset) / self._scale
-
-    def __call__(self, *args: Any, simplex_tolerance: float = 1.0) -> Any:
-        x, shape = self._asked(args)
-        found = self._simplices(self._scaled(x), simplex_tolerance)
-        corners = self.tri.simplices[found]
-        weights = _weights(self.points[corners], x)
-        result = np.sum(weights[..., None] * self._columns()[corners], axis=1)
-        return self._shaped(result, found < 0, shape)
-
-    def _simplices(self, x: Number, tolerance: float) -> Any:
-        """In which of the simplices points lie, by SciPy's tolerance or several of it."""
-        return self.tri.find_simplex(read_values(x), tol=tolerance * 100 * np.finfo(float).eps)
-
-    def _asked(self, args: tuple[Any, ...]) -> tuple[Number, tuple[int, ...]]:
-        """The points of a call as rows, and the shape that there is to be of them."""
-        n = binding.shape(self.points)[1]
-        x = as_number(_ndim_coords_from_arrays(args, n))
-        return reshape(x, (-1, n)), binding.shape(x)[:-1]
-
-    def _columns(self) -> Number:
-        return reshape(self.values, (binding.shape(self.values)[0], -1))
-
-    def _shaped(self, result: Number, outside: Any, shape: tuple[int, ...]) -> Number:
-        outside = np.broadcast_to(outside[:, None], binding.shape(result))
-        result = where(outside, self.fill_value, result)
-        return reshape(result, (*shape, *binding.shape(self.values)[1:]))
-
-
-def _weights(corners: Number, x: Number) -> Number:
-    """Barycentric coordinates of points in simplices, (points, corners, coordinates)."""
-    last = corners[:, -1]
-    edges = corners[:, :-1] - last[:, None, :]
-    inner = np.linalg.solve(np.swapaxes(edges, -1, -2), (x - last)[..., None])[..., 0]
-    return concatenate([inner, 1.0 - np.sum(inner, axis=-1, keepdims=True)], axis=-1)
-
-
-@kernels("scipy.interpolate._interpnd")
-class CloughTocher2DInterpolator(LinearNDInterpolator):
-    """`scipy.interpolate.CloughTocher2DInterpolator`, by points, values, and where it is asked.
-
-    The formulas are those of Alfeld, "A trivariate Clough-Tocher scheme for tetrahedral data"
-    (1984), and, for gradients at points, of Nielson, "A method for interpolating scattered data
-    based upon a minimum norm network" (1983), whose equations SciPy solves to a tolerance.
-    """
-
-    def __init__(
-        self, points: Any, values: Any, fill_value: float = math.nan, tol: float = 1e-6,
-        maxiter: int = 400, rescale: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(points, values, fill_value, rescale)
-        plain = points if points is self.tri else read_values(self.points)
-        self._original = _interpnd.CloughTocher2DInterpolator(
-            plain, read_values(self.values), fill_value, tol, maxiter, rescale
-        )
-        self.points = self._scaled(self.points)
-        self._gradients = self._found_gradients()
-
-    def _found_gradients(self) -> Number:
-        """Of what has the least squares of second derivatives along all edges; (points, 2, n)."""
-        starts, to = self.tri.vertex_neighbor_vertices
-        edges_of = np.diff(starts)
-        at = np.repeat(np.arange(len(edges_of)), edges_of)
-        edges = self.points[to] - self.points[at]
-        weighted = edges / sum_(edges**2, axis=1, keepdims=True) ** 1.5
-        blocks = weighted[:, :, None] * edges[:, None, :]
-        values = self._columns()
-        slopes = 3.0 * weighted[:, :, None] * (values[to] - values[at])[:, None, :]
-        number = np.cumsum(edges_of > 0) - 1  # a second point at the same place has no equations
-        n, at, to = number[-1] + 1, number[at], number[to]
-        x, y = np.indices((2, 2))
-        rows = 2 * np.tile(at, 2)[:, None, None] + x
-        columns = 2 * np.concatenate([at, to])[:, None, None] + y
-        places = rows.ravel(), columns.ravel()
-        like = scipy.sparse.coo_array((np.ones(rows.size), places), shape=(2 * n, 2 * n)).tocsc()
-        numbered, data = summed(like, *places, reshape(concatenate([2.0 * blocks, blocks]), -1))
-        right = linear_in_parts(lambda x: reshape(added_at(at, x, n), (2 * n, -1)), slopes)
-        found, _ = solved(data, right, structure=Structure(numbered), solver=BY_FACTORS)
-        return reshape(found, (n, 2, -1))[number]
-
-    def __call__(self, *args: Any, simplex_tolerance: float = 1.0) -> Any:
-        given, shape = self._asked(args)
-        x = self._scaled(given)
-        found = self._simplices(x, simplex_tolerance)
-        corners, beside = self.tri.simplices[found], self.tri.neighbors[found]
-        # The farthest corner comes last: the point lies between the others and the middle.
-        plain = read_values(_weights(self.points[corners], x))
-        order = (np.argmin(plain, axis=1)[:, None] + np.arange(1, 4)) % 3
-        corners, beside = (np.take_along_axis(k, order, axis=1) for k in (corners, beside))
-        v = [self.points[corners[:, k]] for k in range(3)]
-        middle = (v[0] + v[1] + v[2]) / 3.0
-        values = self._columns()
-        f = [values[corners[:, k]] for k in range(3)]
-        slopes = [self._gradients[corners[:, k]] for k in range(3)]
-
-        def toward(k: int, end: Number) -> Number:
-            return f[k] + sum_((end - v[k])[:, :, None] * slopes[k], axis=1) / 3.0
-
-        inward = [toward(k, middle) for k in range(3)]
-        along, across = {}, {}
-        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-            along[i, j], along[j, i] = toward(i, v[j]), toward(j, v[i])
-            # Across an edge the derivative is linear, towards the middle of the next triangle.
-            is_edge = (beside[:, k] < 0)[:, None]
-            other = np.mean(self.points[self.tri.simplices[beside[:, k]]], axis=1)
-            other = where(is_edge, 0.5 * (v[i] + v[j]), other)
-            beyond = _weights(stack([v[i], v[j], middle], axis=1), other)
-            a, b, c = (_column(beyond[:, m] - float(m == 2)) for m in range(3))
-            ends = a * f[i] + b * along[i, j] + c * inward[i]
-            ends = ends + a * along[j, i] + b * f[j] + c * inward[j]
-            across[k] = (0.5 * ends - a * along[i, j] - b * along[j, i]) / c
-        near = [(inward[k] + across[(k + 1) % 3] + across[(k + 2) % 3]) / 3.0 for k in range(3)]
-        centre = (near[0] + near[1] + near[2]) / 3.0
-        inner = _weights(stack([v[0], v[1], middle], axis=1), x)
-        s, t, u = (_column(inner[:, m]) for m in range(3))
-        result = (
-            s**3 * f[0] + t**3 * f[1] + u**3 * centre
-            + 3.0 * s * s * (t * along[0, 1] + u * inward[0])
-            + 3.0 * t * t * (s * along[1, 0] + u * inward[1])
-            + 3.0 * u * u * (s * near[0] + t * near[1])
-            + 6.0 * s * t * u * across[2]
-        )  # fmt: skip
-        options = {"simplex_tolerance": simplex_tolerance} if simplex_tolerance != 1.0 else {}
-        value = self._original(read_values(given), **options)
-        return self._shaped(valued(result, value.reshape(result.shape)), found < 0, shape)
-
-
-@kernels("scipy.interpolate._interpnd")
-def _ndim_coords_from_arrays(points: Any, ndim: int | None = None) -> Any:
-    """Points as rows of an array; a vector is one of as many coordinates as there are."""
-    if not carries(points):
-        return _interpnd._ndim_coords_from_arrays(points, ndim)
-    if isinstance(points, tuple) and len(points) == 1:
-        points = points[0]
-    if isinstance(points, tuple):
-        return stack([as_number(x) for x in np.broadcast_arrays(*points)], axis=-1)
-    x = as_number(points)
-    if binding.ndim(x) == 1:
-        return reshape(x, (-1, 1) if ndim in (None, 1) else (-1, ndim))
-    return x

@@ -11,8 +11,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from functools import cache
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +23,7 @@ from ..binding import make_complex as paired
 from ..numpy import fft as of_numpy
 from ..numpy._common import Number
 from ..numpy._fourier import EXCHANGED, Options, Transform, at
-from ..numpy._refusals import INSTEAD, relayed
+from ..numpy._refusals import relayed, the_rest_of
 from ..numpy.fft import named, one_axis, some_axes
 from ..operations.arrays import concatenate, moveaxis
 from ..operations.complexes import whole_parts
@@ -43,15 +41,7 @@ Function = Callable[..., Any]
 fftshift, ifftshift = of_numpy.fftshift, of_numpy.ifftshift
 
 
-@cache
-def __getattr__(name: str) -> Any:
-    found = getattr(scipy.fft, name)
-    is_plain = not isinstance(found, FunctionType)
-    return found if is_plain else relayed(found, f"scipy.fft.{name}", INSTEAD)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(scipy.fft)})
+__getattr__, __dir__ = the_rest_of(scipy.fft, globals(), relayed)
 
 
 # --- Fourier transforms --------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """`scipy.linalg` for numbers with derivatives: what it redefines is differentiated.
 
 Names that are not redefined are SciPy's own. Rules that `cadiff.numpy.linalg` has are used from
-there; those of functions of matrices are in `_matrix_functions`.
+there; functions of matrices are in `_matrix_functions`, what solves equations of matrices is in
+`_equations`, and what is banded in `_bands`.
 
 A matrix said to have a structure is read where SciPy reads it, and derivatives are by the elements
 that are read. SciPy's `overwrite_a` and `overwrite_b` permit what is never done here.
@@ -10,18 +11,17 @@ that are read. SciPy's `overwrite_a` and `overwrite_b` permit what is never done
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from types import FunctionType
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.linalg import LinAlgError
 
 from ..binding import Loops, carries, is_complex_number, make_complex, shape
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import _lapack as loops_of_lapack
+from ..numpy import _least_squares as least_squares
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
 from ..numpy._choices import take_along_axis
@@ -32,53 +32,47 @@ from ..numpy._matrices import (
     H,
     T,
     conjugate,
-    diagonal,
     differences,
-    hermitian,
     identity,
     is_single,
     mirrored,
     on_matrices,
     outer_product,
     part,
-    real,
     reflected,
     triangle,
 )
-from ..numpy._refusals import INSTEAD, refusing
+from ..numpy._refusals import the_rest_of
 from ..numpy._systems import solve_triangle
 from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, in_precision, reshape
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.dispatch import FUNCTIONS
-from ..operations.guards import NoDerivativeError
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import where
-from . import _bands as bands
-from . import _equations as equations
-from . import _matrix_functions as functions
+from . import _bands, _matrix_functions  # noqa: F401 - register what they have
+from ._equations import schur
 from ._formulas import SIDES, valued
-from ._mirror import offered
-from ._signatures import arguments_of, called_as
-from ._stacks import AXES, blocks, lapack_stage, permutation
+from ._mirror import kernels, offered
+from ._signatures import (
+    are_complex,
+    arguments_of,
+    called_as,
+    column_and_row,
+    double,
+    factor_and,
+    finite,
+    matrix,
+    pair,
+    plainly_by,
+    square,
+    supported,
+    with_values,
+)
+from ._stacks import lapack_stage, permutation
 from ._structures import taken
-
-__all__ = [
-    "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky",
-    "cholesky_banded", "circulant", "companion", "convolution_matrix", "coshm", "cosm", "det",
-    "diagsvd", "eig", "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded",
-    "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet", "fiedler_companion",
-    "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm",
-    "lstsq", "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "matrix_balance", "norm",
-    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr",
-    "rq", "schur",
-    "signm", "sinhm", "sinm", "solve", "solve_banded", "solve_continuous_are",
-    "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
-    "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm",
-    "subspace_angles", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
-]  # fmt: skip
 
 __path__: list[str] = []  # of modules below it, such as `scipy.linalg.lapack`
 
@@ -86,83 +80,12 @@ __path__: list[str] = []  # of modules below it, such as `scipy.linalg.lapack`
 _DIFFERENTIATED = {"fiedler", "solve_circulant"}
 
 
-@cache
+_offered, __dir__ = the_rest_of(scipy.linalg, globals())
+
+
 def __getattr__(name: str) -> Any:
-    found = getattr(scipy.linalg, name)
-    if not isinstance(found, FunctionType) or name in _DIFFERENTIATED:
-        return found
-    return FUNCTIONS.get(found) or refusing(found, f"scipy.linalg.{name}", INSTEAD)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(scipy.linalg)})
-
-
-# --- arguments -----------------------------------------------------------------------------------
-
-
-def double(x: Any) -> Any:
-    """A number in double precision, in which SciPy computes some functions of all others."""
-    return x.astype(complex if is_complex_number(x) else float)
-
-
-def finite(x: Any, check_finite: bool = True) -> Any:
-    """An argument as an array of numbers; ValueError if some are to be finite and are not."""
-    x = number(x)
-    for part_ in whole_parts(x) if check_finite else ():
-        np.asarray_chkfinite(_guards.finite(part_))
-    return x
-
-
-def square(x: Any, check_finite: bool = True) -> Any:
-    """An argument that is a square matrix or a stack of them."""
-    return of_numpy.square(finite(x, check_finite))
-
-
-def matrix(x: Any, check_finite: bool = True) -> Any:
-    """An argument that is a matrix or a stack of them."""
-    return of_numpy.matrix(finite(x, check_finite))
-
-
-def vector(x: Any, check_finite: bool = False) -> Any:
-    """An argument that is a vector or a stack of them."""
-    return np.atleast_1d(finite(x, check_finite))
-
-
-def column_and_row(c_or_cr: Any, check_finite: bool = False) -> tuple[Any, ...]:
-    """The first column and row of a Toeplitz matrix, which are conjugate if one is given."""
-    given = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr,)
-    c, *r = (double(vector(x, check_finite)) for x in given)
-    return c, *(r or [conjugate(c)])
-
-
-def factor_and(given: tuple[Any, Any], check_finite: bool) -> tuple[Any, Any]:
-    """A factor, and what was given with it: the exchanges of rows, or whether it is lower."""
-    return matrix(given[0], check_finite), np.asarray(given[1])
-
-
-AXES |= {finite: 2, square: 2, matrix: 2, vector: 1, column_and_row: (1, 1), factor_and: (2, 1)}
-
-
-def pair(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two matrices of one size; if one is in a stack, both are."""
-    if a.shape[-2:] != b.shape[-2:]:
-        raise ValueError(f"expected matrices of the same shape, not {a.shape} and {b.shape}")
-    if a.shape != b.shape:
-        a, b = np.broadcast_arrays(a, b)
-    return a, b
-
-
-def are_complex(*args: Any) -> bool:
-    """Whether one of some arguments is complex."""
-    return any(map(is_complex_number, args))
-
-
-def supported(function: str, **options: tuple[Any, Any]) -> None:
-    """Refuse options that are not what they must be: each is given with that."""
-    for name, (given, needed) in options.items():
-        if given != needed:
-            raise TypeError(f"{function} has derivatives with {name}={needed!r}, not {given!r}")
+    """SciPy's name, or what stands for it, here or in another module."""
+    return getattr(scipy.linalg, name) if name in _DIFFERENTIATED else _offered(name)
 
 
 # --- systems of equations ------------------------------------------------------------------------
@@ -291,12 +214,12 @@ def _pinv(a: Any, **options: Any) -> Any:
 def _pinv_loops(is_complex: bool, a: Any, atol: float | None, rtol: float | None) -> Any:
     if atol:
         return None
-    sides = shape(a)[-2:]
-    return loops_of_lapack.pinv(is_complex, sides, max(sides) * EPSILON if rtol is None else rtol)
+    cutoff = max(shape(a)[-2:]) * EPSILON if rtol is None else rtol
+    return loops_of_lapack.pinv(is_complex, a, cutoff)
 
 
 _pinv.calls_lapack(_pinv_loops)
-_pinv.defrules(factor.pinv_pull, factor.pinv_push, "...ij->...kl")
+_pinv.defrules(least_squares.pinv_pull, least_squares.pinv_push, "...ij->...kl")
 
 
 @called_as(scipy.linalg.pinv, of_finite(scipy.linalg.pinv), stacks=True, a=matrix)
@@ -425,7 +348,6 @@ def _pivots_loops(is_complex: bool, a: Any) -> Any:
 _pivots.called = "qr"
 _pivots.calls_lapack(_pivots_loops)
 _pivots.defvjp(None)
-_pivots.defjvp(None)
 
 
 @called_as(scipy.linalg.qr, stacks=True, a=matrix)
@@ -447,7 +369,7 @@ def _eig(a: Any) -> Any:
     return tuple(scipy.linalg.eig(a, check_finite=False))
 
 
-_eig.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eig(is_complex, **how))
+_eig.calls_lapack(loops_of_lapack.eig)
 _eig.defrules(factor.eig_pull, factor.eig_push, "...ij->...k,...lm", unread=(0,))
 
 
@@ -456,7 +378,7 @@ def _eigvals(a: Any) -> Any:
     return scipy.linalg.eigvals(a, check_finite=False)
 
 
-_eigvals.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eigvals(is_complex, **how))
+_eigvals.calls_lapack(loops_of_lapack.eigvals)
 _eigvals.defrules(factor.eigvals_pull, factor.eigvals_push, "...ij->...k")
 
 
@@ -490,7 +412,7 @@ def _eigh(a: Any, *, lower: bool, driver: str | None) -> Any:
 def _eigh_loops(is_complex: bool, a: Any, lower: bool, driver: str | None) -> Any:
     """What programs call: the drivers of NumPy's and, of real matrices, of SciPy's eigh."""
     if driver == "evd":
-        return loops_of_lapack.eigh(is_complex, lower)
+        return loops_of_lapack.eigh(is_complex, a, lower)
     kernel = "eigh_by_evr_of_lower" if lower else "eigh_by_evr_of_upper"
     stage = lapack_stage(kernel, "dsyevr", "d->dd")
     if is_complex or driver not in (None, "evr") or stage is None:
@@ -548,7 +470,6 @@ def _of_pair_loops(is_complex: bool, a: Any, b: Any, lower: bool) -> Any:
 _of_pair.called = "eigh"
 _of_pair.calls_lapack(_of_pair_loops)
 _of_pair.defvjp(None, None)
-_of_pair.defjvp(None, None)
 
 
 def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any, ...]:
@@ -580,7 +501,7 @@ def _svd(a: Any, *, full: bool, driver: str) -> Any:
 
 _svd.calls_lapack(
     lambda is_complex, a, full, driver: (
-        loops_of_lapack.svd(is_complex, shape(a), full) if driver == "gesdd" else None
+        loops_of_lapack.svd(is_complex, a, full) if driver == "gesdd" else None
     )
 )
 _svd.defrules(factor.svd_pull, factor.svd_push, "...ij->...kl,...m,...no", unread=(0,))
@@ -604,140 +525,6 @@ def svdvals(a: Any) -> Any:
 # --- functions of matrices -----------------------------------------------------------------------
 
 
-@implements_all(scipy.linalg.expm)
-def expm(A: Any) -> Any:
-    """The exponential of a matrix, or of each of a stack."""
-    A = number(A)
-    return functions.expm(of_numpy.square(A if A.ndim else reshape(A, (1, 1))))
-
-
-@called_as(scipy.linalg.expm_frechet, stacks=True, A=square, E=square)
-def expm_frechet(A: Any, E: Any, compute_expm: bool) -> Any:
-    """The exponential of A, and its derivative along E."""
-    A, E = pair(double(A), double(E))
-    tangent = functions.frechet(A, E)
-    return (functions.expm(A), tangent) if compute_expm else tangent
-
-
-def _of_square(name: str, find: Callable[[Any], Any]) -> Any:
-    """A function of a square matrix, of which SciPy may print what it thinks."""
-
-    @called_as(getattr(scipy.linalg, name), stacks=True, A=square)
-    def function(A: Any, disp: Any = True) -> Any:
-        supported(name, disp=(bool(disp), True))  # it may be something that stands for True
-        return find(A)
-
-    return function
-
-
-logm = _of_square("logm", functions.logm)
-sqrtm = _of_square("sqrtm", functions.sqrtm)
-signm = _of_square("signm", equations.signm)
-
-
-@called_as(scipy.linalg.solve_sylvester, a=square, b=square, q=matrix)
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """Solve a @ x + x @ b = q."""
-    return functions.sylvester(a, b, q)
-
-
-@called_as(scipy.linalg.solve_continuous_lyapunov, a=square, q=square)
-def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solve a @ x + x @ a.T = q, with the adjoint of a if that is complex."""
-    return functions.sylvester(a, H(a), q)
-
-
-@called_as(scipy.linalg.solve_discrete_lyapunov, a=square, q=square)
-def solve_discrete_lyapunov(a: Any, q: Any, method: str | None) -> Any:
-    """Solve a @ x @ H(a) - x + q = 0."""
-    return equations.discrete_lyapunov(double(a), double(q), method=method)
-
-
-def _riccati(original: Callable[..., Any]) -> Any:
-    """One of Riccati's equations, by all matrices; q and r count by their Hermitian part."""
-
-    @called_as(original, a=square, b=matrix, q=square, r=square, e=square, s=matrix)
-    def solve_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool) -> Any:
-        how = {"discrete": original is scipy.linalg.solve_discrete_are, "balanced": balanced}
-        given = frozenset(name for name, x in (("e", e), ("s", s)) if x is not None)
-        more = np.eye(a.shape[0]) if e is None else e, np.zeros(b.shape) if s is None else s
-        return equations.riccati(*map(double, (a, b, q, r)), *more, given=given, **how)
-
-    return solve_are
-
-
-solve_continuous_are = _riccati(scipy.linalg.solve_continuous_are)
-solve_discrete_are = _riccati(scipy.linalg.solve_discrete_are)
-
-
-@called_as(scipy.linalg.polar, a=matrix)
-def polar(a: Any, side: str) -> Any:
-    """The factors of a = u @ p, or of a = p @ u if the side is "left", for an a of full rank.
-
-    u has orthonormal columns, or rows; p is positive definite.
-    """
-    rows, columns = a.shape
-    if side not in ("right", "left"):
-        raise ValueError("`side` must be either 'right' or 'left'")
-    if (rows < columns) if side == "right" else (rows > columns):
-        other = "left" if side == "right" else "right"
-        raise TypeError(
-            f"polar of shape {a.shape} has derivatives with side={other!r}: with {side!r} its "
-            "second factor is singular"
-        )
-    plain = _plainly(scipy.linalg.polar, True, (False,) * 2)(_guards.held(a), side=side)
-    turned: Any = H if side == "left" else lambda x: x
-    u = equations.nearest(turned(a), turned(plain[0]))
-    return turned(u), _valued_as(hermitian(H(u) @ turned(a)), plain[1])
-
-
-@called_as(scipy.linalg.orthogonal_procrustes, A=matrix, B=matrix)
-def orthogonal_procrustes(A: Any, B: Any) -> Any:
-    """The orthogonal r for which A @ r is nearest to B, and the sum of singular values."""
-    if A.shape != B.shape:
-        raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
-    by = _plainly(scipy.linalg.orthogonal_procrustes, True, (False, True))
-    (r, scale), both = by(_guards.held(A), _guards.held(B)), H(A) @ B
-    return equations.nearest(both, r), _valued_as(factor.nuclear(both), scale)
-
-
-@called_as(scipy.linalg.schur, a=square)
-def schur(a: Any, output: str, sort: Any) -> Any:
-    """Schur's form t and the unitary z with a = z @ t @ H(z), for eigenvalues that are simple.
-
-    Phases stay still. The real form has derivatives if all eigenvalues are real.
-    """
-    if sort is not None:
-        raise TypeError("schur has derivatives without sort=: a sorted form is another function")
-    kind = {"r": "real", "c": "complex"}.get(output, output)
-    if kind == "complex":
-        a = a + 0j
-    t, z = equations.schur(a, output=kind)
-    if kind == "real" and np.any(_guards.truths(np.diagonal(_guards.held(t), -1))):
-        raise NoDerivativeError(
-            "schur has derivatives of a real form for real eigenvalues, and here are others: "
-            'write output="complex"'
-        )
-    return t, z
-
-
-@called_as(scipy.linalg.ldl, A=square)
-def ldl(A: Any, lower: bool, hermitian: bool) -> tuple[Any, Any, Any]:
-    """The factors of A = l @ d @ H(l) for which d is diagonal; see SciPy's for the order of rows.
-
-    One triangle of A is read.
-    """
-    if not hermitian and is_complex_number(A):
-        raise TypeError("ldl has derivatives of real symmetric and of Hermitian matrices")
-    packed, d, order = equations.ldl(A, lower=bool(lower))
-    if np.any(_guards.truths(np.diagonal(_guards.held(d), -1))):
-        raise NoDerivativeError(
-            "ldl has derivatives where d is diagonal, and here it has a block of two rows: "
-            "lu_factor has some for all matrices"
-        )
-    return packed, d, _guards.fixed(order).astype(int)
-
-
 @called_as(scipy.linalg.rq, a=matrix)
 def rq(a: Any, mode: str) -> Any:
     """The factors of a = r @ q, with an upper triangle r and orthonormal rows q."""
@@ -750,7 +537,7 @@ def rq(a: Any, mode: str) -> Any:
         )
     q, r = of_numpy.qr(H(a)[:, ::-1], "reduced")
     r, q = H(r)[::-1, ::-1], H(q)[::-1]
-    turn = _plainly(_phases_of_rq, True, (False,) * 2)(*map(_guards.held, (a, r)))[0]
+    turn = plainly_by(_phases_of_rq, True, (False,) * 2)(*map(_guards.held, (a, r)))[0]
     found = with_values(_rq, (r * turn, q * conjugate(turn)[:, None]), a)
     return found[0] if mode == "r" else found
 
@@ -769,95 +556,11 @@ def _phases_of_rq(a: Any, r: Any) -> tuple[Any, Any]:
 def matrix_balance(A: Any, permute: bool, scale: bool, separate: bool) -> tuple[Any, Any]:
     """The matrix B = inv(T) @ A @ T and T, which has powers of two and is held constant."""
     supported("matrix_balance", separate=(bool(separate), False))
-    by = _plainly(scipy.linalg.matrix_balance, True, (not is_complex_number(A), True))
+    by = plainly_by(scipy.linalg.matrix_balance, True, (not is_complex_number(A), True))
     plain, turn = by(_guards.held(A), permute=permute, scale=scale)
     turn = turn if is_complex_number(A) else turn.astype(plain.dtype)
     found = systems.inv(turn) @ A @ turn
     return valued(in_precision(found, plain.dtype), plain), turn
-
-
-@called_as(scipy.linalg.fractional_matrix_power, stacks=True, A=square)
-def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """The power of a matrix, whole or not, by the matrix."""
-    if carries(t):
-        raise TypeError(
-            "fractional_matrix_power has derivatives by the matrix; by the exponent write "
-            "expm(t * logm(A))"
-        )
-    return equations.power(A if float(t).is_integer() else double(A), t=t)
-
-
-def _parts_of_expm(A: Any) -> Any:
-    """The cosine and the sine of a matrix, as SciPy computes them."""
-    if is_complex_number(A):
-        plus, minus = functions.expm(1j * A), functions.expm(-1j * A)
-        return 0.5 * (plus + minus), -0.5j * (plus - minus)
-    return whole_parts(functions.expm(1j * A))
-
-
-def _halves_of_expm(A: Any) -> tuple[Any, Any]:
-    """The hyperbolic cosine and sine of a matrix, neither of which is lost beside the other."""
-    n, none = A.shape[-1], np.zeros(A.shape)
-    halves = functions.expm(blocks(none, A, A, none))[..., :n, :]
-    return halves[..., :n], halves[..., n:]
-
-
-def _tangent(A: Any) -> Any:
-    """The hyperbolic tangent, by the smaller one of both exponentials."""
-    one = np.eye(A.shape[-1])
-    trace = real(diagonal(A)).sum(-1, keepdims=True)[..., None]
-    sign = where(_guards.held(trace) > 0.0, -1.0, 1.0)
-    return sign * (one - 2.0 * systems.inv(functions.expm(2.0 * sign * A) + one))
-
-
-def _of_expm(name: str, find: Callable[[Any], Any]) -> Any:
-    """One of SciPy's functions with the derivatives of what is found by exponentials."""
-    original = getattr(scipy.linalg, name)
-    return called_as(original, stacks=True, A=square)(lambda A: with_values(original, find(A), A))
-
-
-cosm = _of_expm("cosm", lambda A: _parts_of_expm(A)[0])
-sinm = _of_expm("sinm", lambda A: _parts_of_expm(A)[1])
-tanm = _of_expm("tanm", lambda A: systems.solve(*_parts_of_expm(A)))
-coshm = _of_expm("coshm", lambda A: _halves_of_expm(A)[0])
-sinhm = _of_expm("sinhm", lambda A: _halves_of_expm(A)[1])
-tanhm = _of_expm("tanhm", _tangent)
-
-
-# --- values by SciPy, derivatives by a formula ---------------------------------------------------
-
-
-@cache
-def _plainly(original: Callable[..., Any], several: bool, real: tuple[bool, ...]) -> on_matrices:
-    """A function of SciPy's for which the derivative is found elsewhere."""
-
-    def function(*args: Any, **options: Any) -> Any:
-        found = original(*args, **options)
-        return tuple(found) if several else found
-
-    function.__name__ = original.__name__
-    function.__module__ = __name__
-    made = on_matrices(function, real)
-    made.defvjp(*[None] * 4)
-    made.defjvp(*[None] * 4)
-    return made
-
-
-def with_values(original: Callable[..., Any], found: Any, *args: Any, **options: Any) -> Any:
-    """SciPy's own results, with the derivatives of what a formula found."""
-    several = isinstance(found, tuple)
-    results = found if several else (found,)
-    real = tuple(not is_complex_number(x) for x in results)
-    values = _plainly(original, several, real)(*map(_guards.held, args), **options)
-    values = values if several else (values,)
-    made = tuple(map(_valued_as, results, values))
-    return made if several else made[0]
-
-
-def _valued_as(result: Any, plain: Any) -> Any:
-    """A result with another value, in the precision of that."""
-    made = valued(result, plain)
-    return made.astype(plain.dtype) if is_single(plain) and not is_single(made) else made
 
 
 @called_as(scipy.linalg.matmul_toeplitz, c_or_cr=column_and_row, x=finite)
@@ -892,7 +595,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     func: of arrays of complex numbers, and of such numbers with derivatives.
     """
     supported("funm", disp=(bool(disp), True))
-    t, q = equations.schur(_guards.held(A) + 0j, output="complex")
+    t, q = schur(_guards.held(A) + 0j, output="complex")
     w = np.diagonal(t)
     size = np.max(np.abs(w), initial=0.0)
     step = 1e-2 * where(size > 0.0, size, 1.0)
@@ -921,24 +624,12 @@ def _parts_of_funm(A: Any, *, func: Callable[[Any], Any]) -> tuple[Any, Any, flo
 # --- bases and pseudo-inverses -------------------------------------------------------------------
 
 
-def _rank(s: Any, shape: tuple[int, ...], rcond: float | None) -> int:
-    cutoff = EPSILON * max(shape) if rcond is None else rcond
-    plain = _guards.held(s)
-    return int(_guards.fixed(np.sum(plain > np.max(plain, initial=0.0) * cutoff)))
-
-
-@called_as(scipy.linalg.orth, A=matrix)
-def orth(A: Any, rcond: float | None) -> Any:
-    """An orthonormal basis of the range of A, as long as its rank does not change."""
-    u, s, _ = svd(A, full_matrices=False)
-    return u[:, : _rank(s, A.shape, rcond)]
-
-
-@called_as(scipy.linalg.null_space, A=matrix)
-def null_space(A: Any, rcond: float | None, lapack_driver: str = "gesdd") -> Any:
-    """An orthonormal basis of the null space of A; its derivative turns nothing within it."""
-    _, s, vh = svd(A, full_matrices=True, lapack_driver=lapack_driver)
-    return H(vh[_rank(s, A.shape, rcond) :])
+# SciPy's own Python, which goes by singular vectors; derivatives hold as long as the rank does not
+# change, and turn nothing within a basis.
+kernels("scipy.linalg._decomp_svd", "svd")(svd)
+orth, null_space = (
+    offered(getattr(scipy.linalg, name), f"scipy.linalg.{name}") for name in ("orth", "null_space")
+)
 
 
 @on_matrices
@@ -946,7 +637,7 @@ def _pinvh(a: Any, **options: Any) -> Any:
     return scipy.linalg.pinvh(a, check_finite=False, **options)
 
 
-_pinvh.defrules(factor.pinv_pull, factor.pinv_push, "...ij->...kl")
+_pinvh.defrules(least_squares.pinv_pull, least_squares.pinv_push, "...ij->...kl")
 
 
 @called_as(scipy.linalg.pinvh, stacks=True, a=square)
@@ -959,80 +650,6 @@ def pinvh(a: Any, atol: float | None, rtol: float | None, lower: bool, return_ra
 
 
 # --- banded matrices and Toeplitz's --------------------------------------------------------------
-
-
-def _columns(solve: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """A solver of columns, for a vector or a matrix of these."""
-    if b.shape[0] != a.shape[-1]:
-        raise ValueError(f"shapes of ab and b are not compatible: {a.shape} and {b.shape}")
-    return solve(a, b)
-
-
-@called_as(scipy.linalg.solve_banded, ab=matrix, b=finite)
-def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any) -> Any:
-    """Solve a @ x = b for a banded a, given by its diagonals: l below the main one, u above it."""
-    below, above = (int(n) for n in l_and_u)
-    if below + above + 1 != ab.shape[0]:
-        raise ValueError(
-            f"invalid values for the number of lower and upper diagonals: {below} + {above} + 1 "
-            f"does not equal ab.shape[0] ({ab.shape[0]})"
-        )
-    return _columns(lambda ab, b: bands.solve(ab, b, below, above), ab, b)
-
-
-@called_as(scipy.linalg.solveh_banded, ab=matrix, b=finite)
-def solveh_banded(ab: Any, b: Any, lower: bool) -> Any:
-    """Solve a @ x = b for a positive definite banded a, given by the diagonals of one half."""
-    return _columns(lambda ab, b: bands.solve_hermitian(ab, b, bool(lower)), ab, b)
-
-
-@called_as(scipy.linalg.cholesky_banded, ab=matrix)
-def cholesky_banded(ab: Any, lower: bool) -> Any:
-    """The diagonals of the Cholesky factor of a banded matrix; derivatives take n**3 steps."""
-    return bands.cholesky(ab, lower=bool(lower))
-
-
-@called_as(scipy.linalg.cho_solve_banded, cb_and_lower=factor_and, b=finite)
-def cho_solve_banded(cb_and_lower: tuple[Any, bool], b: Any) -> Any:
-    """Solve a @ x = b, given the diagonals of the Cholesky factor of a."""
-    cb, lower = cb_and_lower
-    return _columns(lambda cb, b: bands.cho_solve(cb, b, lower=bool(np.all(lower))), cb, b)
-
-
-def _of_bands(name: str, a: Any, select: Any, **how: Any) -> Any:
-    """What a function of SciPy's finds of a Hermitian matrix with few diagonals."""
-    supported(name, select=(str(select), "a"))
-    return (bands.eigvalsh if name.startswith("eigvals") else bands.eigh)(a, name=name, **how)
-
-
-@called_as(scipy.linalg.eig_banded, a_band=matrix)
-def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any) -> Any:
-    """Eigenvalues and eigenvectors of a Hermitian matrix, given by the diagonals of one half."""
-    how = {"width": a_band.shape[0] - 1, "lower": bool(lower), "options": ()}
-    name = "eigvals_banded" if eigvals_only else "eig_banded"
-    return _of_bands(name, bands.lower_half(a_band, lower), select, **how)
-
-
-@implements_all(scipy.linalg.eigvals_banded)
-def eigvals_banded(a_band: Any, lower: bool = False, *args: Any, **options: Any) -> Any:
-    """Eigenvalues of a Hermitian matrix, given by the diagonals of one half."""
-    return eig_banded(a_band, lower, True, *args, **options)
-
-
-@called_as(scipy.linalg.eigh_tridiagonal, d=vector, e=vector)
-def eigh_tridiagonal(
-    d: Any, e: Any, eigvals_only: bool, select: Any, tol: float, lapack_driver: str
-) -> Any:
-    """Eigenvalues and eigenvectors of the symmetric matrix with diagonals e, d and e."""
-    name = "eigvalsh_tridiagonal" if eigvals_only else "eigh_tridiagonal"
-    how = {"width": 1, "lower": True, "options": (("tol", tol), ("lapack_driver", lapack_driver))}
-    return _of_bands(name, bands.of_tridiagonal(d, e), select, **how)
-
-
-@implements_all(scipy.linalg.eigvalsh_tridiagonal)
-def eigvalsh_tridiagonal(d: Any, e: Any, *args: Any, **options: Any) -> Any:
-    """Eigenvalues of the symmetric matrix with diagonals e, d and e."""
-    return eigh_tridiagonal(d, e, True, *args, **options)
 
 
 @on_matrices
@@ -1094,11 +711,10 @@ def _placed(name: str, *names: str) -> Callable[..., Any]:
     return function
 
 
-circulant, convolution_matrix, diagsvd, hankel, leslie = (
+circulant, convolution_matrix, diagsvd, hankel = (
     implements_all(getattr(scipy.linalg, name))(_placed(name, *names))
     for name, *names in (
         ("circulant", "c"), ("convolution_matrix", "a"), ("diagsvd", "s"), ("hankel", "c", "r"),
-        ("leslie", "f", "s"),
     )
 )  # fmt: skip
 _toeplitz = _placed("toeplitz", "c", "r")
@@ -1119,21 +735,13 @@ def khatri_rao(a: Any, b: Any) -> Any:
     return reshape(a[:, None, :] * b[None, :, :], (a.shape[0] * b.shape[0], a.shape[1]))
 
 
-def _companion(name: str) -> Any:
-    """A companion matrix of a polynomial, put together as SciPy does that of 1, 2, ..., n."""
-    original = getattr(scipy.linalg, name)
+block_diag, companion, fiedler_companion, leslie = (
+    offered(getattr(scipy.linalg, name), f"scipy.linalg.{name}")
+    for name in ("block_diag", "companion", "fiedler_companion", "leslie")
+)
 
-    @called_as(original, a=vector)
-    def function(a: Any) -> Any:
-        n = a.shape[0]
-        if n < 2 or not _guards.truths(a)[0]:
-            return original(value(a))  # which says what is wrong
-        signs = original(np.arange(1.0, n + 1.0))  # which are -k but for ones
-        places = np.where(signs < 0.0, -signs - 1.0, 0.0)
-        return taken(-(a / a[0])[1:], places) + np.equal(signs, 1.0)
-
-    return function
-
-
-companion, fiedler_companion = map(_companion, ("companion", "fiedler_companion"))
-block_diag = offered(scipy.linalg.block_diag, "scipy.linalg.block_diag")
+__all__ = [
+    name
+    for name in scipy.linalg.__all__
+    if name == "LinAlgError" or getattr(scipy.linalg, name) in FUNCTIONS
+]

@@ -172,52 +172,37 @@ class _Curve(Squares):
 
 # --- the table -----------------------------------------------------------------------------------
 
-_f = "f"
-_fun = "fun"
+
+def _alike(kind: Any, names: str, *how: Any, **more: Any) -> list[Solver]:
+    """Functions of SciPy's of these names, whose problems are told in the same way."""
+    return [Solver(getattr(_original, name), kind, *how, **more) for name in names.split()]
+
+
 SOLVERS = [
-    Solver(_original.root, Root, _fun, gives_pair="jac"),
-    Solver(_original.fsolve, Root),
-    Solver(_original.root_scalar, Root, _f, gives_pair="fprime"),
-    Solver(_original.brentq, Root, _f),
-    Solver(_original.brenth, Root, _f),
-    Solver(_original.ridder, Root, _f),
-    Solver(_original.bisect, Root, _f),
-    Solver(_original.toms748, Root, _f),
-    Solver(_original.newton, Root),
-    Solver(_original.fixed_point, FixedPoint),
-    Solver(_original.broyden1, Root, "F"),
-    Solver(_original.broyden2, Root, "F"),
-    Solver(_original.anderson, Root, "F"),
-    Solver(_original.newton_krylov, Root, "F"),
-    Solver(_original.linearmixing, Root, "F"),
-    Solver(_original.diagbroyden, Root, "F"),
-    Solver(_original.excitingmixing, Root, "F"),
-    Solver(_original.minimize, Minimum, _fun, _of_minimize, gives_pair="jac"),
-    Solver(_original.minimize_scalar, Minimum, _fun, _of_scalar),
-    Solver(_original.fmin, Minimum),
-    Solver(_original.fmin_powell, Minimum),
-    Solver(_original.fmin_cg, Minimum, _f),
-    Solver(_original.fmin_bfgs, Minimum, _f),
-    Solver(_original.fmin_ncg, Minimum, _f),
-    Solver(_original.fmin_l_bfgs_b, Minimum, "func", _of_minimize),
-    Solver(_original.fmin_tnc, Minimum, "func", _of_minimize, value=None),
-    Solver(_original.fmin_cobyla, Minimum, "func", _of_cobyla),
-    Solver(_original.fmin_slsqp, Minimum, "func", _of_slsqp),
-    Solver(_original.fminbound, Minimum, "func", lambda given: [within(given["x1"], given["x2"])]),
-    Solver(_original.brent, Minimum),
-    Solver(_original.golden, Minimum),
-    Solver(_original.brute, Minimum),
-    Solver(_original.basinhopping, Minimum, "func", _of_local),
-    Solver(_original.differential_evolution, Minimum, "func", _of_minimize),
-    Solver(_original.dual_annealing, Minimum, "func", _of_minimize),
-    Solver(_original.direct, Minimum, "func", _of_minimize),
-    Solver(_original.shgo, Minimum, "func", _of_minimize),
-    Solver(_original.least_squares, Squares, _fun, lambda given: by_sides(given["bounds"])),
-    Solver(_original.leastsq, Squares, value=None),
-    Solver(_original.curve_fit, _Curve, _f, lambda given: by_sides(given["bounds"]), value=None),
-    Solver(_original.linprog, _Linear, "c", _of_linprog),
-    Solver(_original.nnls, _LinearSquares, "A", lambda given: [within(0.0, None)]),
-    Solver(_original.lsq_linear, _LinearSquares, "A", lambda given: by_sides(given["bounds"])),
+    *_alike(Root, "root", "fun", gives_pair="jac"),
+    *_alike(Root, "root_scalar", "f", gives_pair="fprime"),
+    *_alike(Root, "fsolve newton"),
+    *_alike(Root, "brentq brenth ridder bisect toms748", "f"),
+    *_alike(Root, "broyden1 broyden2 anderson newton_krylov", "F"),
+    *_alike(Root, "linearmixing diagbroyden excitingmixing", "F"),
+    *_alike(FixedPoint, "fixed_point"),
+    *_alike(Minimum, "minimize", "fun", _of_minimize, gives_pair="jac"),
+    *_alike(Minimum, "minimize_scalar", "fun", _of_scalar),
+    *_alike(Minimum, "fmin fmin_powell brent golden brute"),
+    *_alike(Minimum, "fmin_cg fmin_bfgs fmin_ncg", "f"),
+    *_alike(Minimum, "fmin_l_bfgs_b differential_evolution", "func", _of_minimize),
+    *_alike(Minimum, "dual_annealing direct shgo", "func", _of_minimize),
+    *_alike(Minimum, "fmin_tnc", "func", _of_minimize, value=None),
+    *_alike(Minimum, "fmin_cobyla", "func", _of_cobyla),
+    *_alike(Minimum, "fmin_slsqp", "func", _of_slsqp),
+    *_alike(Minimum, "fminbound", "func", lambda given: [within(given["x1"], given["x2"])]),
+    *_alike(Minimum, "basinhopping", "func", _of_local),
+    *_alike(Squares, "least_squares", "fun", lambda given: by_sides(given["bounds"])),
+    *_alike(Squares, "leastsq", value=None),
+    *_alike(_Curve, "curve_fit", "f", lambda given: by_sides(given["bounds"]), value=None),
+    *_alike(_Linear, "linprog", "c", _of_linprog),
+    *_alike(_LinearSquares, "nnls", "A", lambda given: [within(0.0, None)]),
+    *_alike(_LinearSquares, "lsq_linear", "A", lambda given: by_sides(given["bounds"])),
 ]
 
 

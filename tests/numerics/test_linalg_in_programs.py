@@ -35,7 +35,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-OF_LINALG = (f"{os.sep}linalg", "_systems", "_factorizations", "_lapack")
+OF_LINALG = (f"{os.sep}linalg", "_systems", "_factorizations", "_lapack", "_least_squares")
 
 
 def frames_of(call: Callable[[], Any]) -> list[str]:

@@ -12,19 +12,16 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable
-from functools import cache
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from ...binding import callers, carries, plain_constants
-from ...numpy._refusals import refusing
+from ...numpy._refusals import the_rest_of
 from ...numpy.linalg import number
 from ...operations.arrays import reshape
 from ...operations.complexes import implements_all
-from ...operations.dispatch import FUNCTIONS
 from ...operations.guards import truths
 from .._mirror import kernels
 from .._structures import taken
@@ -40,16 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@cache
-def __getattr__(name: str) -> Any:
-    found = getattr(scipy.sparse, name)
-    if not isinstance(found, FunctionType):
-        return found
-    return FUNCTIONS.get(found) or refusing(found, f"scipy.sparse.{name}", INSTEAD)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(scipy.sparse)})
+__getattr__, __dir__ = the_rest_of(scipy.sparse, globals(), instead=INSTEAD)
 
 
 issparse = is_sparse

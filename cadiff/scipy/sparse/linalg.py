@@ -8,8 +8,7 @@ for the matrices of their products where these have derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property, partial, wraps
-from types import FunctionType
+from functools import cached_property, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,14 @@ from ...binding import (
 )
 from ...binding import strip as value
 from ...numpy._matrices import conjugate
-from ...numpy._refusals import refusing
+from ...numpy._refusals import the_rest_of
 from ...numpy.linalg import number
 from ...operations.arrays import concatenate
 from ...operations.complexes import implements_all, whole_parts
-from ...operations.dispatch import FUNCTIONS
 from ...operations.scalars import anew
 from .. import linalg as dense
 from .._formulas import valued
-from .._signatures import called_as
+from .._signatures import called_as, with_values
 from .._structured import BY_FACTORS, Direct, Whole, solved
 from .._structures import Structure, total
 from ._numbers import INSTEAD, SparseNumbers, as_dense, is_sparse
@@ -51,46 +49,7 @@ from ._solvers import (
     svd,
 )
 
-__all__ = [
-    "aslinearoperator",
-    "bicg",
-    "bicgstab",
-    "cg",
-    "cgs",
-    "eigs",
-    "eigsh",
-    "expm",
-    "expm_multiply",
-    "factorized",
-    "gcrotmk",
-    "gmres",
-    "inv",
-    "lgmres",
-    "lsmr",
-    "lsqr",
-    "matrix_power",
-    "minres",
-    "norm",
-    "qmr",
-    "spilu",
-    "splu",
-    "spsolve",
-    "spsolve_triangular",
-    "svds",
-    "tfqmr",
-]  # fmt: skip
-
-
-@cache
-def __getattr__(name: str) -> Any:
-    found = getattr(scipy.sparse.linalg, name)
-    if not isinstance(found, FunctionType):
-        return found
-    return FUNCTIONS.get(found) or refusing(found, f"scipy.sparse.linalg.{name}", INSTEAD)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(scipy.sparse.linalg)})
+__getattr__, __dir__ = the_rest_of(scipy.sparse.linalg, globals(), instead=INSTEAD)
 
 
 # --- arguments -----------------------------------------------------------------------------------
@@ -352,7 +311,7 @@ def expm(A: Any) -> Any:
     if not is_sparse(A):
         return dense.expm(A)
     whole = A.toarray()
-    return SparseNumbers.of(dense.with_values(_expm, dense.expm(whole), whole)).tocsc()
+    return SparseNumbers.of(with_values(_expm, dense.expm(whole), whole)).tocsc()
 
 
 def _expm(a: Any) -> Any:
@@ -471,3 +430,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
         sums = total(abs(data), structure=structure, axis=0 if abs(ord) == 1 else 1)
         return np.max(sums) if ord > 0 else np.min(sums)
     raise ValueError(f"Invalid norm order {ord!r} for matrices")
+
+
+__all__ = [name for name in scipy.sparse.linalg.__all__ if callable(globals().get(name))]
