@@ -44,7 +44,6 @@ cdef class Node:
     cdef int conjugate(self, list atoms) except -1
     cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base)
     cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1
-    cdef Node bare(self)
     cdef tuple to_state(self)
     cdef tuple leaf_shape(self)
     cdef int collect_atoms(self, list atoms) except -1
@@ -84,3 +83,5 @@ cdef class Collector:
 @cython.final
 cdef class Structure:
     cdef tuple nodes
+
+    cdef list to_states(self)

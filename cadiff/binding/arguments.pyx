@@ -198,22 +198,8 @@ cdef class Node:
                 (<Node>child).note_blocks(tape, base)
         return 0
 
-    cdef Node bare(self):
-        """A copy of the node without numbers, which refers to nothing of the user's."""
-        cdef Node node = Node.__new__(Node)
-        node.shape, node.offset, node.size, node.atom, node.container = (
-            self.shape, self.offset, self.size, self.atom, self.container
-        )
-        node.has_complex = self.has_complex
-        node.is_single = self.is_single
-        if self.shape == ARRAY:
-            node.original = blank_array(self.original.shape, self.original.dtype)
-        elif self.children is not None:
-            node.children = tuple([(<Node>child).bare() for child in self.children])
-        return node
-
     cdef tuple to_state(self):
-        """What a bare node is made of, to be pickled."""
+        """What a copy of it without numbers is made of, which refers to nothing of the user's."""
         array = children = None
         if self.shape == ARRAY:
             array = (self.original.shape, self.original.dtype)
@@ -674,11 +660,13 @@ cdef class Structure:
 
     def bare(self):
         """A copy of the structure that keeps none of the arguments alive, and pickles."""
-        return Structure(tuple([(<Node>node).bare() for node in self.nodes]))
+        return structure_of_states(self.to_states())
 
     def __reduce__(self):
-        states = [(<Node>node).to_state() for node in (<Structure>self.bare()).nodes]
-        return structure_of_states, (states,)
+        return structure_of_states, (self.to_states(),)
+
+    cdef list to_states(self):
+        return [(<Node>node).to_state() for node in self.nodes]
 
     def leaves(self):
         """For each argument, the list of its atoms: the shape, and whether it is of float32."""

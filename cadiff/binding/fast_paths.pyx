@@ -59,13 +59,11 @@ cdef enum Method:
     HVP
     JVP
     VJP
-    N_METHODS
 
 
-cdef dict METHODS = {
-    "value": VALUE, "grad": GRAD, "value_and_grad": VALUE_AND_GRAD, "jacobian": JACOBIAN,
-    "hessian": HESSIAN, "hvp": HVP, "jvp": JVP, "vjp": VJP,
-}
+cdef tuple NAMES = (
+    "value", "grad", "value_and_grad", "jacobian", "hessian", "hvp", "jvp", "vjp",
+)
 
 
 cdef bint is_choice(object argnums) except -1:
@@ -698,6 +696,27 @@ cdef FastPath new_fast_path(Signature signature, object program, object assemble
     return path
 
 
+cdef FastPath new_path(Signature signature, object program, object assemble, Watch watch,
+                       Trust trust, bytes outcomes, ProgramPullback pullback):
+    """The path of a signature to a program; None if there can be none."""
+    cdef FastPath path
+    for path in signature.paths:
+        if path.program is program:
+            return path
+    path = new_fast_path(signature, program, assemble)
+    if path is not None:
+        path.watch = watch
+        path.catches = watch is not None and watch.catches_numbers
+        path.ready = None if path.catches else path.ready  # its numbers are looked at first
+        path.trust = trust
+        path.unknown = trust if outcomes else None
+        path.outcomes = outcomes
+        path.pullback = pullback
+        signature.paths.insert(0, path)
+        signature.longest = None
+    return path
+
+
 @cython.final
 cdef class FastPaths:
     """The signatures of one method; the one used last comes first."""
@@ -750,26 +769,6 @@ cdef class FastPaths:
             self.known.pop()
         self.known.insert(0, signature)
         return signature
-
-    cdef FastPath add(self, Signature signature, object program, object assemble, Watch watch,
-                      Trust trust, bytes outcomes, ProgramPullback pullback):
-        """The path to a program; None if there can be none."""
-        cdef FastPath path
-        for path in signature.paths:
-            if path.program is program:
-                return path
-        path = new_fast_path(signature, program, assemble)
-        if path is not None:
-            path.watch = watch
-            path.catches = watch is not None and watch.catches_numbers
-            path.ready = None if path.catches else path.ready  # its numbers are looked at first
-            path.trust = trust
-            path.unknown = trust if outcomes else None
-            path.outcomes = outcomes
-            path.pullback = pullback
-            signature.paths.insert(0, path)
-            signature.longest = None
-        return path
 
     cdef int forget(self, programs) except -1:
         """Drop the fast paths to some programs."""
@@ -830,7 +829,7 @@ cdef class ProgramPullback:
             call = Call((self.inputs,), NO_NAMES, ())
             signature = self.fast_paths.signature_of(call, args, ZERO, (1,), False)
             if signature is not None:
-                self.fast_paths.add(signature, program, assemble, None, None, outcomes, None)
+                new_path(signature, program, assemble, None, None, outcomes, None)
 
         return self.pull(self.inputs, u, note)
 
@@ -850,7 +849,7 @@ cdef class FastPathTable:
 
     def clear(self):
         self.backoff = Backoff()
-        self.of_methods = [FastPaths(self.backoff) for _ in range(<int>N_METHODS)]
+        self.of_methods = [FastPaths(self.backoff) for _ in NAMES]
 
     def forget(self, programs):
         """Drop the paths to some programs."""
@@ -861,12 +860,16 @@ cdef class FastPathTable:
         for own in self.of_methods:
             (<FastPaths>own).forget_fallbacks()
 
+    cdef Signature signature_of(self, str what, Call call, tuple args, object argnums, tuple last):
+        cdef int method = NAMES.index(what)
+        return (<FastPaths>self.of_methods[method]).signature_of(
+            call, args, argnums, last, method == <int>VALUE
+        )
+
     def add_fallback(self, str what, Call call, tuple args, argnums, tuple last, fallback):
         """From now on fallback(args, kwargs) for calls of a method like this one that no fast path
         serves."""
-        cdef Method method = METHODS[what]
-        cdef FastPaths own = self.of_methods[<int>method]
-        cdef Signature signature = own.signature_of(call, args, argnums, last, method == VALUE)
+        cdef Signature signature = self.signature_of(what, call, args, argnums, last)
         if signature is not None:
             signature.fallback = fallback
 
@@ -877,20 +880,14 @@ cdef class FastPathTable:
         inputs, and f has these outcomes.
 
         Answers the FastPath, or None if no later call can be known."""
-        cdef Method method = METHODS[what]
-        cdef FastPaths own = self.of_methods[<int>method]
-        cdef Signature signature = own.signature_of(call, args, argnums, last, method == VALUE)
+        cdef Signature signature = self.signature_of(what, call, args, argnums, last)
         cdef FastPath path
         if signature is None:
             return None
-        path = own.add(signature, program, assemble, watch, trust, outcomes, pullback)
+        path = new_path(signature, program, assemble, watch, trust, outcomes, pullback)
         if path is not None:
             path.n_inputs = call.taken.numbers
         return path
-
-
-cdef inline object missed_of(object result):
-    return result if type(result) is Missed else None
 
 
 cdef class Calls:
@@ -940,47 +937,37 @@ cdef class Calls:
         cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
         return own.call(args, kwargs, argnums)
 
+    cdef object by_any_path(self, Method method, tuple args, dict kwargs, object argnums):
+        """What a method gives that is called like f."""
+        result = self.by_fast_path(method, args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            missed = result if type(result) is Missed else None
+            return self._general.run(NAMES[method], args, kwargs, argnums, missed)
+        return result
+
     def __call__(self, /, *args, **kwargs):
         """What f returns."""
-        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
-        if result is MISSED or is_refused(result):
-            return self._general.run("value", args, kwargs, 0, missed_of(result))
-        return result
+        return self.by_any_path(VALUE, args, kwargs, ZERO)
 
     def value(self, /, *args, **kwargs):
         """What f returns, as a call gives it."""
-        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
-        if result is MISSED or is_refused(result):
-            return self._general.run("value", args, kwargs, 0, missed_of(result))
-        return result
+        return self.by_any_path(VALUE, args, kwargs, ZERO)
 
     def grad(self, /, *args, argnums=0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
-        result = self.by_fast_path(GRAD, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run("grad", args, kwargs, argnums, missed_of(result))
-        return result
+        return self.by_any_path(GRAD, args, kwargs, argnums)
 
     def value_and_grad(self, /, *args, argnums=0, **kwargs):
         """Value and gradient, as `cadiff.value_and_grad` gives them."""
-        result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run("value_and_grad", args, kwargs, argnums, missed_of(result))
-        return result
+        return self.by_any_path(VALUE_AND_GRAD, args, kwargs, argnums)
 
     def jacobian(self, /, *args, argnums=0, **kwargs):
         """The Jacobian, as `cadiff.jacobian` gives it."""
-        result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run("jacobian", args, kwargs, argnums, missed_of(result))
-        return result
+        return self.by_any_path(JACOBIAN, args, kwargs, argnums)
 
     def hessian(self, /, *args, argnums=0, **kwargs):
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
-        result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run("hessian", args, kwargs, argnums, missed_of(result))
-        return result
+        return self.by_any_path(HESSIAN, args, kwargs, argnums)
 
     def hvp(self, first, v, /, *others, argnums=0, **kwargs):
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
