@@ -1,6 +1,9 @@
 # What the binding uses of Python's C interface beside what Cython declares.
 
+from cpython.float cimport PyFloat_FromDouble
+from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject, PyObject_GenericGetAttr
+from cpython.ref cimport Py_INCREF
 
 
 cdef extern from "Python.h":
@@ -50,6 +53,17 @@ cdef extern from *:
     """
     PyObject *looked_up(object kind, object name)
     PyObject *referent(object reference)
+
+
+cdef inline list list_of_floats(const double *numbers, Py_ssize_t n):
+    """Python's floats of numbers in a row."""
+    cdef Py_ssize_t k
+    cdef list made = PyList_New(n)
+    for k in range(n):
+        number = PyFloat_FromDouble(numbers[k])
+        Py_INCREF(number)
+        PyList_SET_ITEM(made, k, number)
+    return made
 
 
 # What stands in objects and classes of the user's is read as it is: their own ways to answer for

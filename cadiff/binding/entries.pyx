@@ -415,7 +415,7 @@ cdef class ActiveProgram(DirectRule):
     cdef size_t n_active  # numbers
     cdef size_t n_inputs
     cdef list parts       # by PartKind; None: it was not wanted so far
-    cdef bint are_made[<int>N_SWEEPS] # the codes of these sweeps
+    cdef list codes       # of these sweeps
     cdef tuple every_entry # of the Jacobian, where another branch has other ones
 
     runs_again = False
@@ -475,15 +475,13 @@ cdef class ActiveProgram(DirectRule):
     cdef Code code_of(self, SweepKind sweep):
         """What carries the entry out in a sweep. It is made when the first one comes by, which must
         not meet what rules of steps record then."""
-        if self.are_made[<int>sweep]:
-            return self.find_code(sweep)
-        before = cad_enter_new_tape()
-        try:
-            self.find_code(sweep)
-            self.are_made[<int>sweep] = True
-        finally:
-            cad_return_to_tape(before)
-        return self.find_code(sweep)
+        if self.codes[<int>sweep] is None:
+            before = cad_enter_new_tape()
+            try:
+                self.codes[<int>sweep] = self.find_code(sweep)
+            finally:
+                cad_return_to_tape(before)
+        return self.codes[<int>sweep]
 
     cdef Code find_code(self, SweepKind sweep):
         if sweep == PULL:
@@ -817,7 +815,7 @@ cdef ActiveProgram new_active_program(TapeProgram whole, bytes active, bint guar
     cdef bytes carries
     chosen.whole = whole
     chosen.active = active
-    chosen.parts = [None] * <int>N_PARTS
+    chosen.parts, chosen.codes = [None] * <int>N_PARTS, [None] * <int>N_SWEEPS
     chosen.ranges = []
     for k in range(len(active)):
         size = prod(<tuple>whole.inputs[k])

@@ -275,7 +275,8 @@ cdef class Signature:
         self.nodes = tuple(nodes)
         if whole:
             ask_for_no_more(self.nodes)
-        self.order = bytes(sorted(range(n), key=lambda k: cost_of(nodes[k])))
+        costs = sorted([(cost_of(nodes[k]), k) for k in range(n)])
+        self.order = bytes([k for _, k in costs])
         self.n_numbers = taken.numbers
         return True
 
@@ -937,7 +938,7 @@ cdef class Calls:
         cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
         return own.call(args, kwargs, argnums)
 
-    cdef object by_any_path(self, Method method, tuple args, dict kwargs, object argnums):
+    cdef inline object by_any_path(self, Method method, tuple args, dict kwargs, object argnums):
         """What a method gives that is called like f."""
         result = self.by_fast_path(method, args, kwargs, argnums)
         if result is MISSED or is_refused(result):

@@ -596,24 +596,25 @@ cdef object plain_gradient(Recording recording, object number):
     """The gradient of one number where nothing else is involved: a sweep writes the adjoints
     of large arrays straight into the results."""
     cdef CadSlot slot, base = CAD_VAR(recording.block).slot
-    cdef Node node
+    cdef list leaves = recording.leaves or []
+    cdef Node leaf
     cdef size_t end
     try:
         if recording.n > 0:
             end = recording.end([number])
             recording.clear(end)
-            for node in recording.nodes:
-                node.lend(recording.tape, base)
+            for leaf in leaves:
+                leaf.lend(recording.tape, base)
             if on_tape(number, recording.tape, base):
                 slot = CAD_VAR(number).slot
                 cad_tape_prepare_adjoints(recording.tape, slot, slot)
                 recording.tape.adjoints[slot] = 1.0
             recording.sweep(end)
-        for node in recording.nodes:
-            node.read(recording.tape, base)
+        for leaf in leaves:
+            leaf.read(recording.tape, base)
     finally:
-        for node in recording.nodes:
-            node.take_back(recording.tape, base)
+        for leaf in leaves:
+            leaf.take_back(recording.tape, base)
     return tuple([(<Node>node).from_read() for node in recording.nodes])
 
 

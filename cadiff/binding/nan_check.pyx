@@ -37,7 +37,7 @@ from .tape cimport (
     enter_step,
     Hook,
 )
-from .atoms cimport ndim
+from .atoms cimport components_of, ndim
 from .recording cimport Recording
 
 from .atoms import dual_components, matmul
@@ -692,7 +692,5 @@ def seen(result, operation, *operands):
 
 cdef bint is_plainly_finite(object x):
     if CAD_IS_DUAL(x):
-        primal, tangent = dual_components(x)
-        parts = (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
-        return all([is_plainly_finite(part) for part in parts])
+        return all([is_plainly_finite(part) for part in components_of(x)])
     return bool(np.all(np.isfinite(cad_plain_value(x))))

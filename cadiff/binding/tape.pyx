@@ -6,6 +6,7 @@ no Duals.
 """
 
 import sys
+from operator import itemgetter
 
 import numpy as np
 
@@ -140,7 +141,7 @@ cpdef bint is_in_order(x):
 
 def write_into(target, key, value):
     """target[key] = value in an array Var that was just made: no former values are kept."""
-    place = part_of(target, lambda array: array[key])
+    place = part_of(target, itemgetter(key))
     cad_array_write(CAD_VAR(place), value)
 
 
