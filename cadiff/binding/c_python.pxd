@@ -1,9 +1,7 @@
 # What the binding uses of Python's C interface beside what Cython declares.
 
-from cpython.float cimport PyFloat_FromDouble
-from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.list cimport PyList_New
 from cpython.object cimport PyObject, PyObject_GenericGetAttr
-from cpython.ref cimport Py_INCREF
 
 
 cdef extern from "Python.h":
@@ -25,6 +23,8 @@ cdef extern from "Python.h":
     Py_ssize_t PyDict_GET_SIZE(dict items)
     PyObject **PySequence_Fast_ITEMS(object items)
     Py_ssize_t PySequence_Fast_GET_SIZE(object items)
+    PyObject *new_float "PyFloat_FromDouble"(double number) except NULL
+    void put_item "PyList_SET_ITEM"(list items, Py_ssize_t k, PyObject *item)  # which is new
     int PyGC_Disable()
     int PyGC_Enable()
 
@@ -60,9 +60,7 @@ cdef inline list list_of_floats(const double *numbers, Py_ssize_t n):
     cdef Py_ssize_t k
     cdef list made = PyList_New(n)
     for k in range(n):
-        number = PyFloat_FromDouble(numbers[k])
-        Py_INCREF(number)
-        PyList_SET_ITEM(made, k, number)
+        put_item(made, k, new_float(numbers[k]))
     return made
 
 

@@ -1026,6 +1026,8 @@ cdef bint are_mixed(list atoms) except -1:
     cdef list known = []
     for atom in atoms:
         if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL:
+            if CAD_IS_VAR_ARRAY(atom) and CAD_VAR(atom).view.size == 0:
+                continue
             cad_var_bounds(CAD_VAR(atom), &low, &high)
             if CAD_IS_VAR_ARRAY(atom) and high - low + 1 < <size_t>CAD_VAR(atom).view.size:
                 return True
@@ -1043,14 +1045,4 @@ cdef bint are_mixed(list atoms) except -1:
 def are_views_of_one(list atoms):
     """Whether two elements of some arrays are one place in memory: an assignment to one is seen in
     the other."""
-    cdef size_t low, high
-    known = []
-    for atom in atoms:
-        if CAD_IS_VAR_ARRAY(atom) and CAD_VAR(atom).tape != NULL and CAD_VAR(atom).view.size > 0:
-            cad_var_bounds(CAD_VAR(atom), &low, &high)
-            if high - low + 1 < <size_t>CAD_VAR(atom).view.size:
-                return True
-            if any([begin <= high and low <= end for begin, end in known]):
-                return True
-            known.append((low, high))
-    return False
+    return are_mixed([atom for atom in atoms if CAD_IS_VAR_ARRAY(atom)])

@@ -461,7 +461,7 @@ cdef class Signature:
                     former is None
                     or meets(path.outcomes, former.outcomes, miss.guard, miss.outcome)
                 )
-                and not is_among(path, tried)
+                and path not in tried
             ):
                 found = path
         return found
@@ -497,6 +497,11 @@ cdef inline bint is_refused(object result):
     return result is REFUSED or type(result) is Missed
 
 
+cdef inline bint is_missing(object result):
+    """Whether no fast path gives it."""
+    return result is MISSED or is_refused(result)
+
+
 cdef object missed_by(FastPath path, const Miss *miss):
     """A Missed, if it is an outcome of f that a path has missed last; else REFUSED."""
     if path is None or not 0 <= miss.guard * <Py_ssize_t>sizeof(double) < PyBytes_GET_SIZE(path.outcomes):
@@ -510,14 +515,6 @@ cdef size_t n_referred_inputs(const CadProgram *program) noexcept:
     while n < program.n_referred and program.referred[n].result < 0:
         n += 1
     return n
-
-
-cdef bint is_among(FastPath path, list paths) noexcept:
-    cdef Py_ssize_t k
-    for k in range(PyList_GET_SIZE(paths)):
-        if <FastPath>PyList_GET_ITEM(paths, k) is path:
-            return True
-    return False
 
 
 @cython.final
@@ -823,7 +820,7 @@ cdef class ProgramPullback:
         cdef tuple args = (self.inputs, u)
         cdef Signature signature
         result = self.fast_paths.call(args, NO_NAMES, ZERO)
-        if result is not MISSED and not is_refused(result):
+        if not is_missing(result):
             return result
 
         def note(program, assemble, outcomes):
@@ -938,42 +935,45 @@ cdef class Calls:
         cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
         return own.call(args, kwargs, argnums)
 
-    cdef inline object by_any_path(self, Method method, tuple args, dict kwargs, object argnums):
-        """What a method gives that is called like f."""
-        result = self.by_fast_path(method, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            missed = result if type(result) is Missed else None
-            return self._general.run(NAMES[method], args, kwargs, argnums, missed)
-        return result
+    cdef object in_general(self, Method method, tuple args, dict kwargs, object argnums, object result):
+        """What a method gives that is called like f, where no fast path does."""
+        missed = result if type(result) is Missed else None
+        return self._general.run(NAMES[method], args, kwargs, argnums, missed)
 
     def __call__(self, /, *args, **kwargs):
         """What f returns."""
-        return self.by_any_path(VALUE, args, kwargs, ZERO)
+        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
+        return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
 
     def value(self, /, *args, **kwargs):
         """What f returns, as a call gives it."""
-        return self.by_any_path(VALUE, args, kwargs, ZERO)
+        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
+        return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
 
     def grad(self, /, *args, argnums=0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
-        return self.by_any_path(GRAD, args, kwargs, argnums)
+        result = self.by_fast_path(GRAD, args, kwargs, argnums)
+        return self.in_general(GRAD, args, kwargs, argnums, result) if is_missing(result) else result
 
     def value_and_grad(self, /, *args, argnums=0, **kwargs):
         """Value and gradient, as `cadiff.value_and_grad` gives them."""
-        return self.by_any_path(VALUE_AND_GRAD, args, kwargs, argnums)
+        result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
+        return self.in_general(VALUE_AND_GRAD, args, kwargs, argnums, result) if is_missing(result) else result
 
     def jacobian(self, /, *args, argnums=0, **kwargs):
         """The Jacobian, as `cadiff.jacobian` gives it."""
-        return self.by_any_path(JACOBIAN, args, kwargs, argnums)
+        result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
+        return self.in_general(JACOBIAN, args, kwargs, argnums, result) if is_missing(result) else result
 
     def hessian(self, /, *args, argnums=0, **kwargs):
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
-        return self.by_any_path(HESSIAN, args, kwargs, argnums)
+        result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
+        return self.in_general(HESSIAN, args, kwargs, argnums, result) if is_missing(result) else result
 
     def hvp(self, first, v, /, *others, argnums=0, **kwargs):
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
         result = self.by_fast_path(HVP, (first, v, *others), kwargs, argnums)
-        if result is MISSED or is_refused(result):
+        if is_missing(result):
             return self._general.hvp(first, v, others, kwargs, argnums)
         return result
 
@@ -985,13 +985,13 @@ cdef class Calls:
             and len(primals) == len(tangents)
         ):
             result = self.by_fast_path(JVP, (*primals, *tangents), NO_NAMES, ZERO)
-            if result is not MISSED and not is_refused(result):
+            if not is_missing(result):
                 return result
         return self._general.jvp(primals, tangents)
 
     def vjp(self, /, *primals):
         """Value and pullback, as `cadiff.vjp` gives them."""
         result = self.by_fast_path(VJP, primals, NO_NAMES, ZERO)
-        if result is MISSED or is_refused(result):
+        if is_missing(result):
             return self._general.vjp(primals)
         return result

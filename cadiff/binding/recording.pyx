@@ -391,15 +391,14 @@ cdef class Recording:
         cdef const double *numbers = <const double *>cnp.PyArray_DATA(flat)
         cdef Py_ssize_t offset = 0
         atoms = []
-        for shapes in self.structure.leaf_shapes():
-            for shape in shapes:
-                if shape == ():
-                    atoms.append(PyFloat_FromDouble(numbers[offset]))
-                    offset += 1
-                else:
-                    size = prod(shape)
-                    atoms.append(flat[offset : offset + size].reshape(shape).copy())
-                    offset += size
+        for shape in self.structure.shapes:
+            if shape == ():
+                atoms.append(PyFloat_FromDouble(numbers[offset]))
+                offset += 1
+            else:
+                size = prod(shape)
+                atoms.append(flat[offset : offset + size].reshape(shape).copy())
+                offset += size
         return atoms
 
     cdef size_t first_plan(self):

@@ -271,7 +271,8 @@ cdef class Place:
         if self.kind == SEQUENCE or self.kind == MEMBERS:
             return own_items(holder)
         if self.kind == MAPPING or self.kind == NAMESPACE:
-            return pairs_of(self.names_in(holder))
+            names = self.names_in(holder)
+            return tuple(dict.__iter__(names)), tuple(dict.values(names))
         if self.kind == CLASS:
             return in_class(holder)
         if self.kind == ARRAY:
@@ -667,11 +668,6 @@ cdef tuple in_class(kind):
 
 cdef enum:
     IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
-
-
-cdef tuple pairs_of(mapping):
-    """Keys and values of a dict."""
-    return (tuple(dict.__iter__(mapping)), tuple(dict.values(mapping)))
 
 
 cdef tuple VALUES = (bool, int, float, complex, str, bytes, type(None))
