@@ -216,6 +216,7 @@ from .jacobians import (
     thawed_map,
 )
 from .nan_check import Checking, NonFiniteError, PlaceNotes, seen
+from .observers import Observer
 from .recording import OUTER, Guarded, Recording, Replay, assign, plain_numbers, run_once, snapshot
 from .rules import (
     WarningsOff,
@@ -265,7 +266,7 @@ from .trees import (
     register_class,
     register_libraries,
 )
-from .watches import MISSING, Observer, Watch
+from .watches import MISSING, Watch
 
 register_callers(callers.advice, callers.called, callers.explain, callers.has_own)
 for _kind, _others in ((Var, foreign_names.VARS), (Dual, foreign_names.DUALS)):

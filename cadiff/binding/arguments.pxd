@@ -43,8 +43,6 @@ cdef class Node:
     cdef object from_cotangents(self, list atoms)
     cdef int conjugate(self, list atoms) except -1
     cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base)
-    cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1
-    cdef Node bare(self)
     cdef tuple to_state(self)
     cdef tuple leaf_shape(self)
     cdef int collect_atoms(self, list atoms) except -1
@@ -62,12 +60,12 @@ cdef class Collector:
     cdef Py_ssize_t count
     cdef Py_ssize_t capacity
     cdef Py_ssize_t n_atoms
-    cdef list nodes      # of the atoms so far, while all are plain; a ROW stands for several
+    cdef list nodes      # of the atoms so far, while all are plain; a ROW stands for several. Or None
     cdef list atoms      # the atoms themselves, once one is not
 
     cdef int reserve(self, Py_ssize_t more) except -1
     cdef list all_atoms(self)
-    cdef void copy_to(self, CadTape *tape, CadSlot base, bint borrow)
+    cdef int copy_to(self, CadTape *tape, CadSlot base, bint borrow) except -1
     cdef int add_plain(self, Node node, object number, double value) except -1
     cdef int note_packed(self, Node node, Py_ssize_t n) except -1
     cdef int note(self, Node node) except -1
@@ -84,3 +82,5 @@ cdef class Collector:
 @cython.final
 cdef class Structure:
     cdef tuple nodes
+
+    cdef list to_states(self)

@@ -19,6 +19,7 @@ from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
+from .c_python cimport list_of_floats
 from .generated.tape cimport *
 from .tape cimport empty_like
 from .complexes cimport is_complex
@@ -33,14 +34,12 @@ from .atoms import gather_numbers
 cdef class Node:
     """One level of an argument: what it is, and where its atoms and numbers stand among all."""
 
+    # --- of those that are in no container of others
+
     cdef int lend(self, CadTape *tape, CadSlot base) except -1:
-        """Have the adjoints of large arrays written straight into their results."""
+        """Have the adjoints of a large array written straight into its result."""
         cdef size_t slot = base + self.offset
-        cdef Node child
-        if self.children is not None:
-            for child in self.children:
-                child.lend(tape, base)
-        elif (
+        if (
             self.shape == ARRAY
             and self.size >= CAD_LARGE_BLOCK
             and cnp.PyArray_TYPE(self.original) == cnp.NPY_DOUBLE
@@ -51,11 +50,7 @@ cdef class Node:
 
     cdef void take_back(self, CadTape *tape, CadSlot base):
         cdef size_t slot = base + self.offset
-        cdef Node child
-        if self.children is not None:
-            for child in self.children:
-                child.take_back(tape, base)
-        elif self.shape == ARRAY and self.size >= CAD_LARGE_BLOCK:
+        if self.shape == ARRAY and self.size >= CAD_LARGE_BLOCK:
             cad_tape_lend(tape, slot, slot + self.size, NULL)
 
     cdef int read(self, CadTape *tape, CadSlot base) except -1:
@@ -63,11 +58,6 @@ cdef class Node:
         run a user's code."""
         cdef cnp.npy_intp size = self.size
         cdef size_t slot = base + self.offset
-        cdef Node child
-        if self.children is not None:
-            for child in self.children:
-                child.read(tape, base)
-            return 0
         if self.is_array():
             # An empty array has no slot of its own, but that of the next one.
             if self.size > 0 and cad_tape_is_lent(tape, <CadSlot>slot):
@@ -81,6 +71,19 @@ cdef class Node:
             tape, slot, slot + size, <double *>cnp.PyArray_DATA(self.adjoints)
         )
         return 0
+
+    cdef int check_unchanged(self) except -1:
+        """Raise RuntimeError if an array that is read where it is was written to."""
+        if self.borrowed:
+            values = <const double *>cnp.PyArray_DATA(self.flat)
+            if fingerprint(values, self.size) != self.fingerprint:
+                raise RuntimeError(
+                    f"an array of shape {self.original.shape} was written to while the gradient "
+                    "at it was computed: call with a copy of it, x.copy()"
+                )
+        return 0
+
+    # --- of all
 
     cdef bint is_array(self):
         return self.shape == ARRAY and cnp.PyArray_NDIM(self.original) > 0
@@ -99,33 +102,12 @@ cdef class Node:
             return in_precision_of(adjoints, self.original)
         return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)
 
-    cdef int check_unchanged(self) except -1:
-        """Raise RuntimeError if an array that is read where it is was written to."""
-        cdef Node child
-        cdef const double *values
-        if self.children is not None:
-            for child in self.children:
-                child.check_unchanged()
-        elif self.borrowed:
-            values = <const double *>cnp.PyArray_DATA(self.flat)
-            if fingerprint(values, self.size) != self.fingerprint:
-                raise RuntimeError(
-                    f"an array of shape {self.original.shape} was written to while the gradient "
-                    "at it was computed: call with a copy of it, x.copy()"
-                )
-        return 0
-
     cdef object from_doubles(self, const double *numbers):
         """A single number, or a row of them."""
-        cdef Py_ssize_t i
         if self.shape != ROW:
             number = PyFloat_FromDouble(numbers[self.offset])
             return cad_narrowed(number) if self.is_single else number
-        parts = PyList_New(self.size)
-        for i in range(self.size):
-            number = PyFloat_FromDouble(numbers[self.offset + i])
-            Py_INCREF(number)
-            PyList_SET_ITEM(parts, i, number)
+        parts = list_of_floats(numbers + self.offset, self.size)
         return parts if self.container.type is list else self.container.make(parts)
 
     cdef object from_atoms(self, list atoms):
@@ -185,35 +167,8 @@ cdef class Node:
             [(<Node>child).lift(atoms, block, tape, base) for child in self.children]
         )
 
-    cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1:
-        """Note each array as a block of its own."""
-        if self.shape == ARRAY:
-            check(
-                cad_tape_note_block(
-                    tape, base + self.offset, base + self.offset + self.size, CAD_ARGUMENT
-                )
-            )
-        elif self.children is not None:
-            for child in self.children:
-                (<Node>child).note_blocks(tape, base)
-        return 0
-
-    cdef Node bare(self):
-        """A copy of the node without numbers, which refers to nothing of the user's."""
-        cdef Node node = Node.__new__(Node)
-        node.shape, node.offset, node.size, node.atom, node.container = (
-            self.shape, self.offset, self.size, self.atom, self.container
-        )
-        node.has_complex = self.has_complex
-        node.is_single = self.is_single
-        if self.shape == ARRAY:
-            node.original = blank_array(self.original.shape, self.original.dtype)
-        elif self.children is not None:
-            node.children = tuple([(<Node>child).bare() for child in self.children])
-        return node
-
     cdef tuple to_state(self):
-        """What a bare node is made of, to be pickled."""
+        """What a copy of it without numbers is made of, which refers to nothing of the user's."""
         array = children = None
         if self.shape == ARRAY:
             array = (self.original.shape, self.original.dtype)
@@ -411,15 +366,16 @@ cdef class Collector:
                 atoms.extend([self.values[node.packed + i] for i in range(node.size)])
         return atoms
 
-    cdef void copy_to(self, CadTape *tape, CadSlot base, bint borrow):
-        """All numbers, in order, if all are plain. With `borrow`, those of large arrays stay where
-        they are."""
+    cdef int copy_to(self, CadTape *tape, CadSlot base, bint borrow) except -1:
+        """All numbers, in order, if all are plain; each array as a block of its own. With `borrow`,
+        those of large arrays stay where they are."""
         cdef Node node
         cdef const double *source
         cdef CadSlot slot
         for node in self.nodes or ():
             slot = base + <CadSlot>node.offset
             if node.shape == ARRAY:
+                check(cad_tape_note_block(tape, slot, slot + node.size, CAD_ARGUMENT))
                 source = <const double *>cnp.PyArray_DATA(node.flat)
                 if borrow and cad_tape_borrow(tape, slot, slot + node.size, source):
                     node.borrowed = True
@@ -429,6 +385,7 @@ cdef class Collector:
                 source = self.values + node.packed
             if node.size > 0:
                 memcpy(tape.values + slot, source, node.size * sizeof(double))
+        return 0
 
     cdef int add_plain(self, Node node, object number, double value) except -1:
         node.is_single = isinstance(number, np.float32)
@@ -674,11 +631,13 @@ cdef class Structure:
 
     def bare(self):
         """A copy of the structure that keeps none of the arguments alive, and pickles."""
-        return Structure(tuple([(<Node>node).bare() for node in self.nodes]))
+        return structure_of_states(self.to_states())
 
     def __reduce__(self):
-        states = [(<Node>node).to_state() for node in (<Structure>self.bare()).nodes]
-        return structure_of_states, (states,)
+        return structure_of_states, (self.to_states(),)
+
+    cdef list to_states(self):
+        return [(<Node>node).to_state() for node in self.nodes]
 
     def leaves(self):
         """For each argument, the list of its atoms: the shape, and whether it is of float32."""

@@ -8,6 +8,8 @@ cpdef tuple shape(x)
 cpdef bint carries(tree) except -1
 cdef bint is_plain(object atom) except -1
 cdef object read_only(object number)
+cdef list numbers_in(tree)
+cdef tuple components_of(dual)
 cdef object only_number(object array)
 cpdef object highest_tag(list atoms)
 cdef bytes active_of(CadTape *tape, list atoms, list shapes)

@@ -139,6 +139,19 @@ cdef object array_of(list numbers, tuple shape):
     return np.array(numbers, dtype=np.float64).reshape(shape)
 
 
+cdef list numbers_in(tree):
+    """The Vars and Duals in a container, in order."""
+    cdef list numbers = []
+    map_numbers(tree, numbers.append)
+    return numbers
+
+
+cdef tuple components_of(dual):
+    """All components of a Dual: the primal, then the tangent, or each of its lanes."""
+    primal, tangent = dual_components(dual)
+    return (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
+
+
 def map_vars(atom, function):
     """function(atom) for a Var; a Dual with function(...) in place of its Vars."""
     if not CAD_IS_DUAL(atom):
@@ -170,9 +183,7 @@ def values_in_place(x):
 def vars_of(atom):
     """The recorded numbers that an atom is, or consists of: a list of Vars."""
     if CAD_IS_DUAL(atom):
-        primal, tangent = dual_components(atom)
-        parts = (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
-        return [var for part in parts for var in vars_of(part)]
+        return [var for part in components_of(atom) for var in vars_of(part)]
     return [atom] if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL else []
 
 
@@ -189,9 +200,7 @@ def elements(x):
 def check_alive(atom):
     """Raise StaleVarError if an atom is of a recording that is over."""
     if CAD_IS_DUAL(atom):
-        primal, tangent = dual_components(atom)
-        check_alive(primal)
-        for part in tangent if isinstance(tangent, tuple) else (tangent,):
+        for part in components_of(atom):
             check_alive(part)
     elif CAD_IS_VAR(atom) and CAD_VAR(atom).kind == CAD_STALE:
         cad_raise_stale()
@@ -216,16 +225,16 @@ cdef bint is_plain(object atom) except -1:
         return True
     if cad_current_tape().running_tag == 0:
         return False
-    primal, tangent = dual_components(atom)
-    parts = tangent if isinstance(tangent, tuple) else (tangent,)
-    return is_plain(primal) and all([is_plain(t) and not np.any(cad_plain_value(t)) for t in parts])
+    parts = components_of(atom)
+    return is_plain(parts[0]) and all([
+        is_plain(part) and not np.any(cad_plain_value(part)) for part in parts[1:]
+    ])
 
 
 def plain_constants(tree):
     """A container with plain values in place of its numbers, if all of them are constants; else
     None. What would be written into arrays of these would be lost: they are for reading."""
-    cdef list numbers = []
-    map_numbers(tree, numbers.append)
+    cdef list numbers = numbers_in(tree)
     if not numbers or not all([is_plain(number) for number in numbers]):
         return None
     return map_numbers(tree, read_only)

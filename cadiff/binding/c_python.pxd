@@ -1,5 +1,6 @@
 # What the binding uses of Python's C interface beside what Cython declares.
 
+from cpython.list cimport PyList_New
 from cpython.object cimport PyObject, PyObject_GenericGetAttr
 
 
@@ -22,6 +23,8 @@ cdef extern from "Python.h":
     Py_ssize_t PyDict_GET_SIZE(dict items)
     PyObject **PySequence_Fast_ITEMS(object items)
     Py_ssize_t PySequence_Fast_GET_SIZE(object items)
+    PyObject *new_float "PyFloat_FromDouble"(double number) except NULL
+    void put_item "PyList_SET_ITEM"(list items, Py_ssize_t k, PyObject *item)  # which is new
     int PyGC_Disable()
     int PyGC_Enable()
 
@@ -50,6 +53,15 @@ cdef extern from *:
     """
     PyObject *looked_up(object kind, object name)
     PyObject *referent(object reference)
+
+
+cdef inline list list_of_floats(const double *numbers, Py_ssize_t n):
+    """Python's floats of numbers in a row."""
+    cdef Py_ssize_t k
+    cdef list made = PyList_New(n)
+    for k in range(n):
+        put_item(made, k, new_float(numbers[k]))
+    return made
 
 
 # What stands in objects and classes of the user's is read as it is: their own ways to answer for

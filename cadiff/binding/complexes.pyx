@@ -6,6 +6,7 @@ zero, whatever shape the other one has; it absorbs in products. Plain arrays are
 put together. complex_arithmetic.pyx has the operators. Modules that know NumPy's functions and protocols register these here.
 """
 
+from functools import partial
 from weakref import ref as weak_reference
 
 import numpy as np
@@ -365,7 +366,11 @@ def note_view(Complex z, view, change):
         z.followed(view, change)
         return
     for k, item in enumerate(view):
-        z.followed(item, lambda part, k=k: change(part)[k])
+        z.followed(item, partial(_item_of, change, k))
+
+
+def _item_of(change, k, part):
+    return change(part)[k]
 
 
 cdef bint gives_copy(object key):
@@ -427,6 +432,10 @@ cdef inline object taken(object part, object key):
     if is_nothing(part):
         return part
     return part[key] if is_number(part) else np.asarray(part)[key]
+
+
+def _at_index(key, part):
+    return taken(part, key)
 
 
 cdef class Complex:
@@ -698,7 +707,7 @@ cdef class Complex:
         result = complex_of(taken(self.re, key), taken(self.im, key))
         if self.is_open() or not isinstance(result, ComplexArray) or gives_copy(key):
             return like_parts(self, result)
-        return self.followed(result, lambda part: taken(part, key))
+        return self.followed(result, partial(_at_index, key))
 
     # --- operators
 

@@ -44,6 +44,14 @@ from .sparse import plan_matrix
 cdef enum SweepKind:
     PULL, PULL_ONTO, PUSH, SECOND, N_SWEEPS
 
+cdef enum PartKind:
+    PULLED         # a TapeProgram: inputs, cotangents -> cotangents of what is active
+    PUSHED         # another: inputs, tangents of what is active -> outputs, their tangents
+    ONTO           # the Code of a pull, added to what has arrived before, in the order of a sweep
+    PULLED_ALONG   # the Code of PULLED, pushed by all its inputs that move
+    SLOPES         # a MatrixPlan: inputs -> the Jacobian, by rows
+    N_PARTS
+
 cdef enum:
     MOST_CHOICES = 32  # of inputs that carry derivatives, for one recording
 
@@ -171,7 +179,7 @@ cdef class TapeProgram:
             return None
         active = bytes([CAD_IS_DUAL(atom) for atom in atoms])
         chosen = self.chosen(False, active)
-        pushed = chosen.forwards()
+        pushed = chosen.part(PUSHED)
         pairs = [split_dual(atom, tag) for atom in atoms]
         primals = [primal for primal, _ in pairs]
         tangents = [tangent for _, tangent in pairs]
@@ -406,12 +414,8 @@ cdef class ActiveProgram(DirectRule):
     cdef list ranges      # of the numbers that are active
     cdef size_t n_active  # numbers
     cdef size_t n_inputs
-    cdef TapeProgram pulled     # inputs, cotangents -> cotangents of what is active
-    cdef TapeProgram pushed     # inputs, tangents of what is active -> outputs, their tangents
-    cdef Code second      # the same of `pulled`, by all its inputs that move
-    cdef Code onto        # the same, added to what has arrived before, in the order of a sweep
-    cdef bint are_made[<int>N_SWEEPS] # the codes of these sweeps
-    cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
+    cdef list parts       # by PartKind; None: it was not wanted so far
+    cdef list codes       # of these sweeps
     cdef tuple every_entry # of the Jacobian, where another branch has other ones
 
     runs_again = False
@@ -427,73 +431,66 @@ cdef class ActiveProgram(DirectRule):
     cdef inline bint shows(self, Py_ssize_t k):
         return (<const char *>self.shown)[k]
 
-    cdef TapeProgram backwards(self):
-        if self.pulled is None:
+    cdef object part(self, PartKind kind):
+        """What is made of the program when it is first wanted."""
+        if self.parts[kind] is None:
             with GraphTransaction(self.whole.graph):
-                if self.pulled is None:
-                    self.pulled = new_tape_program(
-                        self.whole.graph.pull_graph(self.ranges), f"the pull of {self.whole.name}",
-                        self.whole.inputs + self.whole.outputs, self.active_shapes(),
-                    )
-                    self.pulled.is_pull = True
-                    if self.whole.otherwise is not None:
-                        self.pulled.otherwise = self.whole.otherwise.pulled(self.active)
-        return self.pulled
+                if self.parts[kind] is None:
+                    self.parts[kind] = self.made(kind)
+        return self.parts[kind]
 
-    cdef TapeProgram forwards(self):
-        if self.pushed is None:
-            with GraphTransaction(self.whole.graph):
-                if self.pushed is None:
-                    self.pushed = new_tape_program(
-                        self.whole.graph.push_graph(self.ranges), f"the push of {self.whole.name}",
-                        self.whole.inputs + self.active_shapes(),
-                        self.whole.outputs + self.whole.outputs,
-                    )
-                    if self.whole.otherwise is not None:
-                        self.pushed.otherwise = self.whole.otherwise.pushed(self.active)
-        return self.pushed
+    cdef object made(self, PartKind kind):
+        cdef TapeProgram made, whole = self.whole
+        cdef size_t n = self.n_inputs
+        if kind == ONTO:
+            return whole.graph.pull_onto_code(self.ranges)
+        if kind == PULLED_ALONG:
+            made = self.parts[PULLED]
+            return made.graph.push_code([*self.ranges, (n, n + whole.n_outputs)])
+        if kind == SLOPES:
+            return plan_matrix(whole.graph, "jacobian", self.ranges, None, "rows")
+        if kind == PULLED:
+            made = new_tape_program(
+                whole.graph.pull_graph(self.ranges), f"the pull of {whole.name}",
+                whole.inputs + whole.outputs, self.active_shapes(),
+            )
+        else:
+            made = new_tape_program(
+                whole.graph.push_graph(self.ranges), f"the push of {whole.name}",
+                whole.inputs + self.active_shapes(), whole.outputs + whole.outputs,
+            )
+        made.is_pull = kind == PULLED
+        if whole.otherwise is not None:
+            of_rule = whole.otherwise.pulled if made.is_pull else whole.otherwise.pushed
+            made.otherwise = of_rule(self.active)
+        return made
+
+    cdef TapeProgram backwards(self):
+        return self.part(PULLED)
 
     cdef list active_shapes(self):
         """The shapes of the inputs that are active."""
         return [lengths for k, lengths in enumerate(self.whole.inputs) if self.is_active(k)]
 
-    cdef Code backwards_along(self):
-        cdef TapeProgram pulled = self.backwards()
-        if self.second is None:
-            with GraphTransaction(self.whole.graph):
-                if self.second is None:
-                    n = self.n_inputs
-                    self.second = pulled.graph.push_code(
-                        [*self.ranges, (n, n + self.whole.n_outputs)]
-                    )
-        return self.second
-
-    cdef Code backwards_onto(self):
-        if self.onto is None:
-            with GraphTransaction(self.whole.graph):
-                if self.onto is None:
-                    self.onto = self.whole.graph.pull_onto_code(self.ranges)
-        return self.onto
-
     cdef Code code_of(self, SweepKind sweep):
         """What carries the entry out in a sweep. It is made when the first one comes by, which must
         not meet what rules of steps record then."""
-        if self.are_made[<int>sweep]:
-            return self.find_code(sweep)
-        before = cad_enter_new_tape()
-        try:
-            self.find_code(sweep)
-            self.are_made[<int>sweep] = True
-        finally:
-            cad_return_to_tape(before)
-        return self.find_code(sweep)
+        if self.codes[<int>sweep] is None:
+            before = cad_enter_new_tape()
+            try:
+                self.codes[<int>sweep] = self.find_code(sweep)
+            finally:
+                cad_return_to_tape(before)
+        return self.codes[<int>sweep]
 
     cdef Code find_code(self, SweepKind sweep):
         if sweep == PULL:
             return self.backwards().value()
-        if sweep == PULL_ONTO:
-            return self.backwards_onto()
-        return self.forwards().value() if sweep == PUSH else self.backwards_along()
+        if sweep == PUSH:
+            return (<TapeProgram>self.part(PUSHED)).value()
+        if sweep == SECOND:
+            self.backwards()
+        return self.part(ONTO if sweep == PULL_ONTO else PULLED_ALONG)
 
     cdef int note_guards(self, CadTape *tape, CadSlot slot) except -1:
         """A replay has to meet the same outcomes, which stand behind the outputs."""
@@ -705,17 +702,8 @@ cdef class ActiveProgram(DirectRule):
             return 0
         return pull_rule_along(tape, index, along, self.whole.otherwise)
 
-    cdef MatrixPlan jacobian(self):
-        if self.plan is None:
-            with GraphTransaction(self.whole.graph):
-                if self.plan is None:
-                    self.plan = plan_matrix(
-                        self.whole.graph, "jacobian", self.ranges, None, "rows"
-                    )
-        return self.plan
-
     cdef int slopes_here(self, CadTape *tape, size_t index, CadSlopes *slopes) except -1:
-        cdef MatrixPlan plan = self.jacobian()
+        cdef MatrixPlan plan = self.part(SLOPES)
         cdef cnp.ndarray inputs = np.empty(self.n_inputs)
         cdef cnp.ndarray starts, columns
         cdef size_t n
@@ -827,6 +815,7 @@ cdef ActiveProgram new_active_program(TapeProgram whole, bytes active, bint guar
     cdef bytes carries
     chosen.whole = whole
     chosen.active = active
+    chosen.parts, chosen.codes = [None] * <int>N_PARTS, [None] * <int>N_SWEEPS
     chosen.ranges = []
     for k in range(len(active)):
         size = prod(<tuple>whole.inputs[k])
@@ -1037,6 +1026,8 @@ cdef bint are_mixed(list atoms) except -1:
     cdef list known = []
     for atom in atoms:
         if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL:
+            if CAD_IS_VAR_ARRAY(atom) and CAD_VAR(atom).view.size == 0:
+                continue
             cad_var_bounds(CAD_VAR(atom), &low, &high)
             if CAD_IS_VAR_ARRAY(atom) and high - low + 1 < <size_t>CAD_VAR(atom).view.size:
                 return True
@@ -1054,14 +1045,4 @@ cdef bint are_mixed(list atoms) except -1:
 def are_views_of_one(list atoms):
     """Whether two elements of some arrays are one place in memory: an assignment to one is seen in
     the other."""
-    cdef size_t low, high
-    known = []
-    for atom in atoms:
-        if CAD_IS_VAR_ARRAY(atom) and CAD_VAR(atom).tape != NULL and CAD_VAR(atom).view.size > 0:
-            cad_var_bounds(CAD_VAR(atom), &low, &high)
-            if high - low + 1 < <size_t>CAD_VAR(atom).view.size:
-                return True
-            if any([begin <= high and low <= end for begin, end in known]):
-                return True
-            known.append((low, high))
-    return False
+    return are_mixed([atom for atom in atoms if CAD_IS_VAR_ARRAY(atom)])

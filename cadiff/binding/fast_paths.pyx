@@ -59,13 +59,11 @@ cdef enum Method:
     HVP
     JVP
     VJP
-    N_METHODS
 
 
-cdef dict METHODS = {
-    "value": VALUE, "grad": GRAD, "value_and_grad": VALUE_AND_GRAD, "jacobian": JACOBIAN,
-    "hessian": HESSIAN, "hvp": HVP, "jvp": JVP, "vjp": VJP,
-}
+cdef tuple NAMES = (
+    "value", "grad", "value_and_grad", "jacobian", "hessian", "hvp", "jvp", "vjp",
+)
 
 
 cdef bint is_choice(object argnums) except -1:
@@ -277,7 +275,8 @@ cdef class Signature:
         self.nodes = tuple(nodes)
         if whole:
             ask_for_no_more(self.nodes)
-        self.order = bytes(sorted(range(n), key=lambda k: cost_of(nodes[k])))
+        costs = sorted([(cost_of(nodes[k]), k) for k in range(n)])
+        self.order = bytes([k for _, k in costs])
         self.n_numbers = taken.numbers
         return True
 
@@ -462,7 +461,7 @@ cdef class Signature:
                     former is None
                     or meets(path.outcomes, former.outcomes, miss.guard, miss.outcome)
                 )
-                and not is_among(path, tried)
+                and path not in tried
             ):
                 found = path
         return found
@@ -498,6 +497,11 @@ cdef inline bint is_refused(object result):
     return result is REFUSED or type(result) is Missed
 
 
+cdef inline bint is_missing(object result):
+    """Whether no fast path gives it."""
+    return result is MISSED or is_refused(result)
+
+
 cdef object missed_by(FastPath path, const Miss *miss):
     """A Missed, if it is an outcome of f that a path has missed last; else REFUSED."""
     if path is None or not 0 <= miss.guard * <Py_ssize_t>sizeof(double) < PyBytes_GET_SIZE(path.outcomes):
@@ -511,14 +515,6 @@ cdef size_t n_referred_inputs(const CadProgram *program) noexcept:
     while n < program.n_referred and program.referred[n].result < 0:
         n += 1
     return n
-
-
-cdef bint is_among(FastPath path, list paths) noexcept:
-    cdef Py_ssize_t k
-    for k in range(PyList_GET_SIZE(paths)):
-        if <FastPath>PyList_GET_ITEM(paths, k) is path:
-            return True
-    return False
 
 
 @cython.final
@@ -698,6 +694,27 @@ cdef FastPath new_fast_path(Signature signature, object program, object assemble
     return path
 
 
+cdef FastPath new_path(Signature signature, object program, object assemble, Watch watch,
+                       Trust trust, bytes outcomes, ProgramPullback pullback):
+    """The path of a signature to a program; None if there can be none."""
+    cdef FastPath path
+    for path in signature.paths:
+        if path.program is program:
+            return path
+    path = new_fast_path(signature, program, assemble)
+    if path is not None:
+        path.watch = watch
+        path.catches = watch is not None and watch.catches_numbers
+        path.ready = None if path.catches else path.ready  # its numbers are looked at first
+        path.trust = trust
+        path.unknown = trust if outcomes else None
+        path.outcomes = outcomes
+        path.pullback = pullback
+        signature.paths.insert(0, path)
+        signature.longest = None
+    return path
+
+
 @cython.final
 cdef class FastPaths:
     """The signatures of one method; the one used last comes first."""
@@ -751,26 +768,6 @@ cdef class FastPaths:
         self.known.insert(0, signature)
         return signature
 
-    cdef FastPath add(self, Signature signature, object program, object assemble, Watch watch,
-                      Trust trust, bytes outcomes, ProgramPullback pullback):
-        """The path to a program; None if there can be none."""
-        cdef FastPath path
-        for path in signature.paths:
-            if path.program is program:
-                return path
-        path = new_fast_path(signature, program, assemble)
-        if path is not None:
-            path.watch = watch
-            path.catches = watch is not None and watch.catches_numbers
-            path.ready = None if path.catches else path.ready  # its numbers are looked at first
-            path.trust = trust
-            path.unknown = trust if outcomes else None
-            path.outcomes = outcomes
-            path.pullback = pullback
-            signature.paths.insert(0, path)
-            signature.longest = None
-        return path
-
     cdef int forget(self, programs) except -1:
         """Drop the fast paths to some programs."""
         cdef Signature signature
@@ -823,14 +820,14 @@ cdef class ProgramPullback:
         cdef tuple args = (self.inputs, u)
         cdef Signature signature
         result = self.fast_paths.call(args, NO_NAMES, ZERO)
-        if result is not MISSED and not is_refused(result):
+        if not is_missing(result):
             return result
 
         def note(program, assemble, outcomes):
             call = Call((self.inputs,), NO_NAMES, ())
             signature = self.fast_paths.signature_of(call, args, ZERO, (1,), False)
             if signature is not None:
-                self.fast_paths.add(signature, program, assemble, None, None, outcomes, None)
+                new_path(signature, program, assemble, None, None, outcomes, None)
 
         return self.pull(self.inputs, u, note)
 
@@ -850,7 +847,7 @@ cdef class FastPathTable:
 
     def clear(self):
         self.backoff = Backoff()
-        self.of_methods = [FastPaths(self.backoff) for _ in range(<int>N_METHODS)]
+        self.of_methods = [FastPaths(self.backoff) for _ in NAMES]
 
     def forget(self, programs):
         """Drop the paths to some programs."""
@@ -861,12 +858,16 @@ cdef class FastPathTable:
         for own in self.of_methods:
             (<FastPaths>own).forget_fallbacks()
 
+    cdef Signature signature_of(self, str what, Call call, tuple args, object argnums, tuple last):
+        cdef int method = NAMES.index(what)
+        return (<FastPaths>self.of_methods[method]).signature_of(
+            call, args, argnums, last, method == <int>VALUE
+        )
+
     def add_fallback(self, str what, Call call, tuple args, argnums, tuple last, fallback):
         """From now on fallback(args, kwargs) for calls of a method like this one that no fast path
         serves."""
-        cdef Method method = METHODS[what]
-        cdef FastPaths own = self.of_methods[<int>method]
-        cdef Signature signature = own.signature_of(call, args, argnums, last, method == VALUE)
+        cdef Signature signature = self.signature_of(what, call, args, argnums, last)
         if signature is not None:
             signature.fallback = fallback
 
@@ -877,20 +878,14 @@ cdef class FastPathTable:
         inputs, and f has these outcomes.
 
         Answers the FastPath, or None if no later call can be known."""
-        cdef Method method = METHODS[what]
-        cdef FastPaths own = self.of_methods[<int>method]
-        cdef Signature signature = own.signature_of(call, args, argnums, last, method == VALUE)
+        cdef Signature signature = self.signature_of(what, call, args, argnums, last)
         cdef FastPath path
         if signature is None:
             return None
-        path = own.add(signature, program, assemble, watch, trust, outcomes, pullback)
+        path = new_path(signature, program, assemble, watch, trust, outcomes, pullback)
         if path is not None:
             path.n_inputs = call.taken.numbers
         return path
-
-
-cdef inline object missed_of(object result):
-    return result if type(result) is Missed else None
 
 
 cdef class Calls:
@@ -940,52 +935,45 @@ cdef class Calls:
         cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
         return own.call(args, kwargs, argnums)
 
+    cdef object in_general(self, Method method, tuple args, dict kwargs, object argnums, object result):
+        """What a method gives that is called like f, where no fast path does."""
+        missed = result if type(result) is Missed else None
+        return self._general.run(NAMES[method], args, kwargs, argnums, missed)
+
     def __call__(self, /, *args, **kwargs):
         """What f returns."""
         result = self.by_fast_path(VALUE, args, kwargs, ZERO)
-        if result is MISSED or is_refused(result):
-            return self._general.run("value", args, kwargs, 0, missed_of(result))
-        return result
+        return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
 
     def value(self, /, *args, **kwargs):
         """What f returns, as a call gives it."""
         result = self.by_fast_path(VALUE, args, kwargs, ZERO)
-        if result is MISSED or is_refused(result):
-            return self._general.run("value", args, kwargs, 0, missed_of(result))
-        return result
+        return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
 
     def grad(self, /, *args, argnums=0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
         result = self.by_fast_path(GRAD, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run("grad", args, kwargs, argnums, missed_of(result))
-        return result
+        return self.in_general(GRAD, args, kwargs, argnums, result) if is_missing(result) else result
 
     def value_and_grad(self, /, *args, argnums=0, **kwargs):
         """Value and gradient, as `cadiff.value_and_grad` gives them."""
         result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run("value_and_grad", args, kwargs, argnums, missed_of(result))
-        return result
+        return self.in_general(VALUE_AND_GRAD, args, kwargs, argnums, result) if is_missing(result) else result
 
     def jacobian(self, /, *args, argnums=0, **kwargs):
         """The Jacobian, as `cadiff.jacobian` gives it."""
         result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run("jacobian", args, kwargs, argnums, missed_of(result))
-        return result
+        return self.in_general(JACOBIAN, args, kwargs, argnums, result) if is_missing(result) else result
 
     def hessian(self, /, *args, argnums=0, **kwargs):
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
         result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run("hessian", args, kwargs, argnums, missed_of(result))
-        return result
+        return self.in_general(HESSIAN, args, kwargs, argnums, result) if is_missing(result) else result
 
     def hvp(self, first, v, /, *others, argnums=0, **kwargs):
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
         result = self.by_fast_path(HVP, (first, v, *others), kwargs, argnums)
-        if result is MISSED or is_refused(result):
+        if is_missing(result):
             return self._general.hvp(first, v, others, kwargs, argnums)
         return result
 
@@ -997,13 +985,13 @@ cdef class Calls:
             and len(primals) == len(tangents)
         ):
             result = self.by_fast_path(JVP, (*primals, *tangents), NO_NAMES, ZERO)
-            if result is not MISSED and not is_refused(result):
+            if not is_missing(result):
                 return result
         return self._general.jvp(primals, tangents)
 
     def vjp(self, /, *primals):
         """Value and pullback, as `cadiff.vjp` gives them."""
         result = self.by_fast_path(VJP, primals, NO_NAMES, ZERO)
-        if result is MISSED or is_refused(result):
+        if is_missing(result):
             return self._general.vjp(primals)
         return result

@@ -7,7 +7,7 @@ cimport cython
 from .generated.tape cimport *
 from .c_numbers cimport *
 from .tape cimport forget_suspects, note_suspects, Context
-from .atoms cimport is_plain, ndim, read_only, shape
+from .atoms cimport components_of, is_plain, ndim, numbers_in, read_only, shape
 from .guards cimport explain_error
 
 from .atoms import dual_components, make_dual, map_numbers, tag_of
@@ -165,9 +165,7 @@ cdef bint is_over(atom) except -1:
     tag = CAD_DUAL(atom).tag
     if not cad_is_of_transform(tag) or is_begun(tag):
         return False
-    primal, tangent = dual_components(atom)
-    parts = (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
-    return all([is_over(part) or is_plain(part) for part in parts])
+    return all([is_over(part) or is_plain(part) for part in components_of(atom)])
 
 
 cdef public int cad_is_over(object number) except -1:
@@ -180,8 +178,7 @@ cdef public object cad_constant_value(object number):
 
 def readable_values(tree):
     """As plain_constants, but numbers that have outlived their computation are plain, too."""
-    cdef list numbers = []
-    map_numbers(tree, numbers.append)
+    cdef list numbers = numbers_in(tree)
     if not numbers or not all([is_plain(number) or is_over(number) for number in numbers]):
         return None
     return map_numbers(tree, read_only)

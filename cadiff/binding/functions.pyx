@@ -126,12 +126,21 @@ cdef object call_carrying(
                 return found
         return PyObject_Vectorcall(called.function, args, nargsf, names)
     except TypeError:
-        keys = () if names is NULL else <object>names
-        named = {name: <object>args[n + i] for i, name in enumerate(keys)}
-        found = plain_constants(([<object>args[i] for i in range(n)], named))
+        given, named = separated(args, n, names)
+        found = plain_constants((given, named))
         if found is None:
             raise
     return of_constants(called.original, found, named)
+
+
+cdef tuple separated(PyObject *const *args, Py_ssize_t n, PyObject *names):
+    """The n arguments by position, a tuple, and those by keyword, a dict."""
+    cdef Py_ssize_t i
+    keys = () if names is NULL else <object>names
+    return (
+        tuple([<object>args[i] for i in range(n)]),
+        {name: <object>args[n + i] for i, name in enumerate(keys)},
+    )
 
 
 cdef object of_constants(object function, tuple found, dict named):
@@ -181,12 +190,8 @@ cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:
 
 cdef object in_complex(object original, PyObject *const *args, size_t nargsf, PyObject *names):
     """What a function comes to where an argument is a complex number."""
-    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
-    positional = tuple([<object>args[i] for i in range(n)])
-    named = {} if names is NULL else {
-        name: <object>args[n + i] for i, name in enumerate(<object>names)
-    }
-    return complex_function(original, positional, named)
+    given, named = separated(args, PyVectorcall_NARGS(nargsf), names)
+    return complex_function(original, given, named)
 
 
 @cython.final
@@ -240,11 +245,8 @@ cdef object call_elementwise(
                 return cad_call(called.op, args, n)
     for i in range(n):
         if is_listed(<object>args[i]):
-            joined = [called.join(<object>args[i]) for i in range(n)]
-            named = {} if names is NULL else {
-                name: <object>args[n + i] for i, name in enumerate(<object>names)
-            }
-            return called.ufunc(*joined, **named)
+            given, named = separated(args, n, names)
+            return called.ufunc(*[called.join(x) for x in given], **named)
     return PyObject_Vectorcall(called.ufunc, args, nargsf, names)
 
 

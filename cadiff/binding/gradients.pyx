@@ -22,8 +22,8 @@ from .generated.tape cimport *
 from .complexes cimport is_complex
 from .trees cimport opened
 from .tape cimport (
-    active_zeros, Checks, checks_of, enter_step, leave_step, on_tape, rule_call, RuleCall,
-    step_under_way, strided_view, view_at, view_of,
+    active_zeros, Checks, checks_of, enter_step, leave_step, on_tape, plan_shape, plan_strides,
+    plan_view, rule_call, RuleCall, step_under_way, strided_view, view_at, view_of,
 )
 from .atoms cimport highest_tag, only_number, shape
 from .arguments cimport Node
@@ -254,23 +254,17 @@ cdef class RecordedSweep:
         return 0
 
     cdef object operand(self, CadPlan *plan, int k, bint plain):
-        """View k of a plan, of its whole shape; a single element is an array of one."""
-        cdef int64_t *view = cad_plan_view(plan, k)
-        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
-        strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
-        var = strided_view(self.tape, self.source_of(<CadSlot>view[0]), shape, strides)
+        """View k of a plan: see plan_view."""
+        cdef CadSlot slot = self.source_of(<CadSlot>cad_plan_view(plan, k)[0])
+        var = plan_view(self.tape, plan, k, slot)
         return cad_plain_value(var) if plain or self.linear else var
 
     cdef object place(self, CadPlan *plan, int k):
         """View k of a plan in the region; None if the region does not have it."""
-        cdef int64_t *view = cad_plan_view(plan, k)
-        cdef int64_t first = self.place_of(view[0])
+        cdef int64_t first = self.place_of(cad_plan_view(plan, k)[0])
         if first < 0:
             return None
-        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
-        strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
-        slot = self.region_slot + <CadSlot>first
-        return strided_view(self.tape, slot, shape, strides)
+        return plan_view(self.tape, plan, k, self.region_slot + <CadSlot>first)
 
     cdef int step_array(self, CadEntry e, int op) except -1:
         cdef CadPlan *plan = self.copy_plan(e)
@@ -416,8 +410,7 @@ cdef class RecordedSweep:
     cdef int step_assign(self, CadEntry e, CadPlan *plan) except -1:
         cdef int64_t *view = cad_plan_view(plan, 0)
         cdef int64_t low, high
-        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
-        strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
+        shape, strides = plan_shape(plan) or (1,), plan_strides(plan, 0) or (1,)
         if not self.linear:
             former = view_of(self.tape, e.out, shape)
             self.write_shadow(self.source_of(<CadSlot>view[0]), shape, strides, former)
@@ -596,24 +589,25 @@ cdef object plain_gradient(Recording recording, object number):
     """The gradient of one number where nothing else is involved: a sweep writes the adjoints
     of large arrays straight into the results."""
     cdef CadSlot slot, base = CAD_VAR(recording.block).slot
-    cdef Node node
+    cdef list leaves = recording.leaves or []
+    cdef Node leaf
     cdef size_t end
     try:
         if recording.n > 0:
             end = recording.end([number])
             recording.clear(end)
-            for node in recording.nodes:
-                node.lend(recording.tape, base)
+            for leaf in leaves:
+                leaf.lend(recording.tape, base)
             if on_tape(number, recording.tape, base):
                 slot = CAD_VAR(number).slot
                 cad_tape_prepare_adjoints(recording.tape, slot, slot)
                 recording.tape.adjoints[slot] = 1.0
             recording.sweep(end)
-        for node in recording.nodes:
-            node.read(recording.tape, base)
+        for leaf in leaves:
+            leaf.read(recording.tape, base)
     finally:
-        for node in recording.nodes:
-            node.take_back(recording.tape, base)
+        for leaf in leaves:
+            leaf.take_back(recording.tape, base)
     return tuple([(<Node>node).from_read() for node in recording.nodes])
 
 
@@ -669,10 +663,9 @@ cdef list pull_arrays(Recording recording, list outputs, list seeds, bint linear
         return [sweep.result(var) for var in recording.inputs]
     slot = CAD_VAR(recording.block).slot
     atoms = []
-    for shapes in recording.structure.leaf_shapes():
-        for shape in shapes:
-            atoms.append(sweep.result(view_of(recording.tape, slot, shape)))
-            slot += <CadSlot>prod(shape)
+    for shape in recording.structure.shapes:
+        atoms.append(sweep.result(view_of(recording.tape, slot, shape)))
+        slot += <CadSlot>prod(shape)
     return atoms
 
 
@@ -715,12 +708,11 @@ cdef list join(Recording recording, list numbers):
     """Numbers of any kind, one for each input, as atoms."""
     atoms = []
     offset = 0
-    for shapes in recording.structure.leaf_shapes():
-        for shape in shapes:
-            size = prod(shape)
-            part = numbers[offset : offset + size]
-            atoms.append(numbers_array(part, shape) if shape != () else part[0])
-            offset += size
+    for shape in recording.structure.shapes:
+        size = prod(shape)
+        part = numbers[offset : offset + size]
+        atoms.append(numbers_array(part, shape) if shape != () else part[0])
+        offset += size
     return atoms
 
 

@@ -16,11 +16,11 @@ from libc.stdint cimport uint64_t
 from .c_numbers cimport *
 from .c_python cimport *
 from .generated.tape cimport *
-from .atoms cimport is_plain
+from .atoms cimport components_of, is_plain, numbers_in
 from .tape cimport checks_of
 
 from ._core import MissingRuleError
-from .atoms import carries, dual_components, map_numbers, plain_values
+from .atoms import carries, plain_values
 
 
 cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1:
@@ -119,11 +119,11 @@ def note_layout(*numbers):
 
 def depends(tree):
     """Whether there is a number in it whose value a replay may find changed."""
-    if cad_state.guarding == 0:
-        return False
-    found = []
-    map_numbers(tree, lambda number: found.append(cad_guarded_tape(number) != NULL))
-    return True in found
+    if cad_state.guarding > 0:
+        for number in numbers_in(tree):
+            if cad_guarded_tape(number) != NULL:
+                return True
+    return False
 
 
 def choices_of(f, args, kwargs):
@@ -229,9 +229,11 @@ def read(tree, what):
 
     what: what was called, for the message.
     """
+    cdef bytes text
     if is_guarding():
         text = what.encode()
-        map_numbers(tree, lambda number: read_one(number, text))
+        for number in numbers_in(tree):
+            cad_read_noted(number, text)
     return plain_values(tree)
 
 
@@ -266,12 +268,12 @@ cdef class Taken:
 
     cdef int take(self, object number) except -1:
         while CAD_IS_DUAL(number):
-            primal, tangent = dual_components(number)
+            parts = components_of(number)
             if CAD_DUAL(number).tag < self.newest:
-                for part in tangent if isinstance(tangent, tuple) else (tangent,):
+                for part in parts[1:]:
                     if not is_plain(part) or np.any(cad_plain_value(part)):
                         raise taken_error(self.name)
-            number = primal
+            number = parts[0]
         if CAD_IS_VAR(number) and not is_plain(number) and CAD_VAR(number).kind != CAD_STALE:
             if self.around is not None and CAD_VAR(number).slot < self.first:
                 (<Taken>self.around).take(number)
@@ -293,12 +295,8 @@ def taken_error(name):
 def note_taken(tree):
     """Note that the program of a user is about to take plain values: see Taken."""
     if at_work:
-        map_numbers(tree, lambda number: take_one(number))
-
-
-cdef object take_one(object number):
-    cad_note_taken(number)
-    return number
+        for number in numbers_in(tree):
+            cad_note_taken(number)
 
 
 cdef public int cad_note_taken(object number) except -1:
@@ -307,11 +305,6 @@ cdef public int cad_note_taken(object number) except -1:
         if rule is not None:
             (<Taken>rule).take(number)
     return 0
-
-
-cdef object read_one(object number, bytes what):
-    cad_read_noted(number, what)
-    return number
 
 
 def compare(left, right, int how, bint equality=True):

@@ -24,7 +24,7 @@ from .generated.tape cimport *
 from .generated.sweeps cimport *
 from .generated.linear cimport *
 from .c_numbers cimport *
-from .tape cimport checks_of, on_tape, rule_at
+from .tape cimport checks_of, on_tape
 from .atoms cimport shape
 from .arguments cimport ARRAY, Node
 from .recording cimport Recording
@@ -325,29 +325,19 @@ cdef cnp.ndarray rows(Recording recording, list outputs, cnp.ndarray slots):
     return matrix
 
 
-cdef list rules_of(Recording recording):
-    """The rules that were recorded."""
-    cdef size_t i
-    return [
-        rule_at(recording.tape, i)
-        for i in range(recording.begin(), recording.tape.n_entries)
-        if cad_entry_is_rule(recording.tape.entries[i])
-    ]
-
-
 cdef bint go_forward(Recording recording) except -1:
     """Whether all rules are the user's, with tangents that were stated; no step is checked.
 
     Those of the package may warn of tangents that do not exist, even of results that nothing uses.
     """
     return checks_of(recording.tape) is None and all(
-        [getattr(rule, "goes_forward", False) and not rule.is_exact for rule in rules_of(recording)]
+        [getattr(rule, "goes_forward", False) and not rule.is_exact for rule in recording.rules()]
     )
 
 
 cdef int keep_pulls(Recording recording) except -1:
     """Have rules keep what they make of values, for many cotangents."""
-    for rule in rules_of(recording):
+    for rule in recording.rules():
         if hasattr(rule, "keeps_pulls"):
             rule.keeps_pulls = True
     return 0

@@ -37,6 +37,7 @@ MODULES = (
     "entries",
     "signatures",
     "watches",
+    "observers",
     "calls",
     "functions",
     "fast_paths",

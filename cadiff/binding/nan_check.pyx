@@ -29,6 +29,8 @@ from .tape cimport (
     rule_name,
     RuleCall,
     strided_view,
+    plan_shape,
+    plan_view,
     view_at,
     add_hook,
     Checks,
@@ -37,7 +39,7 @@ from .tape cimport (
     enter_step,
     Hook,
 )
-from .atoms cimport ndim
+from .atoms cimport components_of, ndim
 from .recording cimport Recording
 
 from .atoms import dual_components, matmul
@@ -408,10 +410,6 @@ cdef int look_at_array(Hook hook, tuple shape) except -1:
     return complain_of_value(hook.checks, name, tape.values[e.out + k], operands, index, shape)
 
 
-cdef object plan_shape(CadPlan *plan):
-    return tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)])
-
-
 cdef object place_in_plan(CadPlan *plan, size_t slot):
     """The first index, in the shape of a plan, of the result at a slot."""
     cdef int64_t *view = cad_plan_view(plan, 0)
@@ -570,11 +568,10 @@ cdef object values_in_plan(CadTape *tape, CadPlan *plan, int k):
 
 cdef object copy_of_view(CadTape *tape, double *buffer, CadPlan *plan, int k):
     """A view of a plan over a buffer, as an array of the plan's shape."""
-    cdef int64_t *view = cad_plan_view(plan, k)
+    cdef int64_t slot = cad_plan_view(plan, k)[0]
     if plan.ndim == 0:
-        return np.array(buffer[view[0]])
-    strides = tuple([view[1 + i] for i in range(plan.ndim)])
-    var = strided_view(tape, <CadSlot>view[0], plan_shape(plan), strides)
+        return np.array(buffer[slot])
+    var = plan_view(tape, plan, k, <CadSlot>slot)
     return cad_var_transient(CAD_VAR(var), buffer, 0).copy()
 
 
@@ -692,7 +689,5 @@ def seen(result, operation, *operands):
 
 cdef bint is_plainly_finite(object x):
     if CAD_IS_DUAL(x):
-        primal, tangent = dual_components(x)
-        parts = (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
-        return all([is_plainly_finite(part) for part in parts])
+        return all([is_plainly_finite(part) for part in components_of(x)])
     return bool(np.all(np.isfinite(cad_plain_value(x))))

@@ -18,6 +18,7 @@ cdef class Recording:
     cdef object fence    # the last number of what was recorded, if arrays were assigned to
     cdef object checked  # up to where it is known that nothing before the fence was assigned to
     cdef tuple nodes
+    cdef list leaves     # of these, if all inputs are plain; or None: there are none
     cdef readonly tuple lifted
     cdef readonly bint is_replay      # on the tape of a Replay, not on that of the thread
     cdef readonly Py_ssize_t n        # numbers
@@ -45,6 +46,7 @@ cdef class Recording:
     cdef int clear(self, size_t end) except -1
     cdef int sweep(self, size_t end) except -1
     cdef list cut(self, cnp.ndarray flat)
+    cdef list rules(self)
     cdef size_t first_plan(self)
     cdef bint plain_results(self, list outputs)
     cpdef bint is_plain(self, list outputs)
@@ -59,6 +61,7 @@ cdef class Replay:
     cdef object returned        # what f returns, of atoms
     cdef list outputs           # of each (slot, shape, strides), or a float or an array
     cdef tuple nodes            # of the arguments of the call at hand
+    cdef list leaves
     cdef Py_ssize_t n_atoms
     cdef Py_ssize_t n_active    # inputs that carry derivatives, which come first
     cdef Py_ssize_t n_inputs

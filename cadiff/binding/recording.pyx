@@ -27,7 +27,7 @@ from .tape cimport (
     checks_of, forget_suspects, Hook, hook_of, is_gone, note_suspects, on_tape, rule_at, rule_call,
     rule_name, RuleCall, view_at,
 )
-from .atoms cimport shape
+from .atoms cimport numbers_in, shape
 from .guards cimport end_guards, explain_error, noted_guards, start_guards
 from .arguments cimport Collector, Node, Structure
 
@@ -86,6 +86,7 @@ cdef class Recording:
         """Be what a replay has just computed."""
         self.tape = replay.tape()
         self.nodes, replay.nodes = replay.nodes, None
+        self.leaves, replay.leaves = replay.leaves, None
         self.n = replay.n_active
         self.n_atoms = replay.n_atoms
         self.block = replay.held()
@@ -102,8 +103,7 @@ cdef class Recording:
         self.n_atoms = collector.n_atoms
         if collector.atoms is None:
             check(cad_tape_open_leaf(self.tape, collector.count, &base))
-            for node in nodes:
-                (<Node>node).note_blocks(self.tape, base)
+            self.leaves = collector.nodes
             collector.copy_to(self.tape, base, borrow)
             size = collector.count
             self.block = cad_var_view(self.tape, base, 1, &size, NULL, CAD_INPUT)
@@ -203,8 +203,8 @@ cdef class Recording:
 
     cdef int check_unchanged(self) except -1:
         """Raise RuntimeError if an argument that was not copied has been written to."""
-        for node in self.nodes:
-            (<Node>node).check_unchanged()
+        for leaf in self.leaves or ():
+            (<Node>leaf).check_unchanged()
         return 0
 
     cdef CadSlot base(self):
@@ -325,9 +325,7 @@ cdef class Recording:
     def finalize(self, tree):
         """What f returned beside its result: plain values if it depends on nothing but the lifted
         arguments, else as it is, and what was recorded is kept."""
-        atoms = []
-        map_numbers(tree, lambda atom: atoms.extend(vars_of(atom)))
-        if self.is_closed(atoms):
+        if self.is_closed([var for atom in numbers_in(tree) for var in vars_of(atom)]):
             return map_numbers(tree, self.outlives)
         self.kept = True
         return tree
@@ -393,15 +391,14 @@ cdef class Recording:
         cdef const double *numbers = <const double *>cnp.PyArray_DATA(flat)
         cdef Py_ssize_t offset = 0
         atoms = []
-        for shapes in self.structure.leaf_shapes():
-            for shape in shapes:
-                if shape == ():
-                    atoms.append(PyFloat_FromDouble(numbers[offset]))
-                    offset += 1
-                else:
-                    size = prod(shape)
-                    atoms.append(flat[offset : offset + size].reshape(shape).copy())
-                    offset += size
+        for shape in self.structure.shapes:
+            if shape == ():
+                atoms.append(PyFloat_FromDouble(numbers[offset]))
+                offset += 1
+            else:
+                size = prod(shape)
+                atoms.append(flat[offset : offset + size].reshape(shape).copy())
+                offset += size
         return atoms
 
     cdef size_t first_plan(self):
@@ -434,24 +431,22 @@ cdef class Recording:
     @property
     def passes_series(self):
         """Whether sweeps over power series can pass what was recorded: nothing but operations."""
-        cdef size_t i
-        for i in range(self.begin(), self.tape.n_entries):
-            if cad_entry_is_rule(self.tape.entries[i]):
-                return False
-        return checks_of(self.tape) is None
+        return checks_of(self.tape) is None and not self.rules()
 
     @property
     def passes_rules(self):
         """Whether sweeps along one direction can pass what was recorded: no rule runs again, and
         steps are not checked one by one."""
+        return checks_of(self.tape) is None and not any([rule.runs_again for rule in self.rules()])
+
+    cdef list rules(self):
+        """The rules that were recorded, of programs too."""
         cdef size_t i
-        if not self.has_rules:
-            return True
-        for i in range(self.begin(), self.tape.n_entries):
-            if cad_entry_is_rule(self.tape.entries[i]):
-                if rule_at(self.tape, i).runs_again:
-                    return False
-        return checks_of(self.tape) is None
+        return [
+            rule_at(self.tape, i)
+            for i in range(self.begin(), self.tape.n_entries)
+            if cad_entry_is_rule(self.tape.entries[i])
+        ]
 
     @property
     def structure(self):
@@ -596,7 +591,7 @@ cdef class Replay:
         if cad_tape_all_handles(self.tape()) > 0:
             return None
         held = self.held()  # before other threads may run
-        self.nodes = nodes
+        self.nodes, self.leaves = nodes, collector.nodes
         self.n_atoms = collector.n_atoms
         if not cad_replay_run(self.replay, <const double *>cnp.PyArray_DATA(inputs)):
             return False

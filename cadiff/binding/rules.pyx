@@ -164,22 +164,18 @@ cdef Along along_lane(CadTape *tape, CadLanes lanes, size_t lane):
 cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes, rule) except -1:
     """Tangents of a rule's results."""
     cdef size_t lane
-    for lane in range(lanes.count):
-        push_lane(tape, index, along_lane(tape, lanes, lane), rule)
-    return 0
-
-
-cdef int push_lane(CadTape *tape, size_t index, Along tangents, rule) except -1:
+    cdef Along tangents
     cdef list operands, outs
     _, operands, outs = rule_views(tape, index)
-    given = [tangents.read(x) for x in operands]
-    for out in outs:
-        tangents.clear(out)
-    if are_zero(given):
-        return 0
-    pushed = rule.push(values_for(rule, operands), values_for(rule, outs), given)
-    for out, tangent in zip(outs, pushed):
-        tangents.add(out, cad_plain_value(tangent))
+    for lane in range(lanes.count):
+        tangents = along_lane(tape, lanes, lane)
+        given = [tangents.read(x) for x in operands]
+        for out in outs:
+            tangents.clear(out)
+        if not are_zero(given):
+            pushed = rule.push(values_for(rule, operands), values_for(rule, outs), given)
+            for out, tangent in zip(outs, pushed):
+                tangents.add(out, cad_plain_value(tangent))
     return 0
 
 

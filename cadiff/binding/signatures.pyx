@@ -16,7 +16,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
-from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
+from cpython.list cimport PyList_GET_ITEM
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
@@ -26,7 +26,7 @@ from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
 from .c_python cimport (
-    class_attribute, plain_attribute, Py_TPFLAGS_HEAPTYPE, PySequence_Fast_GET_SIZE,
+    class_attribute, list_of_floats, plain_attribute, Py_TPFLAGS_HEAPTYPE, PySequence_Fast_GET_SIZE,
     PySequence_Fast_ITEMS, PyTypeObject,
 )
 from .generated.entries cimport *
@@ -728,21 +728,7 @@ cdef class ResultNode(Shaped):
         return items if self.container.type is tuple else self.container.make(items)
 
     cdef object make_row(self, const double *numbers):
-        cdef Py_ssize_t k
-        cdef object number
-        cdef object row
-        if self.container.type is tuple:
-            row = PyTuple_New(self.size)
-            for k in range(self.size):
-                number = PyFloat_FromDouble(numbers[k])
-                Py_INCREF(number)
-                PyTuple_SET_ITEM(row, k, number)
-            return row
-        row = PyList_New(self.size)
-        for k in range(self.size):
-            number = PyFloat_FromDouble(numbers[k])
-            Py_INCREF(number)
-            PyList_SET_ITEM(row, k, number)
+        row = list_of_floats(numbers, self.size)
         return row if self.container.type is list else self.container.make(row)
 
     cdef cnp.ndarray new_array(self, int typenum):

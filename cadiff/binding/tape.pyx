@@ -6,6 +6,7 @@ no Duals.
 """
 
 import sys
+from operator import itemgetter
 
 import numpy as np
 
@@ -140,7 +141,7 @@ cpdef bint is_in_order(x):
 
 def write_into(target, key, value):
     """target[key] = value in an array Var that was just made: no former values are kept."""
-    place = part_of(target, lambda array: array[key])
+    place = part_of(target, itemgetter(key))
     cad_array_write(CAD_VAR(place), value)
 
 
@@ -325,19 +326,28 @@ cdef object entry_name(CadTape *tape, size_t entry):
     return cad_op_info[op].name.decode()
 
 
+cdef tuple plan_shape(CadPlan *plan):
+    return tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)])
+
+
+cdef tuple plan_strides(CadPlan *plan, int k):
+    """Those of view k, in slots."""
+    cdef int64_t *view = cad_plan_view(plan, k)
+    return tuple([view[1 + i] for i in range(plan.ndim)])
+
+
+cdef object plan_view(CadTape *tape, CadPlan *plan, int k, CadSlot slot):
+    """View k of a plan, of its whole shape, from a slot on; a single element is an array of one."""
+    return strided_view(tape, slot, plan_shape(plan) or (1,), plan_strides(plan, k) or (1,))
+
+
 def read_plan(cnp.ndarray plans, Py_ssize_t at):
     """A plan that was copied: its shape, views as (slot, strides), the passive ones as bits, where
     its indices stand (or -1), and what else it holds."""
     cdef CadPlan *plan = <CadPlan *>(<int64_t *>cnp.PyArray_DATA(plans) + at)
-    cdef int64_t *view
-    cdef int ndim = plan.ndim
-    views = []
-    for k in range(plan.n_views):
-        view = cad_plan_view(plan, k)
-        views.append((view[0], tuple([view[1 + i] for i in range(ndim)])))
-    shape = tuple([cad_plan_shape(plan)[i] for i in range(ndim)])
+    views = [(cad_plan_view(plan, k)[0], plan_strides(plan, k)) for k in range(plan.n_views)]
     extra = [cad_plan_extra(plan)[i] for i in range(plan.n_extra)]
-    return shape, views, plan.passive, plan.index, extra
+    return plan_shape(plan), views, plan.passive, plan.index, extra
 
 
 # --- hooks ---------------------------------------------------------------------------------------

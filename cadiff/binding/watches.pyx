@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from struct import Struct
 from types import CodeType, MethodType, ModuleType
+from typing import NamedTuple
 from weakref import ref, WeakSet
 
 import numpy as np
@@ -26,9 +27,8 @@ from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_python cimport class_attribute, looked_up, Py_TYPE, referent
-from .generated.entries cimport cad_digest, CadTape
+from .generated.entries cimport cad_digest
 from .trees cimport computes, key_of, names_of, own_items
-from .tape cimport Context
 
 from .callers import module_of
 from .digests import of_texts
@@ -90,15 +90,15 @@ class Held(ref):
     __slots__ = ()
 
 
-cdef object HELD = Held
+class HeldMethod(NamedTuple):
+    """A method of an object, which is made anew each time that it is asked for: both are held."""
+
+    function: object
+    owner: object
+
+
+cdef object HELD = Held, HELD_METHOD = HeldMethod
 cdef tuple STRONG = (np.ndarray, type, ModuleType)
-
-
-@cython.final
-cdef class HeldMethod:
-    """A method of an object, which is made anew each time that it is asked for."""
-
-    cdef object function, owner  # held
 
 
 class Releasing:
@@ -118,7 +118,6 @@ cdef object held(object value, object released, int depth=0):
     Not of an array, which could not be resized in place any more: it is let go of when something
     else is gone. `released` is called then.
     """
-    cdef HeldMethod method
     kind = type(value)
     if kind is float or kind is int or kind is str or issubclass(kind, STRONG):
         return value
@@ -126,12 +125,9 @@ cdef object held(object value, object released, int depth=0):
         if depth == DEEP:
             return value
         items = tuple([held(item, released, depth + 1) for item in value])
-        return items if any([type(item) in (HELD, HeldMethod, tuple) for item in items]) else value
+        return items if any([type(item) in (HELD, HELD_METHOD, tuple) for item in items]) else value
     if kind is MethodType:
-        method = HeldMethod.__new__(HeldMethod)
-        method.function = held(value.__func__, released)
-        method.owner = held(value.__self__, released)
-        return method
+        return HELD_METHOD(held(value.__func__, released), held(value.__self__, released))
     try:
         return HELD(value, released)
     except TypeError:
@@ -152,11 +148,8 @@ cdef bint is_same(object now, object kept, int depth=0) except -1:
     if type(kept) is HELD:
         return referent(kept) == <PyObject *>now
     kind = type(now)
-    if kind is MethodType and type(kept) is HeldMethod:
-        return (
-            is_same(now.__func__, (<HeldMethod>kept).function)
-            and is_same(now.__self__, (<HeldMethod>kept).owner)
-        )
+    if kind is MethodType and type(kept) is HELD_METHOD:
+        return is_same(now.__func__, kept.function) and is_same(now.__self__, kept.owner)
     if kind is not type(kept):
         return False
     if kind is float:
@@ -235,7 +228,7 @@ cdef class Place:
     cdef Py_ssize_t index  # of a cell of a function
     cdef object kept  # held
     cdef uint64_t digest
-    cdef unsigned int version  # of a class
+    cdef uint64_t version  # of a class or a dict that was as it was; 0: it is to be compared
     cdef str path
     cdef bint is_released
 
@@ -270,6 +263,29 @@ cdef class Place:
             found = self.in_cell(holder)
             return nothing if found == NULL else <object>found
         return attribute_of(holder, self.name)
+
+    cdef object state(self, object holder):
+        """All that is there, as it is kept."""
+        if is_value(self.kind):
+            return self.now(holder)
+        if self.kind == SEQUENCE or self.kind == MEMBERS:
+            return own_items(holder)
+        if self.kind == MAPPING or self.kind == NAMESPACE:
+            names = self.names_in(holder)
+            return tuple(dict.__iter__(names)), tuple(dict.values(names))
+        if self.kind == CLASS:
+            return in_class(holder)
+        if self.kind == ARRAY:
+            return holder.shape, holder.dtype, cnp.PyArray_ISWRITEABLE(holder)
+        if self.kind == OBJECTS:
+            return items_of(holder)
+        if self.kind == TABLE:
+            return state_of_table(holder)
+        return holder() if self.kind == ANSWER else bytes_of(holder)
+
+    cdef object names_in(self, object holder):
+        """The dict whose keys and values are watched."""
+        return holder if self.kind == MAPPING else own_names(holder)
 
     cdef str described(self):
         """What was read, in words that name no objects."""
@@ -328,6 +344,8 @@ cdef class Place:
             found = find_name(self.holder, self.name)
         elif self.kind == CLASS:
             return self.version != 0 and version_of(<PyObject *>self.holder) == self.version
+        elif self.kind == MAPPING:
+            return self.version != 0 and version_of_dict(<PyObject *>self.holder) == self.version
         elif self.kind == ATTRIBUTE:
             owner = self.there()
             found = in_slot(owner, self.name)
@@ -340,10 +358,9 @@ cdef class Place:
     cdef bint holds(self) except -1:
         """Whether what was read is there as it was."""
         cdef object holder = self.there()
+        cdef uint64_t version = 0
         if holder is nothing:
             return False
-        if is_value(self.kind):
-            return is_same(self.now(holder), self.kept)
         if self.kind == FUNCTION:
             return (
                 PyFunction_GET_CODE(<PyObject *>holder) == <PyObject *>self.kept[0]
@@ -356,30 +373,27 @@ cdef class Place:
             )
         if self.kind == SEQUENCE:
             return self.has_items(holder)
-        if self.kind == MEMBERS:
-            return is_same(own_items(holder), self.kept)
         if self.kind == MAPPING:
-            return self.has_pairs(holder)
+            if type(holder) is dict:
+                version = version_of_dict(<PyObject *>holder)
+            if not self.has_pairs(holder):
+                return False
+            self.version = version
+            return True
         if self.kind == NAMESPACE:
             return type(holder) is self.name and self.has_pairs(own_names(holder))
-        if self.kind == CLASS:
-            if not is_same(in_class(holder), self.kept):
-                return False
-            self.version = version_of(<PyObject *>holder)
-            return True
-        if self.kind == ANSWER:
-            return is_same(holder(), self.kept)
         if self.kind == ARRAY:
             return (
                 cnp.PyArray_DESCR(holder) == <void *>PyTuple_GET_ITEM(self.kept, 1)
                 and cnp.PyArray_ISWRITEABLE(holder) == <bint>self.kept[2]
                 and digest_of_array(holder) == self.digest
             )
-        if self.kind == OBJECTS:
-            return is_same(items_of(holder), self.kept)
-        if self.kind == TABLE:
-            return is_same(state_of_table(holder), self.kept)
-        return bytes_of(holder) == self.kept
+        if not is_same(self.state(holder), self.kept):
+            return False
+        if self.kind == CLASS:
+            (<object>type).__getattribute__(holder, "__init__")  # by which it comes to have a version
+            self.version = version_of(<PyObject *>holder)
+        return True
 
     cdef bint is_filled(self) except -1:
         """Whether nothing but what was missing is there now, as where a result is kept."""
@@ -390,7 +404,7 @@ cdef class Place:
             return self.kept is nothing or self.kept is None
         if self.kind != MAPPING and self.kind != NAMESPACE:
             return False
-        names = holder if self.kind == MAPPING else own_names(holder)
+        names = self.names_in(holder)
         return all([
             value is None or is_same(names.get(key, nothing), value)
             for key, value in zip(*self.kept)
@@ -406,10 +420,10 @@ cdef class Place:
             value = function(former)
             if value is not former:
                 self.put(holder, value)
-        elif self.kind == SEQUENCE or self.kind == MAPPING or self.kind == MEMBERS:
+        elif self.kind == SEQUENCE or self.kind == MEMBERS:
             function(holder)
-        elif self.kind == NAMESPACE:
-            function(own_names(holder))
+        elif self.kind == MAPPING or self.kind == NAMESPACE:
+            function(self.names_in(holder))
         return 0
 
     cdef int put(self, object holder, object value) except -1:
@@ -437,7 +451,7 @@ cdef class Place:
         if is_value(self.kind):
             return (self.now(holder),)
         if self.kind == MAPPING or self.kind == NAMESPACE:
-            return (dict(zip(*pairs_of(holder if self.kind == MAPPING else own_names(holder)))),)
+            return (dict(zip(*self.state(holder))),)
         if self.kind == CLASS:
             bases = in_class(holder)[0]
             return ([(base, dict(namespace_of(base))) for base in bases if is_mutable(base)],)
@@ -454,7 +468,7 @@ cdef class Place:
         if is_value(self.kind):
             self.put(holder, former)
         elif self.kind == MAPPING or self.kind == NAMESPACE:
-            names = holder if self.kind == MAPPING else own_names(holder)
+            names = self.names_in(holder)
             if [*dict.__iter__(names)] != [*former]:
                 dict.clear(names)
             dict.update(names, former)
@@ -482,19 +496,11 @@ cdef class Place:
         cdef object holder = self.there()
         if holder is nothing:
             return None
-        if is_value(self.kind):
-            return key_of(self.now(holder))
         if self.kind == ARRAY:
             return digest_of_array(holder)
-        if self.kind == TABLE:
-            return key_of(state_of_table(holder))
-        if self.kind == NAMESPACE:
-            return key_of((type(holder), own_names(holder)))
-        if self.kind == CLASS:
-            return key_of(in_class(holder))
-        if self.kind == ANSWER:
-            return key_of(holder())
-        return key_of(holder)
+        if self.kind == FUNCTION:
+            return key_of(holder)
+        return key_of((type(holder) if self.kind == NAMESPACE else None, self.state(holder)))
 
     cdef bint has_items(self, items) except -1:
         cdef tuple kept = self.kept  # which may be let go of meanwhile
@@ -554,9 +560,40 @@ cdef extern from *:
     #endif
         return ((PyTypeObject *)type)->tp_version_tag;
     }
+
+    /* A number that a dict has not had before as it is now; 0 if nothing tells. */
+    #if PY_VERSION_HEX < 0x030C0000
+    static inline uint64_t version_of_dict(PyObject *dict) {
+        return ((PyDictObject *)dict)->ma_version_tag;
+    }
+    #else
+    static uint64_t n_dict_changes = 1; /* of all dicts that were asked about */
+    static int dict_watcher = -1;
+
+    static int note_dict_change(PyDict_WatchEvent event, PyObject *dict, PyObject *key,
+                                PyObject *value) {
+        n_dict_changes++;
+        return 0;
+    }
+
+    static uint64_t version_of_dict(PyObject *dict) {
+        if (((PyDictObject *)dict)->ma_values != NULL) { /* an object's: it is written to unseen */
+            return 0;
+        }
+        if (dict_watcher < 0) {
+            dict_watcher = PyDict_AddWatcher(note_dict_change);
+        }
+        if (dict_watcher < 0 || PyDict_Watch(dict_watcher, dict) < 0) { /* others have all */
+            PyErr_Clear();
+            return 0;
+        }
+        return n_dict_changes;
+    }
+    #endif
     """
     PyObject *in_slot(object holder, object slot)
     unsigned int version_of(PyObject *type)
+    uint64_t version_of_dict(PyObject *dict)
 
 
 cdef dict NO_NAMES = {}
@@ -633,17 +670,8 @@ cdef enum:
     IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 
-cdef tuple pairs_of(mapping):
-    """Keys and values of a dict."""
-    return (tuple(dict.__iter__(mapping)), tuple(dict.values(mapping)))
-
-
 cdef tuple VALUES = (bool, int, float, complex, str, bytes, type(None))
 cdef frozenset LIBRARIES = sys.stdlib_module_names | {"numpy"}
-cdef dict PARTS = {  # of what is not pickled
-    CodeType: lambda code: tuple([getattr(code, name, None) for name in PARTS_OF_CODE]),
-    Struct: lambda made: made.format,
-}
 cdef tuple PARTS_OF_CODE = (
     "co_code", "co_names", "co_varnames", "co_consts", "co_freevars", "co_cellvars", "co_flags",
     "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_exceptiontable",
@@ -656,8 +684,8 @@ cdef str text_of(object kept, int depth=0):
     kind = type(kept)
     if kind is HELD:
         return text_of(kept(), depth)
-    if kind is HeldMethod:
-        return text_of((<HeldMethod>kept).function, depth)
+    if kind is HELD_METHOD:
+        return text_of(kept.function, depth)
     name = kind.__name__
     if depth == DEEP:
         return name
@@ -671,13 +699,21 @@ cdef str text_of(object kept, int depth=0):
         return f"{kept.dtype} {kept.tobytes()}"
     is_fixed = class_attribute(kind, "__hash__") is not None or kind is slice
     if is_fixed and kind is not type and module_of(kind).partition(".")[0] in LIBRARIES:
-        ways = PARTS.get(kind), copyreg.dispatch_table.get(kind)
-        try:  # what is pickled of it
-            found = ways[0](kept) if ways[0] else ways[1](kept) if ways[1] else kept.__reduce_ex__(4)
-            return f"{name} {text_of(found, depth + 1)}"
+        try:
+            return f"{name} {text_of(pickled(kept, kind), depth + 1)}"
         except TypeError:
             pass
     return str(own_attribute(kept, "__qualname__", name))
+
+
+cdef object pickled(object kept, object kind):
+    """What is pickled of a value, or would be."""
+    if kind is CodeType:
+        return tuple([getattr(kept, name, None) for name in PARTS_OF_CODE])
+    if kind is Struct:
+        return kept.format
+    reduce = copyreg.dispatch_table.get(kind)
+    return kept.__reduce_ex__(4) if reduce is None else reduce(kept)
 
 
 cdef object items_of(array):
@@ -735,19 +771,16 @@ cdef Place add_place(Watch watch, PlaceKind kind, object holder, object name, st
     return place
 
 
-cdef object add_value(Watch watch, PlaceKind kind, object holder, object name, str path,
+cdef object add_state(Watch watch, PlaceKind kind, object holder, str path, object name=None,
                       Py_ssize_t index=-1):
+    """Add a place, and remember what is there; answers that."""
     cdef Place place = add_place(watch, kind, holder, name, path)
     place.index = index
-    value = place.now(holder)
-    place.kept = held(value, watch.released)
-    return value
-
-
-cdef Place add_items(Watch watch, PlaceKind kind, object holder, object items, str path):
-    cdef Place place = add_place(watch, kind, holder, None, path)
-    place.kept = held(items, watch.released)
-    return place
+    state = place.state(holder)
+    place.kept = held(state, watch.released)
+    if kind == ARRAY:
+        place.digest = digest_of_array(holder)
+    return state
 
 
 @cython.final
@@ -882,19 +915,19 @@ cdef class Watch:
 
     def name(self, dict holder, str name, str path):
         """A name in a dict, of a module for example; answers its value, MISSING if there is none."""
-        return add_value(self, NAME, holder, name, path)
+        return add_state(self, NAME, holder, path, name)
 
     def cell(self, cell, str path):
         """A cell of a closure; answers its value, MISSING if there is none."""
-        return add_value(self, CELL, cell, None, path)
+        return add_state(self, CELL, cell, path)
 
     def free_variable(self, function, Py_ssize_t index, str path):
         """The value in a cell of a function's closure, which is not kept alive."""
-        return add_value(self, CELL, function, None, path, index)
+        return add_state(self, CELL, function, path, None, index)
 
     def attribute(self, holder, name, str path):
         """An attribute, by its name or descriptor; answers its value, MISSING if there is none."""
-        return add_value(self, ATTRIBUTE, holder, name, path)
+        return add_state(self, ATTRIBUTE, holder, path, name)
 
     def function(self, function, str path):
         """Code and defaults of a function of Python's; answers whether it has attributes."""
@@ -904,29 +937,21 @@ cdef class Watch:
         place.kept = (function.__code__, defaults, function.__kwdefaults__, has_some)
         return has_some
 
-    def sequence(self, items, str path):
-        """The items of a list."""
-        add_items(self, SEQUENCE, items, own_items(items), path)
-
     def members(self, items, str path):
-        """What iteration gives."""
-        add_items(self, MEMBERS, items, own_items(items), path)
+        """What iteration gives: the items of a list, of a set, or of something else."""
+        add_state(self, SEQUENCE if isinstance(items, list) else MEMBERS, items, path)
 
     def mapping(self, items, str path):
         """Keys and values of a dict."""
-        add_items(self, MAPPING, items, pairs_of(items), path)
+        add_state(self, MAPPING, items, path)
 
     def namespace(self, item, str path):
         """The class of an object, and what is in its own dict; answers the values there."""
-        names = own_names(item)
-        add_items(self, NAMESPACE, item, pairs_of(names), path).name = type(item)
-        return [*names.values()]
+        return [*add_state(self, NAMESPACE, item, path, type(item))[1]]
 
     def class_of(self, kind, str path):
         """What is in a class, and in those that it derives from."""
-        cdef Place place = add_items(self, CLASS, kind, in_class(kind), path)
-        (<object>type).__getattribute__(kind, "__init__")  # by which it comes to have a version
-        place.version = version_of(<PyObject *>kind)
+        add_state(self, CLASS, kind, path)
 
     def answer(self, ask, str path, bint is_portable=True):
         """What a function gives that is called with nothing, a number or a tuple of such. Whether
@@ -936,196 +961,13 @@ cdef class Watch:
         place.kept = ask()
 
     def array(self, cnp.ndarray array, str path):
-        """Shape and numbers of an array, which are not references."""
-        cdef Place place = add_place(self, ARRAY, array, None, path)
-        place.kept = (array.shape, array.dtype, cnp.PyArray_ISWRITEABLE(array))
-        place.digest = digest_of_array(array)
-
-    def objects(self, cnp.ndarray array, str path):
-        """The items of an array of objects."""
-        add_items(self, OBJECTS, array, items_of(array), path)
+        """Shape and numbers of an array, which are not references; or its items, which are."""
+        add_state(self, OBJECTS if array.dtype.hasobject else ARRAY, array, path)
 
     def table(self, item, str path):
         """What a Series, a DataFrame or an Index of pandas' holds."""
-        add_items(self, TABLE, item, state_of_table(item), path)
+        add_state(self, TABLE, item, path)
 
     def buffer(self, item, str path):
         """The bytes of something that lends them."""
-        add_place(self, BUFFER, item, None, path).kept = bytes_of(item)
-
-
-# --- observers -----------------------------------------------------------------------------------
-#
-# What really runs while a function is at work: code of Python's, and functions of C.
-#
-# CPython tells an Observer of each call in its thread, as it tells profilers. It asks once about
-# every code and every function of C that it comes upon; all it does besides is to look these up.
-
-
-cdef extern from "Python.h":
-    """
-    #if PY_VERSION_HEX < 0x030B0000
-    #include "frameobject.h"
-    #endif
-    /* What tells a function of C from all others, also where it is bound to an object anew. */
-    #define IS_FUNCTION_OF_C(x) ((x) != NULL && PyCFunction_Check(x))
-    #define DEFINITION(x) ((size_t)((PyCFunctionObject *)(x))->m_ml)
-    #define CODE_OF(frame) ((PyObject *)PyFrame_GetCode(frame))
-    """
-    ctypedef struct PyFrameObject:
-        pass
-    ctypedef int (*Py_tracefunc)(PyObject *, PyFrameObject *, int, PyObject *) except -1
-    ctypedef struct PyThreadState:
-        Py_tracefunc c_tracefunc
-        PyObject *c_traceobj
-    PyThreadState *PyThreadState_Get()
-    void PyEval_SetProfile(Py_tracefunc function, PyObject *item)
-    void PyEval_SetTrace(Py_tracefunc function, PyObject *item)
-    object CODE_OF(PyFrameObject *frame)
-    bint IS_FUNCTION_OF_C(PyObject *x)
-    size_t DEFINITION(PyObject *x)
-    int PyTrace_CALL, PyTrace_RETURN, PyTrace_C_CALL, PyTrace_EXCEPTION
-
-cdef enum Standing:
-    OPAQUE = 0  # of a library: what its code calls of C is its own business
-    KNOWN = 1   # of a user
-    ASIDE = 2   # what runs from here on until it returns is nobody's business
-    UNTOLD = 3  # of a library, too; and it has to be asked for again
-    STANDARD = 4  # of Python's own library, which may call what is not known for a user
-
-
-cdef int observe(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) except -1:
-    """Called for each call and return."""
-    cdef Observer self
-    if (<Sight>me).observer == NULL:
-        return 0
-    self = <Observer>(<Sight>me).observer
-    if self.aside != NULL:
-        if what == PyTrace_RETURN and self.aside == frame:
-            self.aside = NULL
-    elif what == PyTrace_CALL:
-        if self.standing_of(frame) == ASIDE:
-            self.aside = frame
-    elif what == PyTrace_C_CALL and IS_FUNCTION_OF_C(arg):
-        self.meet(frame, arg)
-    return 0
-
-
-cdef int trace(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) except -1:
-    """Called for each line as well, but what counts is where an exception comes to."""
-    cdef Observer self
-    cdef Sight sight = <Sight>me
-    if what == PyTrace_EXCEPTION and sight.observer != NULL:
-        self = <Observer>sight.observer
-        if self.aside == NULL and self.standing_of(frame) == KNOWN:
-            _, error, came_by = <object>arg
-            if came_by is not None:  # or a generator has ended, from CPython 3.12 on
-                self.on_error(error, came_by)
-    if sight.tracer != NULL:
-        return sight.tracer(<PyObject *>sight.traced, frame, what, arg)
-    return 0
-
-
-@cython.final
-cdef class Sight:
-    """What CPython keeps alive of an Observer that is at work."""
-
-    cdef PyObject *observer  # NULL when it has ended
-    cdef object former       # what CPython told before
-    cdef Py_tracefunc tracer  # a debugger's, or that of a measurement of coverage
-    cdef object traced        # and what that is told of
-
-
-cdef class Observer(Context):
-    """As a context; those that derive from it say what is to be done with what is met.
-
-    `on_code` answers how a code stands: OPAQUE, KNOWN, ASIDE, UNTOLD or STANDARD. `known` are codes
-    that it need not be asked for. Where a profiler is at work, nothing is seen but exceptions, of
-    which it is told if it `sees_errors`.
-    """
-
-    cdef bint sees_errors
-    cdef dict codes      # how each stands, by its address
-    cdef set functions   # of C that were met, by their definitions
-    cdef list kept       # alive: else another code may come to stand at an address
-    cdef PyFrameObject *aside
-
-    def __init__(self, known, bint sees_errors=False):
-        self.sees_errors = sees_errors
-        self.kept = [*known]
-        self.codes = {id(code): KNOWN for code in self.kept}
-        self.functions = set()
-
-    def on_code(self, code):
-        """Some code is met for the first time."""
-        return OPAQUE
-
-    def on_function(self, function, int standing):
-        """A function of C is, in code that stands so; answers whether it is asked for again."""
-        return False
-
-    def on_error(self, error, came_by):
-        """An exception comes to known code; `came_by` are its traceback from there on."""
-
-    @property
-    def outer(self):
-        """The Observer around this one, which is told of nothing meanwhile.
-
-        None if there is none, or if what runs now is nobody's business there.
-        """
-        cdef Observer found
-        former = None if self.before is None else (<Sight>self.before).former
-        if not isinstance(former, Sight) or (<Sight>former).observer == NULL:
-            return None
-        found = <Observer>(<Sight>former).observer
-        return found if found.aside == NULL else None
-
-    def __enter__(self):
-        cdef Sight sight = Sight.__new__(Sight)
-        cdef PyThreadState *thread = PyThreadState_Get()
-        sight.former = sys.getprofile()
-        is_free = sight.former is None or isinstance(sight.former, Sight)
-        if not (is_free or self.sees_errors):
-            return self
-        sight.observer = <PyObject *>self
-        sight.tracer = thread.c_tracefunc
-        sight.traced = <object>thread.c_traceobj if thread.c_traceobj != NULL else None
-        self.begin(sight)
-        if is_free:
-            PyEval_SetProfile(observe, <PyObject *>sight)
-        if self.sees_errors:
-            PyEval_SetTrace(trace, <PyObject *>sight)
-        return self
-
-    def __dealloc__(self):
-        self.leave()  # as long as there are codes to look up
-
-    cdef int end(self, CadTape *tape, object before) except -1:
-        cdef Sight sight = before
-        sight.observer = NULL
-        if PyThreadState_Get().c_traceobj == <PyObject *>sight:  # f may have begun to trace
-            PyEval_SetTrace(sight.tracer, <PyObject *>sight.traced if sight.tracer != NULL else NULL)
-        if sys.getprofile() is sight:
-            if sight.former is None:
-                PyEval_SetProfile(NULL, NULL)
-            else:
-                PyEval_SetProfile(observe, <PyObject *>sight.former)
-        return 0
-
-    cdef int standing_of(self, PyFrameObject *frame) except -1:
-        code = CODE_OF(frame)
-        known = self.codes.get(<size_t><PyObject *>code)
-        if known is None:
-            known = self.on_code(code)
-            if known != UNTOLD:
-                self.kept.append(code)
-                self.codes[<size_t><PyObject *>code] = known
-        return known
-
-    cdef int meet(self, PyFrameObject *frame, PyObject *function) except -1:
-        """A function of C is called by what runs in a frame."""
-        cdef int standing = self.standing_of(frame)
-        key = DEFINITION(function) | standing  # definitions stand at addresses that 8 divides
-        if key not in self.functions and not self.on_function(<object>function, standing):
-            self.functions.add(key)
-        return 0
+        add_state(self, BUFFER, item, path)

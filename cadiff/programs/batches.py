@@ -17,7 +17,7 @@ from ..transforms._base import checked_argnums, is_int
 from ..transforms._mapped import Form
 from ..transforms._outputs import Output, places
 from .fallbacks import Eager
-from .recorded import Recorded
+from .recorded import Recorded, of_blocks
 from .traces import Traces
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
@@ -368,24 +368,16 @@ class Batch:
             return gradients if self.what == "grad" else (values, gradients)
         below = structure.shapes
         above = below if self.kind == "hessian" else output.shapes
-        blocks = [structure.in_containers(row, single) for row in self._blocks(above, below)]
-        if self.kind == "hessian":
-            return structure.in_containers(blocks, single)
-        return output.fill(blocks)
-
-    def _blocks(
-        self, above: Sequence[tuple[int, ...]], below: Sequence[tuple[int, ...]]
-    ) -> list[list[Any]]:
-        """Blocks of matrices with a row for each number of what is above."""
         n = self.n
         matrices = self.results[0].reshape(n, sum(map(prod, above)), sum(map(prod, below)))
-        return [
+        blocks = [
             [
                 matrices[:, rows, part].reshape(n, *shape, *leaf).copy()
                 for part, leaf in places(below)
             ]
             for rows, shape in places(above)
         ]
+        return of_blocks(blocks, structure, single, None if self.kind == "hessian" else output)
 
 
 def _in_rows(X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -121,12 +121,9 @@ def _ufunc(walk: Findings, value: np.ufunc, path: str) -> None:
 
 
 def _array(walk: Findings, array: np.ndarray[Any, Any], path: str) -> None:
+    walk.watch.array(array, path)
     if array.dtype.hasobject:
-        items = array.ravel().tolist()
-        walk.watch.objects(array, path)
-        walk.items(items, path)
-    else:
-        walk.watch.array(array, path)
+        walk.items(array.ravel().tolist(), path)
 
 
 def _record(walk: Findings, value: np.void, path: str) -> None:
@@ -148,10 +145,7 @@ def _ordered(walk: Findings, value: Any, path: str) -> None:
 
 
 def _sequence(walk: Findings, value: Any, path: str) -> None:
-    if issubclass(type(value), list):
-        walk.watch.sequence(value, path)
-    else:
-        walk.watch.members(value, path)
+    walk.watch.members(value, path)
     walk.items(own_items(value), path)
 
 
@@ -160,7 +154,7 @@ def _logger(walk: Findings, value: Any, path: str) -> None:
     for name, item in zip(vars(value), walk.watch.namespace(value, path), strict=True):
         text = f"{path}.{name}"
         if name == "handlers":
-            walk.watch.sequence(item, text)
+            walk.watch.members(item, text)
         elif name not in _KEPT_BY_LOGGERS:
             walk.value(item, text)
     walk.value(own_attribute(value, "manager"), f"{path}.manager")  # the root has its class's

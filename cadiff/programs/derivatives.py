@@ -16,8 +16,6 @@ from ..binding import (
     Code,
     MatrixPlan,
     Missed,
-    ObstacleError,
-    PointError,
     ProgramPullback,
     Replay,
     callers,
@@ -29,7 +27,15 @@ from ..transforms._blocks import blocks_of_matrix
 from ..transforms._holomorphic import COMPLEX_RESULT
 from ..transforms._outputs import check_real
 from .fallbacks import EAGER, Asked, Eager
-from .recorded import FloatArray, MissedError, Recorded, leaves_of, met
+from .recorded import (
+    NOT_SERVED,
+    FloatArray,
+    MissedError,
+    Recorded,
+    leaves_of,
+    met,
+    of_blocks,
+)
 from .recordings import carries_derivatives, record, run
 from .traces import Traces
 
@@ -202,49 +208,27 @@ class Derivatives:
         code = self._traces.code(recorded, "gradient", call.ranges)
         return self._computed(asked, recorded, code, assemble)
 
-    def _jacobian(self, asked: Asked, recorded: Recorded) -> Any:
-        structure = asked.call.structure
-        below, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
-        output = recorded.output
-        if output.is_complex or structure.has_complex:
+    def _matrix(self, asked: Asked, recorded: Recorded) -> Any:
+        """The Jacobian, or the Hessian."""
+        call, output, structure = asked.call, recorded.output, asked.call.structure
+        is_hessian = asked.what == "hessian"
+        if is_hessian:
+            if not recorded.is_number:
+                _refuse(asked, recorded)
+            check_real("hessian", structure)
+        elif output.is_complex or structure.has_complex:
             raise TypeError(COMPLEX_RESULT.format(name="jacobian"))
+        below, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
+        above = below if is_hessian else output.shapes
+        shape = (call.n_variables if is_hessian else recorded.graph.n_outputs, call.n_variables)
 
-        def assemble(matrix: FloatArray) -> Any:
-            blocks = blocks_of_matrix(matrix, output.shapes, below)
-            return output.fill([structure.in_containers(row, single) for row in blocks])
+        def assemble(numbers: FloatArray) -> Any:
+            blocks = blocks_of_matrix(numbers.reshape(shape), above, below)
+            return of_blocks(blocks, structure, single, None if is_hessian else output)
 
-        return self._matrix(asked, recorded, recorded.graph.n_outputs, assemble)
-
-    def _hessian(self, asked: Asked, recorded: Recorded) -> Any:
-        call = asked.call
-        if not recorded.is_number:
-            _refuse(asked, recorded)
-        structure = call.structure
-        check_real("hessian", structure)
-        shapes, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
-
-        def assemble(matrix: FloatArray) -> Any:
-            blocks = blocks_of_matrix(matrix, shapes, shapes)
-            rows = [structure.in_containers(row, single) for row in blocks]
-            return structure.in_containers(rows, single)
-
-        return self._matrix(asked, recorded, call.n_variables, assemble)
-
-    def _matrix(
-        self,
-        asked: Asked,
-        recorded: Recorded,
-        height: int,
-        assemble: Callable[[FloatArray], Any],
-    ) -> Any:
-        """What is made of a matrix with a row for each output."""
-        call = asked.call
         with self._traces.lock():
             plan = recorded.plan(asked.what, call.ranges)
-        shape = (height, call.n_variables)
-        return self._computed(
-            *(asked, recorded, plan, lambda data: assemble(data.reshape(shape))), has_values=False
-        )
+        return self._computed(asked, recorded, plan, assemble, has_values=False)
 
     def hvp(
         self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
@@ -322,12 +306,11 @@ class Derivatives:
         structure = call.structure.bare()
         shapes = structure.shapes
         argnums, ranges = call.argnums, call.ranges
-        single = len(argnums) == 1
         m = recorded.graph.n_outputs
 
         def assemble(numbers: FloatArray) -> Any:
             leaves = structure.conjugated(leaves_of(numbers[m:], shapes))
-            return structure.in_containers(leaves, single)
+            return structure.in_containers(leaves, len(argnums) == 1)
 
         def primals_at(inputs: FloatArray) -> tuple[Any, ...]:
             primals: tuple[Any, ...] = structure.in_containers(leaves_of(inputs, shapes), False)
@@ -344,7 +327,7 @@ class Derivatives:
                 numbers = np.concatenate([inputs, *map(np.ravel, cotangent)])
                 try:
                     code, result = pulled(recorded, numbers)
-                except (MissedError, PointError, CallError, ObstacleError):
+                except NOT_SERVED:
                     pass
                 else:
                     if not output.is_complex:  # whose cotangents are not taken as they are
@@ -368,8 +351,8 @@ class Derivatives:
         "value": _value,
         "grad": _gradient,
         "value_and_grad": _gradient,
-        "jacobian": _jacobian,
-        "hessian": _hessian,
+        "jacobian": _matrix,
+        "hessian": _matrix,
         "hvp": _product,
         "jvp": _pushed,
         "vjp": _pullback,

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Call, CallError, MatrixPlan, ObstacleError, Pattern, PointError
+from ..binding import Call, MatrixPlan, Pattern
 from ..binding.callers import warn_caller
 from ..operations.patterns import entries_of
 from ..transforms import flatten, hessian, jacobian
 from ..transforms._base import checked_argnums
 from ..transforms._outputs import check_real
-from .recorded import FloatArray, MissedError, Recorded, met
+from .recorded import NOT_SERVED, FloatArray, Recorded, met
 from .recordings import carries_derivatives, record
 from .traces import Traces
 
@@ -240,7 +240,7 @@ class SparseMatrices:
             self._traces.share(recorded)
             try:
                 result = matrix(recorded)
-            except (CallError, MissedError, ObstacleError, PointError):
+            except NOT_SERVED:
                 return self._from_dense(request, call), None
             finally:
                 self._recent = None

@@ -6,7 +6,7 @@ This module does not know how calls are taken apart, nor which recording serves 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from math import prod
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import (
+    CallError,
     Code,
     Graph,
     MatrixPlan,
@@ -23,6 +24,7 @@ from ..binding import (
     Pattern,
     PointError,
     Replay,
+    Structure,
     TapeProgram,
     Trust,
     Watch,
@@ -48,6 +50,10 @@ def met(found: Any) -> FloatArray:
         raise MissedError(*found)
     results: FloatArray = found
     return results
+
+
+# What a run raises that has no results: f tells.
+NOT_SERVED = (MissedError, PointError, CallError, ObstacleError)
 
 
 def is_portable(thing: Any) -> bool:
@@ -276,3 +282,14 @@ def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[An
         numbers[part].reshape(shape).copy() if shape != () else float(numbers[part.start])
         for part, shape in places(shapes)
     ]
+
+
+def of_blocks(
+    blocks: Iterable[Sequence[Any]], structure: Structure, single: bool, output: Returned | None
+) -> Any:
+    """Blocks of a Jacobian in the containers of arguments and results.
+
+    Without `output`, those of a Hessian.
+    """
+    rows = [structure.in_containers(row, single) for row in blocks]
+    return structure.in_containers(rows, single) if output is None else output.fill(rows)

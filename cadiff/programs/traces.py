@@ -39,7 +39,7 @@ from .library_types import n_followed
 from .native import Machines, make, make_later
 from .pace import Pace
 from .reasons import AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
-from .recorded import MissedError, Recorded, is_portable, met
+from .recorded import NOT_SERVED, MissedError, Recorded, is_portable, met
 from .recordings import WRITES, Attempt, Changes, changes_of, record
 from .settling import settled
 from .traced import Integers, Traced
@@ -336,7 +336,7 @@ class Traces:
         """How a recording differs from f in a call; "" if it does not."""
         try:
             found = self._value(call, recorded) if call.replied is None else call.replied()
-        except (MissedError, PointError, CallError, ObstacleError):
+        except NOT_SERVED:
             return ""  # a derivative may be known where the value is not
         told = difference(
             *(self.function, call, found, lambda near: self._value(near, recorded)),
@@ -344,8 +344,7 @@ class Traces:
         )
         is_sloped = recorded.output.is_differentiable and call.ranges
         if not told and self.verify == "always" and is_sloped:
-            without = MissedError, PointError, CallError, ObstacleError, NoDerivativeError
-            with contextlib.suppress(*without):
+            with contextlib.suppress(*NOT_SERVED, NoDerivativeError):
                 told = slope_difference(self.function, call, recorded)
         return told
 
@@ -375,7 +374,7 @@ class Traces:
         call.lift(inputs)
         try:
             result = action(recorded)
-        except (MissedError, PointError, CallError, ObstacleError):
+        except NOT_SERVED:
             call.lift(lifted)
             attempt.once = None
             return False, attempt

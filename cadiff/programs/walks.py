@@ -36,6 +36,9 @@ from .named import needs_arguments
 from .reads import Chain, Import, Operand, Reads, reads_of
 from .reasons import IDENTITY, OUTSIDE, UNKNOWN, NestedTooDeepError, UnwatchableError
 
+# What an import leaves in a module, which nobody looks into but by these names.
+_OF_IMPORTS = frozenset(("__builtins__", "__loader__", "__spec__"))
+
 
 class _Walk(Findings):
     def value(self, value: Any, path: str) -> None:
@@ -224,7 +227,7 @@ class _Walk(Findings):
                     is_done = False
                     self.watch.mapping(names, path)
                     if not callers.is_module_of_library(module):
-                        self.items(list(names.values()), path)
+                        self.items([names[x] for x in names if x not in _OF_IMPORTS], path)
                 new = (self.names & names.keys()) - done.setdefault(number, set())
                 done[number] |= new
                 for name in sorted(new):

@@ -8,6 +8,7 @@ import datetime
 import enum
 import gc
 import math
+import operator
 import pickle
 import random
 import re
@@ -729,6 +730,55 @@ def test_arguments_that_are_constants_are_looked_into() -> None:
         Kind.ONE.k = config.k = numbers["a"] = 2.0  # type: ignore[attr-defined]
         assert program(3.0, argument) == 6.0
         Kind.ONE.k = config.k = numbers["a"] = 1.0  # type: ignore[attr-defined]
+
+
+# How a name of a module is asked for that is computed: of an int, of another global, of a text.
+COMPUTED: dict[str, Callable[[Any, float, int], Any]] = {
+    "by an int": lambda m, x, k: x * getattr(m, "ab"[k]),
+    "by a global of the module": lambda m, x, k: x * getattr(m, m.NAME),
+    "by a text": lambda m, x, k: x * getattr(m, f"{'ab'[k]}", 0.0),
+    "of its dict": lambda m, x, k: x * vars(m)["ab"[k]],
+    "by a reader": lambda m, x, k: x * operator.attrgetter("ab"[k])(m),
+}
+
+
+@pytest.mark.parametrize("how", COMPUTED)
+def test_names_of_modules_that_are_computed_are_watched(how: str) -> None:
+    """However the module is changed, and in whichever order: it is compared where it changed."""
+    m = ModuleType("config")
+    m.a, m.b, m.NAME = 1.0, 2.0, "a"  # type: ignore[attr-defined]
+    read = COMPUTED[how]
+    program = cadiff.compile(lambda x, k: read(m, x, k), max_traces=64)
+    changes: list[Callable[[], Any]] = [
+        lambda: None,
+        lambda: setattr(m, "a", 3.0),
+        lambda: setattr(m, "NAME", "b"),
+        lambda: vars(m).update(b=5.0),
+        lambda: exec("global a\na = 7.0", vars(m)),
+        lambda: (vars(m).pop("a"), setattr(m, "a", 9.0)),
+        lambda: vars(m).__ior__({"b": 11.0}),
+        lambda: setattr(m, "other", 0.0),
+        lambda: delattr(m, "other"),
+    ]
+    for change in changes:
+        change()
+        for k in (0, 1, 0, 0, 1, 1):
+            assert program(3.0, k) == read(m, 3.0, k)
+
+
+def test_dicts_of_objects_are_compared() -> None:
+    """From CPython 3.13 on such a dict is written to without its being told."""
+
+    class Settings:
+        rate = 0.0
+
+    settings = Settings()
+    settings.rate = 1.0
+    own = vars(settings)
+    program = cadiff.compile(lambda x: x * own["rate"])
+    for k in range(50):
+        settings.rate = float(k)
+        assert [program(2.0), program(2.0)] == [2.0 * k] * 2
 
 
 @pytest.mark.parametrize("size", [3, 15, 16, 17, 100, 4096, 50_000])
