@@ -144,6 +144,7 @@ from .forward import (
     Forward,
     ForwardThen,
     OutsideDifferentiation,
+    differential,
     is_differentiating,
     is_forward,
     open_forward,

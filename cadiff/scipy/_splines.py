@@ -32,11 +32,10 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import blank, concatenate, moveaxis, opened, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import LESS, NoDerivativeError, held, places
+from ..operations.guards import LESS, NoDerivativeError, held, places, valued
 from ..operations.indices import added_at
 from ..operations.primitives import primitive
 from ..operations.table import square, where
-from ._formulas import valued
 from ._mirror import kernels, linear_in_parts, mirrored, read_values, taking_constants
 from ._structured import BY_FACTORS, solved
 from ._structures import Structure, summed

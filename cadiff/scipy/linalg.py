@@ -52,14 +52,14 @@ from ..operations import guards as _guards
 from ..operations.arrays import concatenate, in_precision, reshape
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.dispatch import FUNCTIONS
-from ..operations.guards import NoDerivativeError
+from ..operations.guards import NoDerivativeError, valued
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import where
 from . import _bands as bands
 from . import _equations as equations
 from . import _matrix_functions as functions
-from ._formulas import SIDES, valued
+from ._formulas import SIDES
 from ._mirror import offered
 from ._signatures import arguments_of, called_as
 from ._stacks import AXES, blocks, lapack_stage, permutation

@@ -24,7 +24,7 @@ import scipy.stats as st
 from ..binding import carries, depends, holds_complex
 from ..operations import table
 from ..operations.arrays import gathered, in_precision
-from ..operations.guards import NoDerivativeError, held
+from ..operations.guards import NoDerivativeError, held, valued
 from ..operations.primitives import primitive
 from ..operations.table import (
     divide,
@@ -35,7 +35,7 @@ from ..operations.table import (
     where,
 )
 from . import _families, _tails, special
-from ._formulas import choose, formulas_of, real, rows_of, valued
+from ._formulas import choose, formulas_of, real, rows_of
 from ._mirror import Namespace, Twin, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)

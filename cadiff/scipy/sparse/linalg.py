@@ -33,9 +33,9 @@ from ...numpy.linalg import number
 from ...operations.arrays import concatenate
 from ...operations.complexes import implements_all, whole_parts
 from ...operations.dispatch import FUNCTIONS
+from ...operations.guards import valued
 from ...operations.scalars import anew
 from .. import linalg as dense
-from .._formulas import valued
 from .._signatures import called_as
 from .._structured import BY_FACTORS, Direct, Whole, solved
 from .._structures import Structure, total
