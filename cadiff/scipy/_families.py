@@ -179,6 +179,28 @@ hypot_ratio(x, y)
     x: divide(square(hypot_ratio(y, x)), hypot(x, y))
     y: -ans * divide(hypot_ratio(y, x), hypot(x, y))
 
+# Tails of the incomplete gamma and beta functions: integrals whose integrands start at 1 and fall
+# off, so that they neither underflow nor cancel, and their derivatives are of the same kind.
+# ∫ uⁿ (1+u)ᵃ exp(-xu) du over u > 0, for x ≥ 1 and x > a: for n = 0 it is
+# Γ(a+1, x) exp(x) x**-(a+1) (DLMF 8.6.5).
+gamma_upper(const n, a, x)
+    a: over 0.4 * np.minimum(x - a, 1.0 / np.log1p((n + 1.0) / (x - a)))
+    x: -gamma_upper(n + 1, a, x)
+
+# The others go by the variable s = -log(1-u).
+# ∫ uⁿ (1-u)**(a-1) exp(xu) du over 0 < u < 1, for x < a: for n = 0 it is γ(a, x) exp(x) x**-a
+# (DLMF 8.6.3).
+gamma_lower(const n, a, x)
+    a: over 0.3 * np.minimum(a, a - x) above 0
+    x: gamma_lower(n + 1, a, x)
+
+# ∫ uⁿ (1-u)**(a-1) (1+ru)**b du over 0 < u < 1, for br < a: for n = 0 it is
+# B(x; a, b+1) x**-a (1-x)**-b with r = x/(1-x), by t = x(1-u) in DLMF 8.17.1.
+beta_lower(const n, a, b, r)
+    a: over 0.3 * np.minimum(a, a - b * r) above 0
+    b: over 0.3 * (a - b * r) / r
+    r: b * beta_lower(n + 1, a, b - 1.0, r)
+
 # How far derivatives by shapes look (see `_differences`): about as far as the logarithm of a
 # probability changes by ½. In the tails that is by logarithms of ratios, and between them by the
 # width of the distribution.

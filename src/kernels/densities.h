@@ -18,8 +18,6 @@ double cad_student_tail_scale(double df, CadHelp *help);
 double cad_student_tail(double df, double t, CadHelp *help);
 
 double cad_log1p_gap(double t);
-double cad_gamma_log_density(double a, double x, CadHelp *help);
-double cad_beta_log_density(double a, double b, double x, CadHelp *help);
 double cad_student_log_density(double df, double t, CadHelp *help);
 double cad_ive_tail(int n, double v, double x);
 double cad_kve_moment(int n, double v, double x);

@@ -103,7 +103,6 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_formulas", "_matrix_functions", "_mirror", "_structured"},
             {"_bands", "_equations"},
             {"_analytic", "_distribution_ufuncs", "_families", "_steps", "fft", "linalg"},
-            {"_tails"},
             {"special"},
             {"_distances", "_filters", "_rotations", "_samples", "_splines"},
             {"_images", "_limits"},
