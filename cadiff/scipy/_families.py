@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ..binding import hypot_ratio as hypot_ratio
 from ._formulas import Tabulated, formulas_of, rows_of
 from ._ufuncs import ufunc_of
 
@@ -173,11 +174,6 @@ exp_over(const n, x)
 log_ratio(x, y)
     x: reciprocal(x)
     y: -reciprocal(y)
-
-# x / hypot(x, y), 0 at the origin.
-hypot_ratio(x, y)
-    x: divide(square(hypot_ratio(y, x)), hypot(x, y))
-    y: -ans * divide(hypot_ratio(y, x), hypot(x, y))
 
 # Tails of the incomplete gamma and beta functions: integrals whose integrands start at 1 and fall
 # off, so that they neither underflow nor cancel, and their derivatives are of the same kind.

@@ -996,7 +996,13 @@ def cholesky_banded(ab: Any, lower: bool) -> Any:
 def cho_solve_banded(cb_and_lower: tuple[Any, bool], b: Any) -> Any:
     """Solve a @ x = b, given the diagonals of the Cholesky factor of a."""
     cb, lower = cb_and_lower
-    return _columns(lambda cb, b: bands.cho_solve(cb, b, lower=bool(np.all(lower))), cb, b)
+    lower = bool(np.all(lower))
+    found = _columns(lambda cb, b: bands.cho_solve(cb, b, lower), cb, b)
+    return with_values(_cho_solve_banded, found, cb, b, lower=lower)
+
+
+def _cho_solve_banded(cb: Any, b: Any, *, lower: bool) -> Any:
+    return scipy.linalg.cho_solve_banded((cb, lower), b, check_finite=False)
 
 
 def _of_bands(name: str, a: Any, select: Any, **how: Any) -> Any:
@@ -1111,29 +1117,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return _toeplitz(c, conjugate(c) if r is None and are_complex(c) else r)
 
 
-@called_as(scipy.linalg.khatri_rao, a=matrix, b=matrix)
-def khatri_rao(a: Any, b: Any) -> Any:
-    """The Kronecker products of the columns of two matrices."""
-    if a.shape[1] != b.shape[1]:
-        raise ValueError("The number of columns for both arrays should be equal.")
-    return reshape(a[:, None, :] * b[None, :, :], (a.shape[0] * b.shape[0], a.shape[1]))
-
-
-def _companion(name: str) -> Any:
-    """A companion matrix of a polynomial, put together as SciPy does that of 1, 2, ..., n."""
-    original = getattr(scipy.linalg, name)
-
-    @called_as(original, a=vector)
-    def function(a: Any) -> Any:
-        n = a.shape[0]
-        if n < 2 or not _guards.truths(a)[0]:
-            return original(value(a))  # which says what is wrong
-        signs = original(np.arange(1.0, n + 1.0))  # which are -k but for ones
-        places = np.where(signs < 0.0, -signs - 1.0, 0.0)
-        return taken(-(a / a[0])[1:], places) + np.equal(signs, 1.0)
-
-    return function
-
-
-companion, fiedler_companion = map(_companion, ("companion", "fiedler_companion"))
-block_diag = offered(scipy.linalg.block_diag, "scipy.linalg.block_diag")
+block_diag, companion, fiedler_companion, khatri_rao = (
+    offered(getattr(scipy.linalg, name), f"scipy.linalg.{name}")
+    for name in ("block_diag", "companion", "fiedler_companion", "khatri_rao")
+)

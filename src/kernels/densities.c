@@ -415,12 +415,6 @@ double cad_of_exp_over(const double *at, CadHelp *help) {
     return (n == 1.0 ? root / x : root / x / x) * root;
 }
 
-/* x / hypot(x, y), 0 at the origin. */
-double cad_of_hypot_ratio(const double *x, CadHelp *help) {
-    (void)help;
-    return cad_hypot_ratio(x[0], x[1]);
-}
-
 /* log(x / y) of positive numbers, also where the quotient overflows or is near 1. */
 double cad_of_log_ratio(const double *at, CadHelp *help) {
     const double x = at[0], y = at[1], ratio = x / y;

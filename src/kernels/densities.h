@@ -25,7 +25,7 @@ double cad_erfcx_moment(int n, double z, CadHelp *help);
 
 CadOfNumbers cad_of_beta_density, cad_of_beta_log_density, cad_of_digamma_gap,
     cad_of_digamma_half_gap, cad_of_erfcx_moment, cad_of_exp_over, cad_of_gamma_density,
-    cad_of_gamma_log_density, cad_of_hypot_ratio, cad_of_i0e_moment, cad_of_ive_tail,
-    cad_of_kve_moment, cad_of_log1p_gap, cad_of_log_ratio, cad_of_student_log_density;
+    cad_of_gamma_log_density, cad_of_i0e_moment, cad_of_ive_tail, cad_of_kve_moment,
+    cad_of_log1p_gap, cad_of_log_ratio, cad_of_student_log_density;
 
 #endif

@@ -15,9 +15,9 @@
 const CadElementwise cad_elementwise[] = {
     CAD_OWN(beta_density, 3) CAD_OWN(beta_log_density, 3) CAD_OWN(digamma_gap, 3) CAD_OWN(
         digamma_half_gap, 2) CAD_OWN(erfcx_moment, 2) CAD_OWN(exp_over, 2)
-        CAD_OWN(gamma_density, 2) CAD_OWN(gamma_log_density, 2) CAD_OWN(hypot_ratio, 2) CAD_OWN(
-            i0e_moment, 2) CAD_OWN(ive_tail, 3) CAD_OWN(kve_moment, 3) CAD_OWN(log1p_gap, 1)
-            CAD_OWN(log_ratio, 2) CAD_OWN(student_log_density, 2)
+        CAD_OWN(gamma_density, 2) CAD_OWN(gamma_log_density, 2) CAD_OWN(i0e_moment, 2) CAD_OWN(
+            ive_tail, 3) CAD_OWN(kve_moment, 3) CAD_OWN(log1p_gap, 1) CAD_OWN(log_ratio, 2)
+            CAD_OWN(student_log_density, 2)
 
                 CAD_OWN(beta_lower, 4) CAD_OWN(betainc_by_a, 3) CAD_OWN(betainc_by_b, 3) CAD_OWN(
                     gamma_lower, 3) CAD_OWN(gamma_upper, 3) CAD_OWN(gammainc_slope, 2)
