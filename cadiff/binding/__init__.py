@@ -123,6 +123,7 @@ from .entries import (
 from .factors import (
     are_finite,
     are_zeros,
+    cho_solve,
     cholesky_pull,
     cholesky_push,
     determinant,

@@ -206,6 +206,28 @@ def solve_triangle(t, b, bint lower, bint unit=False, bint adjoint=False):
     return joined(x, of_parts)
 
 
+def cho_solve(c, b, bint lower):
+    """Solve a @ x = b for a = c @ H(c) of a lower triangle, or H(c) @ c of an upper one."""
+    cdef bint of_parts = is_complex(c) or is_complex(b)
+    cdef cnp.ndarray cs = floats(c, of_parts), bs = floats(b, of_parts), x
+    cdef Turns turns
+    cdef cnp.npy_intp zero
+    turns.n = turns.n_core = 0
+    check_stacks(cs, bs, 2)
+    x = like(bs)
+    if cnp.PyArray_SIZE(x) == 0:
+        return joined(x, of_parts)
+    zero = first_zero(cs, of_parts)
+    if zero >= 0:
+        raise LinAlgError(f"singular matrix: resolution failed at diagonal {zero}")
+    put(&turns, cs, 2, of_parts)
+    put(&turns, bs, 2, of_parts)
+    put(&turns, x, 2, of_parts)
+    go_over(&turns, cad_cho_solve_of_pairs if of_parts else cad_cho_solve_of_reals, bs, of_parts,
+            CAD_LOWER if lower else 0)
+    return joined(x, of_parts)
+
+
 def factor_lu(a):
     """The factors l and u of a[order] in one matrix, and the order, of floats."""
     cdef bint of_parts = is_complex(a)

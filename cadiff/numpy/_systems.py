@@ -122,10 +122,41 @@ solve_triangle.runs_in_c(lambda t, b, **how: ("solve_triangle", _told(**how)))
 solves(solve_triangle, solve_triangle, _triangle)
 
 
+@on_matrices
 def cho_solve(c: Any, b: Any, *, lower: bool) -> Any:
     """The solution x of a @ x = b for a = c @ H(c), or H(c) @ c unless `lower`."""
-    half = solve_triangle(c, b, lower=lower, adjoint=not lower)
-    return solve_triangle(c, half, lower=lower, adjoint=lower)
+    return narrowed(binding.cho_solve(c, b, lower), c, b)
+
+
+def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Pulls:
+    def halves(x: Any) -> Any:
+        return solve_triangle(c, x, lower=lower, adjoint=not lower)
+
+    def pulls(g: Any) -> tuple[Any, Any]:
+        right, left = halves(b), halves(g)
+        y = solve_triangle(c, left, lower=lower, adjoint=lower)
+        product = outer_product(y, -right) + outer_product(ans, -left)
+        return part(product if lower else H(product), triangle(c.shape[-1], lower)), y
+
+    return pulls
+
+
+def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
+    right = solve_triangle(c, b, lower=lower, adjoint=not lower)
+    g = part(g, triangle(c.shape[-1], lower))
+    g = g if lower else H(g)
+    moved = solve_triangle(c, g @ right, lower=lower, adjoint=not lower) + H(g) @ ans
+    return -solve_triangle(c, moved, lower=lower, adjoint=lower)
+
+
+cho_solve.runs_in_c(lambda c, b, lower: ("cho_solve", _told(lower)))
+cho_solve.defvjp(
+    lambda ans, c, b, lower: lambda g: _cho_pulls(ans, c, b, lower)(g)[0],
+    lambda ans, c, b, lower: lambda g: cho_solve(c, g, lower=lower),
+)
+cho_solve.defjvp(_cho_push, lambda g, ans, c, b, lower: cho_solve(c, g, lower=lower))
+cho_solve.defpattern("...ij->...kl", "...kj->...ij")
+cho_solve.deftogether(_cho_pulls)
 
 
 # --- LU factors ----------------------------------------------------------------------------------

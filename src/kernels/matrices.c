@@ -188,18 +188,23 @@ static void solve_triangle(const CadComplexMatrix *x, const size_t *n, intptr_t 
 
 LOOPS(solve_triangle, 3, {2, 2, 2}, {0}, 1, 1)
 
-/* Of a = c c^T for a lower triangle c. */
-static void cho_solve_by_lower(const CadComplexMatrix *x, const size_t *n, intptr_t told,
-                               double *room) {
-    const CadTriangle t = {x[0], 1, 0};
-    (void)told;
+/* Of a = c c^H, or c^H c unless c is a lower triangle. */
+static void cho_solve(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    const CadTriangle t = {x[0], (told & CAD_LOWER) != 0, 0};
     copy_matrix(x[2], x[1], n[0], n[1]);
     if (is_singular(x[0], n[0])) {
         *x[2].data = NAN;
         return;
     }
-    solve_in_place(t, x[2], n, 0, room);
-    solve_in_place(t, x[2], n, 1, room);
+    solve_in_place(t, x[2], n, !t.lower, room);
+    solve_in_place(t, x[2], n, t.lower, room);
+}
+
+LOOPS(cho_solve, 3, {2, 2, 2}, {0}, 1, 1)
+
+static void cho_solve_by_lower(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                               double *room) {
+    cho_solve(x, n, told | CAD_LOWER, room);
 }
 
 LOOP_OF_REALS(cho_solve_by_lower, 3, {2, 2, 2}, {0}, 1, 1)

@@ -13,6 +13,8 @@ enum { CAD_ADJOINT = 1, CAD_LOWER = 2, CAD_UNIT = 4 };
 #define CAD_LOOPS_OF_MATRICES(OF_REALS, OF_PAIRS)                                                 \
     OF_REALS(solve_triangle, "(n,n),(n,m)->(n,m)")                                                \
     OF_PAIRS(solve_triangle, "(2,n,n),(2,n,m)->(2,n,m)")                                          \
+    OF_REALS(cho_solve, "(n,n),(n,m)->(n,m)")                                                     \
+    OF_PAIRS(cho_solve, "(2,n,n),(2,n,m)->(2,n,m)")                                               \
     OF_REALS(cho_solve_by_lower, "(n,n),(n,m)->(n,m)")                                            \
     OF_REALS(factor_lu, "(n,n)->(n,n),(n)")                                                       \
     OF_PAIRS(factor_lu, "(2,n,n)->(2,n,n),(n)")                                                   \

@@ -265,6 +265,7 @@ def test_cotangents_found_together_are_those_found_apart() -> None:
     factored = (a, b, *binding.factor_lu(a))
     for operation, args, how in (
         (systems._solve_factored.of_real, factored, {"adjoint": False}),
+        (systems.cho_solve.of_real, (a, b), {"lower": True}),
         (systems.solve_triangle.of_real, (a, b), {"lower": False, "unit": True, "adjoint": True}),
     ):
         ans = operation.function(*args, **how)
