@@ -28,19 +28,9 @@ def log_hypot(x, y):
     return cad_apply2(CAD_OP_log_hypot, x, y)
 
 
-def hypot_ratio(x, y):
-    """x / hypot(x, y), 0 at the origin."""
-    return cad_apply2(CAD_OP_hypot_ratio, x, y)
-
-
-def sqrt_real(x, y):
-    """The real part of the principal root of x + iy."""
-    return cad_apply2(CAD_OP_sqrt_real, x, y)
-
-
-def sqrt_imag(x, y):
-    """The imaginary part of the principal root of x + iy."""
-    return cad_apply2(CAD_OP_sqrt_imag, x, y)
+def sqrt_parts(x, y):
+    """The real and the imaginary part of the principal root of x + iy."""
+    return cad_apply2(CAD_OP_sqrt_real, x, y), cad_apply2(CAD_OP_sqrt_imag, x, y)
 
 
 # --- arithmetic of parts, in which an exact zero absorbs ------------------------------------------
@@ -391,7 +381,7 @@ cdef public object cad_complex_divide(object x, object y):
     if is_nothing(c):  # -i / d times the dividend
         return complex_of(over(b, d), over(-a, d))
     length = cad_apply2(CAD_OP_hypot, c, d)
-    c, d = hypot_ratio(c, d), hypot_ratio(d, c)
+    c, d = cad_apply2(CAD_OP_hypot_ratio, c, d), cad_apply2(CAD_OP_hypot_ratio, d, c)
     return complex_of(
         over(plus(times(a, c), times(b, d)), length), over(minus(times(b, c), times(a, d)), length)
     )

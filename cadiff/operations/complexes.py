@@ -171,7 +171,7 @@ def exp2(z: ComplexNumber) -> ComplexNumber:
 def sqrt(z: ComplexNumber) -> ComplexNumber:
     """The principal square root, whose real part is not negative."""
     a, b = whole_parts(z)
-    return paired(binding.sqrt_real(a, b), binding.sqrt_imag(a, b))
+    return paired(*binding.sqrt_parts(a, b))
 
 
 def sign(z: ComplexNumber) -> ComplexNumber:

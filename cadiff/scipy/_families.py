@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..binding import hypot_ratio as hypot_ratio
 from ._formulas import Tabulated, formulas_of, rows_of
 from ._ufuncs import ufunc_of
 
@@ -157,7 +156,8 @@ student_density(df, t) = exp(student_log_density(df, t))
 # and p = df / 2 it is half of (ψ(p+½) - ψ(p) - 1/df) + w/df - (log1p(u) - w).
 _student_slope(df, t) = 0.5 * (digamma_half_gap(0, 0.5 * df) + w / df - spread)
     where root = sqrt(df)
-    where w = square(hypot_ratio(t, root))
+    where s = square(t / root)
+    where w = s / (1.0 + s) if abs(t) < np.sqrt(df) else reciprocal(1.0 + square(root / t))
     where spread = log1p_gap(-w) if abs(t) < np.sqrt(df) else
         2.0 * log(hypot(t, root)) - log(df) - w
 # The derivative by t, -(df+1) t / (df + t²), where no square overflows.
