@@ -1342,14 +1342,8 @@ for _name, _alias in {"roots_jacobi": "j_roots", "roots_sh_jacobi": "js_roots"}.
     globals()[_name] = globals()[_alias] = _refused(_name)
 
 # These compute with ufuncs alone, of whatever numbers they are given.
-for _name in ("ellip_harm", "h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
+for _name in ("assoc_laguerre", "ellip_harm", "h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
     globals()[_name] = implements_all(getattr(sp, _name))(getattr(sp, _name))
-
-
-@implements_all(sp.assoc_laguerre)
-def assoc_laguerre(x: Any, n: Any, k: Any = 0.0) -> Any:
-    """As `scipy.special.assoc_laguerre`; differentiable by x and k."""
-    return globals()["eval_genlaguerre"](n, k, x)
 
 
 # Legendre's functions with their derivatives, up to the second, as further results.
