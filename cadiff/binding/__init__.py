@@ -90,7 +90,7 @@ from .codes import (
     native_of,
     run_loop,
 )
-from .complex_arithmetic import bilinear, log_hypot, sqrt_imag, sqrt_real
+from .complex_arithmetic import bilinear, log_hypot, sqrt_parts
 from .complexes import (
     COMPLEX_OPERATORS,
     Complex,
@@ -144,6 +144,7 @@ from .forward import (
     Forward,
     ForwardThen,
     OutsideDifferentiation,
+    differential,
     is_differentiating,
     is_forward,
     open_forward,

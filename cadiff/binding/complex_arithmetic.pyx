@@ -28,14 +28,9 @@ def log_hypot(x, y):
     return cad_apply2(CAD_OP_log_hypot, x, y)
 
 
-def sqrt_real(x, y):
-    """The real part of the principal root of x + iy."""
-    return cad_apply2(CAD_OP_sqrt_real, x, y)
-
-
-def sqrt_imag(x, y):
-    """The imaginary part of the principal root of x + iy."""
-    return cad_apply2(CAD_OP_sqrt_imag, x, y)
+def sqrt_parts(x, y):
+    """The real and the imaginary part of the principal root of x + iy."""
+    return cad_apply2(CAD_OP_sqrt_real, x, y), cad_apply2(CAD_OP_sqrt_imag, x, y)
 
 
 # --- arithmetic of parts, in which an exact zero absorbs ------------------------------------------

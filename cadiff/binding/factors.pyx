@@ -107,6 +107,14 @@ cdef int refuse_singular(cnp.ndarray lu, bint of_parts) except -1:
     return 0
 
 
+cdef int check_diagonal(cnp.ndarray t, bint of_parts) except -1:
+    """Raise where a triangle is singular."""
+    cdef cnp.npy_intp zero = first_zero(t, of_parts)
+    if zero >= 0:
+        raise LinAlgError(f"singular matrix: resolution failed at diagonal {zero}")
+    return 0
+
+
 # --- loops ---------------------------------------------------------------------------------------
 
 cdef enum:
@@ -186,15 +194,13 @@ def solve_triangle(t, b, bint lower, bint unit=False, bint adjoint=False):
     cdef bint turned = not of_parts and t.ndim == 2 and t.flags.f_contiguous
     cdef cnp.ndarray ts = floats(t.T if turned else t, of_parts), bs = floats(b, of_parts), x
     cdef Turns turns
-    cdef cnp.npy_intp zero
     turns.n = turns.n_core = 0
     check_stacks(ts, bs, 2)
     x = like(bs)
     if cnp.PyArray_SIZE(x) == 0:
         return joined(x, of_parts)
-    zero = -1 if unit else first_zero(ts, of_parts)
-    if zero >= 0:
-        raise LinAlgError(f"singular matrix: resolution failed at diagonal {zero}")
+    if not unit:
+        check_diagonal(ts, of_parts)
     put(&turns, ts, 2, of_parts, turned)
     put(&turns, bs, 2, of_parts)
     put(&turns, x, 2, of_parts)
@@ -211,15 +217,12 @@ def cho_solve(c, b, bint lower):
     cdef bint of_parts = is_complex(c) or is_complex(b)
     cdef cnp.ndarray cs = floats(c, of_parts), bs = floats(b, of_parts), x
     cdef Turns turns
-    cdef cnp.npy_intp zero
     turns.n = turns.n_core = 0
     check_stacks(cs, bs, 2)
     x = like(bs)
     if cnp.PyArray_SIZE(x) == 0:
         return joined(x, of_parts)
-    zero = first_zero(cs, of_parts)
-    if zero >= 0:
-        raise LinAlgError(f"singular matrix: resolution failed at diagonal {zero}")
+    check_diagonal(cs, of_parts)
     put(&turns, cs, 2, of_parts)
     put(&turns, bs, 2, of_parts)
     put(&turns, x, 2, of_parts)

@@ -221,6 +221,11 @@ def stop_gradient(x):
     return map_numbers(x, stopped)
 
 
+def differential(x):
+    """The number without its value, -0.0: what is added to it has its derivatives."""
+    return cad_apply1(CAD_OP_differential, x)
+
+
 cdef object stopped(object number):
     """A number of a container, or a Dual's primal, without derivatives: its value."""
     if cad_state.guarding > 0 and cad_guarded_tape(number) != NULL:

@@ -165,7 +165,7 @@ def exp2(z: ComplexNumber) -> ComplexNumber:
 def sqrt(z: ComplexNumber) -> ComplexNumber:
     """The principal square root, whose real part is not negative."""
     a, b = whole_parts(z)
-    return paired(binding.sqrt_real(a, b), binding.sqrt_imag(a, b))
+    return paired(*binding.sqrt_parts(a, b))
 
 
 def sign(z: ComplexNumber) -> ComplexNumber:
@@ -385,13 +385,14 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "positive": lambda z: +_as_complex(z),
     "_amul": binding.COMPLEX_OPERATORS["multiply"],
     "_stop": lambda z: paired(*map(binding.stop_gradient, parts(z))),
+    "_differential": lambda z: paired(*map(binding.differential, parts(z))),
 }  # fmt: skip
 
 
 # What takes so many operations on real numbers that those on arrays are better one entry.
 OF_MANY_STEPS = frozenset(ELEMENTWISE) - {
     *binding.COMPLEX_OPERATORS, "absolute", "conjugate", "exp", "negative", "positive", "square",
-    "_amul", "_stop",
+    "_amul", "_stop", "_differential",
 }  # fmt: skip
 
 _entering: dict[Callable[..., Any], binding.Entered] = {}

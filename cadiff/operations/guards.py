@@ -225,6 +225,11 @@ def held(x: Any) -> Any:
     return binding.stop_gradient(x) if depends(x) else binding.strip(x)
 
 
+def valued(x: Any, value: Any) -> Any:
+    """The value, which was found otherwise, with the derivatives of x."""
+    return binding.differential(x) + held(value)
+
+
 def fixed(x: Any) -> Any:
     """The values of x, which a replay has to find again: whole numbers, as a rule."""
     if depends(x):

@@ -29,9 +29,9 @@ from ..numpy._matrices import (
 )
 from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import implements_all, where
-from ._signatures import called_as, factor_and, finite, matrix, supported, vector
+from ._signatures import called_as, factor_and, finite, matrix, supported, vector, with_values
 from ._structured import Solver, solved
-from ._structures import Structure, product, sampled, taken
+from ._structures import Structure, taken
 
 
 @lru_cache(maxsize=64)
@@ -203,49 +203,12 @@ cholesky.defvjp(_cholesky_pull)
 cholesky.defjvp(_cholesky_push)
 
 
-@on_matrices
-def cho_solve(cb: Any, b: Any, *, lower: bool) -> Any:
+def cho_solve(cb: Any, b: Any, lower: bool) -> Any:
     """The solution of A @ x = b, by the diagonals of the Cholesky factor of A."""
-    return scipy.linalg.cho_solve_banded((cb, lower), b, check_finite=False)
-
-
-# With A = L H(L), the change of A @ x is dL H(L) x + L H(dL) x; an upper factor is H(L).
-
-
-def _cho_parts(
-    cb: Any, lower: bool
-) -> tuple[Callable[[Any], Any], Callable[[Any], Any], Structure]:
-    """What multiplies by the outer, or by the inner, factor; and where the elements stand."""
-    structure = structure_of(is_above(lower, cb), cb.shape)
-    data = reshape(cb, (-1,))
-    turned, adjoint = structure.adjoint(data)
-    by_factor = partial(product, data, structure=structure)
-    by_adjoint = partial(product, adjoint, structure=turned)
-    return (by_factor, by_adjoint, structure) if lower else (by_adjoint, by_factor, structure)
-
-
-def _cho_pull(ans: Any, cb: Any, b: Any, lower: bool) -> Callable[[Any], Any]:
-    _, inner, structure = _cho_parts(cb, lower)
-
-    def pull(g: Any) -> Any:
-        y = cho_solve(cb, g, lower=lower)
-        half, other = inner(ans), inner(y)
-        pairs = ((y, half), (ans, other)) if lower else ((half, y), (other, ans))
-        found = sampled(*pairs[0], structure) + sampled(*pairs[1], structure)
-        return -reshape(found, cb.shape)
-
-    return pull
-
-
-def _cho_push(g: Any, ans: Any, cb: Any, b: Any, lower: bool) -> Any:
-    outer, inner, _ = _cho_parts(cb, lower)
-    d_outer, d_inner, _ = _cho_parts(g, lower)
-    return -cho_solve(cb, d_outer(inner(ans)) + outer(d_inner(ans)), lower=lower)
-
-
-cho_solve.called = "cho_solve_banded"
-cho_solve.defvjp(_cho_pull, lambda ans, cb, b, lower: lambda g: cho_solve(cb, g, lower=lower))
-cho_solve.defjvp(_cho_push, lambda g, ans, cb, b, lower: cho_solve(cb, g, lower=lower))
+    structure, how = structure_of(is_above(lower, cb), cb.shape), Banded(*_widths(cb, lower))
+    for adjoint in (not lower, lower):
+        b = solved(reshape(cb, (-1,)), b, structure=structure, solver=how, adjoint=adjoint)[0]
+    return b
 
 
 # --- eigenvalues ---------------------------------------------------------------------------------
@@ -305,8 +268,13 @@ def cholesky_banded(ab: Any, lower: bool) -> Any:
 def cho_solve_banded(cb_and_lower: tuple[Any, bool], b: Any) -> Any:
     """Solve a @ x = b, given the diagonals of the Cholesky factor of a."""
     cb, lower = cb_and_lower
+    lower = bool(np.all(lower))
     check_columns(cb, b)
-    return cho_solve(cb, b, lower=bool(np.all(lower)))
+    return with_values(_cho_solve_banded, cho_solve(cb, b, lower), cb, b, lower=lower)
+
+
+def _cho_solve_banded(cb: Any, b: Any, *, lower: bool) -> Any:
+    return scipy.linalg.cho_solve_banded((cb, lower), b, check_finite=False)
 
 
 def _of_bands(name: str, a: Any, select: Any, **how: Any) -> Any:

@@ -16,9 +16,9 @@ from scipy.cluster.vq import _vq
 from ..binding import carries
 from ..numpy._common import as_number
 from ..operations.arrays import concatenate, stack
+from ..operations.guards import valued
 from ..operations.primitives import primitive, transposes
 from ..operations.table import sqrt, square
-from ._formulas import valued
 from ._mirror import kernels, read_values
 
 # --- codes ---------------------------------------------------------------------------------------

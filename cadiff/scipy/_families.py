@@ -156,7 +156,8 @@ student_density(df, t) = exp(student_log_density(df, t))
 # and p = df / 2 it is half of (ψ(p+½) - ψ(p) - 1/df) + w/df - (log1p(u) - w).
 _student_slope(df, t) = 0.5 * (digamma_half_gap(0, 0.5 * df) + w / df - spread)
     where root = sqrt(df)
-    where w = square(hypot_ratio(t, root))
+    where s = square(t / root)
+    where w = s / (1.0 + s) if abs(t) < np.sqrt(df) else reciprocal(1.0 + square(root / t))
     where spread = log1p_gap(-w) if abs(t) < np.sqrt(df) else
         2.0 * log(hypot(t, root)) - log(df) - w
 # The derivative by t, -(df+1) t / (df + t²), where no square overflows.
@@ -174,10 +175,27 @@ log_ratio(x, y)
     x: reciprocal(x)
     y: -reciprocal(y)
 
-# x / hypot(x, y), 0 at the origin.
-hypot_ratio(x, y)
-    x: divide(square(hypot_ratio(y, x)), hypot(x, y))
-    y: -ans * divide(hypot_ratio(y, x), hypot(x, y))
+# Tails of the incomplete gamma and beta functions: integrals whose integrands start at 1 and fall
+# off, so that they neither underflow nor cancel, and their derivatives are of the same kind.
+# ∫ uⁿ (1+u)ᵃ exp(-xu) du over u > 0, for x ≥ 1 and x > a: for n = 0 it is
+# Γ(a+1, x) exp(x) x**-(a+1) (DLMF 8.6.5).
+gamma_upper(const n, a, x)
+    a: over 0.4 * np.minimum(x - a, 1.0 / np.log1p((n + 1.0) / (x - a)))
+    x: -gamma_upper(n + 1, a, x)
+
+# The others go by the variable s = -log(1-u).
+# ∫ uⁿ (1-u)**(a-1) exp(xu) du over 0 < u < 1, for x < a: for n = 0 it is γ(a, x) exp(x) x**-a
+# (DLMF 8.6.3).
+gamma_lower(const n, a, x)
+    a: over 0.3 * np.minimum(a, a - x) above 0
+    x: gamma_lower(n + 1, a, x)
+
+# ∫ uⁿ (1-u)**(a-1) (1+ru)**b du over 0 < u < 1, for br < a: for n = 0 it is
+# B(x; a, b+1) x**-a (1-x)**-b with r = x/(1-x), by t = x(1-u) in DLMF 8.17.1.
+beta_lower(const n, a, b, r)
+    a: over 0.3 * np.minimum(a, a - b * r) above 0
+    b: over 0.3 * (a - b * r) / r
+    r: b * beta_lower(n + 1, a, b - 1.0, r)
 
 # How far derivatives by shapes look (see `_differences`): about as far as the logarithm of a
 # probability changes by ½. In the tails that is by logarithms of ratios, and between them by the

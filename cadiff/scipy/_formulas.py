@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..binding import Dual, Var, carries, is_complex_number
+from ..binding import Dual, Var, carries
 from ..operations import table
-from ..operations.guards import NoDerivativeError, held
+from ..operations.guards import NoDerivativeError, held, valued
 from ..operations.primitives import primitive
 from ..operations.table import where
 from ._differences import Differences
@@ -48,23 +48,6 @@ def whole(x: Any) -> Any:
 def negated(condition: Any) -> Any:
     """The opposite of a condition, which is a Python bool where a program asks one number."""
     return not condition if isinstance(condition, bool) else ~condition
-
-
-def valued(result: Any, value: Any) -> Any:
-    """The result with all its derivatives, but of a value that was found otherwise."""
-    plain = held(result)
-    if is_complex_number(result):
-        return result - plain + held(value)
-    return choose(np.isinf(plain), lambda: result, lambda: result - plain + held(value))
-
-
-@primitive
-def of_value(result: Any, value: Any) -> Any:
-    """As `valued`, also where the formula gives an infinity or nan, by a call of Python."""
-    return value
-
-
-of_value.defpartials(lambda ans, result, value: 1.0, None)
 
 
 CONSTANT = "const "  # in front of a parameter by which there is no derivative

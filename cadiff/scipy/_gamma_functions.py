@@ -116,7 +116,7 @@ huber(delta, r)
 pseudo_huber(delta, r)
     delta: _positive(delta, 0.0, _pseudo_huber_by_delta(delta, r))
     r: _positive(delta, 0.0, r / hypot(1.0, r / delta) if abs(r) < delta else
-        0.0 if delta == 0.0 and r == 0.0 else delta * hypot_ratio(r, delta))
+        0.0 if delta == 0.0 and r == 0.0 else delta * sign(r) / hypot(1.0, delta / r))
 
 # δ (s - 1)² / s with s = √(1 + (r/δ)²), and the limit |r| at δ = 0; the excess is h - δ.
 _pseudo_huber_by_delta(delta, r) =

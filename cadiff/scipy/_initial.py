@@ -12,12 +12,11 @@ from scipy import integrate
 from .. import binding
 from ..binding import Var, carries
 from ..operations import arrays
-from ..operations.guards import NoDerivativeError
+from ..operations.guards import NoDerivativeError, valued
 from ..transforms import jvp
 from ..transforms._solutions import vector_of
 from ._calls import SolverCall, as_args, may_jump, plainly
 from ._flows import FloatArray, Flow, RightSide, solution_at
-from ._formulas import valued
 from ._jumps import Noted, jumps, moved, stays
 from ._reports import Report
 

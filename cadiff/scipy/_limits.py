@@ -19,10 +19,10 @@ from scipy.stats import _morestats
 
 from ..numpy._common import as_number
 from ..operations import table
-from ..operations.guards import held
+from ..operations.guards import held, valued
 from ..operations.primitives import primitive
 from . import _families, _quadratures, _samples, special
-from ._formulas import Tabulated, beside, formulas_of, of_value, real, rows_of, valued
+from ._formulas import Tabulated, beside, formulas_of, real, rows_of
 from ._mirror import kernels
 
 Function = Callable[..., Any]
@@ -233,7 +233,7 @@ def _method(formula: Function, name: str) -> Function:
 
     def method(self: Any, *args: Any) -> Any:
         numbers = [real(as_number(x)) for x in args]
-        return of_value(formula(*numbers), _value(*map(held, numbers), of=of))
+        return valued(formula(*numbers), _value(*map(held, numbers), of=of))
 
     return method
 

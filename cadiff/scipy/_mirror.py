@@ -96,8 +96,8 @@ MIRRORED = (
     *("scipy._lib._array_api", "scipy._lib._elementwise_iterative_method", "scipy._lib._util"),
     f"{EXTERNAL}.array_api_extra.",
     *("scipy.cluster.", "scipy.differentiate.", "scipy.integrate.", "scipy.interpolate."),
-    *("scipy.linalg._decomp_svd", "scipy.linalg._special_matrices", "scipy.ndimage."),
-    *("scipy.optimize.", "scipy.signal.", "scipy.spatial.", "scipy.stats."),
+    *("scipy.linalg._decomp_svd", "scipy.linalg._matfuncs.", "scipy.linalg._special_matrices"),
+    *("scipy.ndimage.", "scipy.optimize.", "scipy.signal.", "scipy.spatial.", "scipy.stats."),
 )
 
 # Packages that are modules of one file.

@@ -14,12 +14,11 @@ import numpy as np
 
 from .. import binding
 from ..operations import arrays
-from ..operations.guards import NoDerivativeError
+from ..operations.guards import NoDerivativeError, valued
 from ..transforms import hessian, jacobian
 from ..transforms._solutions import Equation, FloatArray, Stationary, solution, vector_of
 from ._calls import SolverCall, as_args, plainly
 from ._conditions import Condition
-from ._formulas import valued
 from ._reports import Place, Report, part_at
 
 Function = Callable[..., Any]

@@ -22,10 +22,9 @@ from ..numpy._common import Number, as_number
 from ..numpy._matrices import T, hermitian, on_matrices
 from ..operations.arrays import concatenate, stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import NoDerivativeError, held
+from ..operations.guards import NoDerivativeError, held, valued
 from ..operations.table import arctan2, cos, sin, sqrt, square, tan, where
 from . import _arrays
-from ._formulas import valued
 from ._mirror import kernels, mirrored
 
 ROTATIONS = "scipy.spatial.transform._rotation_xp"

@@ -25,7 +25,7 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, opened, stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import NoDerivativeError, held
+from ..operations.guards import NoDerivativeError, held, valued
 from ..operations.primitives import primitive
 from ..operations.table import (
     cos,
@@ -43,7 +43,7 @@ from ..operations.table import (
 )
 from . import _families, special
 from ._differences import slope
-from ._formulas import Tabulated, beside, choose, formulas_of, rows_of, valued
+from ._formulas import Tabulated, beside, choose, formulas_of, rows_of
 from ._mirror import kernels, read_values
 from .special import ive, log_ndtr, logsumexp, ndtr
 

@@ -19,10 +19,9 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import held
+from ..operations.guards import held, valued
 from ..operations.indices import added_at
 from ..operations.table import square, where
-from ._formulas import valued
 from ._mirror import kernels, linear_in_parts, mirrored, read_values
 from ._splines import column
 from ._structured import BY_FACTORS, solved

@@ -19,8 +19,7 @@ from ..numpy import linalg as of_numpy
 from ..numpy._matrices import conjugate, is_single, on_matrices
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.guards import finite as _finite
-from ..operations.guards import held
-from ._formulas import valued
+from ..operations.guards import held, valued
 from ._stacks import AXES, batches, over_stacks
 
 Function = Callable[..., Any]

@@ -49,12 +49,13 @@ from ..operations import guards as _guards
 from ..operations.arrays import concatenate, in_precision, reshape
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.dispatch import FUNCTIONS
+from ..operations.guards import valued
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import where
 from . import _bands, _matrix_functions  # noqa: F401 - register what they have
 from ._equations import schur
-from ._formulas import SIDES, valued
+from ._formulas import SIDES
 from ._mirror import kernels, offered
 from ._signatures import (
     are_complex,
@@ -727,17 +728,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return _toeplitz(c, conjugate(c) if r is None and are_complex(c) else r)
 
 
-@called_as(scipy.linalg.khatri_rao, a=matrix, b=matrix)
-def khatri_rao(a: Any, b: Any) -> Any:
-    """The Kronecker products of the columns of two matrices."""
-    if a.shape[1] != b.shape[1]:
-        raise ValueError("The number of columns for both arrays should be equal.")
-    return reshape(a[:, None, :] * b[None, :, :], (a.shape[0] * b.shape[0], a.shape[1]))
-
-
-block_diag, companion, fiedler_companion, leslie = (
+block_diag, companion, fiedler_companion, khatri_rao, leslie = (
     offered(getattr(scipy.linalg, name), f"scipy.linalg.{name}")
-    for name in ("block_diag", "companion", "fiedler_companion", "leslie")
+    for name in ("block_diag", "companion", "fiedler_companion", "khatri_rao", "leslie")
 )
 
 __all__ = [

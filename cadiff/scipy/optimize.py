@@ -37,7 +37,7 @@ from .. import binding
 from ..binding import carries
 from ..numpy._common import as_number
 from ..operations import arrays
-from ..operations.guards import NoDerivativeError
+from ..operations.guards import NoDerivativeError, valued
 from ..transforms import jacobian
 from ..transforms._closed import numbers_in
 from ..transforms._solutions import vector_of
@@ -52,7 +52,6 @@ from ._conditions import (
     of_functions,
     within,
 )
-from ._formulas import valued
 from ._mirror import Namespace
 from ._optima import Arguments, FixedPoint, Minimum, Root, Solver, Squares
 

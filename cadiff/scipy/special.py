@@ -71,7 +71,6 @@ from . import (
     _gamma_functions,
     _quadratures,
     _steps,
-    _tails,
 )
 from ._bessel_functions import SEVERAL
 from ._formulas import CONSTANT, Tabulated, choose, formulas_of, rows_of
@@ -338,9 +337,9 @@ jn = UFUNCS[sp.jv]
 
 
 def _gamma_below_values(a: Any, x: Any) -> Any:
-    """The values, from the integral of `_tails` there."""
+    """The values, from an integral of `_families` there."""
     found, a, x = np.broadcast_arrays(sp.gammainc(a, x), a, x)
-    gamma_density, gamma_lower = vars(_families)["gamma_density"], vars(_tails)["gamma_lower"]
+    gamma_density, gamma_lower = (vars(_families)[x] for x in ("gamma_density", "gamma_lower"))
     is_far = (a > 1e5) & (x < a - 4.0 * np.sqrt(np.maximum(a, 0.0))) & (x > 0.0)
     if np.any(is_far):
         at, below = a[is_far], x[is_far]

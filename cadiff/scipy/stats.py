@@ -24,7 +24,7 @@ import scipy.stats as st
 from ..binding import carries, depends, holds_complex
 from ..operations import table
 from ..operations.arrays import gathered, in_precision
-from ..operations.guards import NoDerivativeError, held
+from ..operations.guards import NoDerivativeError, held, valued
 from ..operations.primitives import primitive
 from ..operations.table import (
     divide,
@@ -34,17 +34,18 @@ from ..operations.table import (
     rint,
     where,
 )
-from . import _families, _tails, special
-from ._formulas import choose, formulas_of, real, rows_of, valued
+from . import _families, special
+from ._formulas import choose, formulas_of, real, rows_of
 from ._mirror import Namespace, Twin, mirror_of, twin_of
 
-formula = formulas_of(globals(), _families, _tails, special)
+formula = formulas_of(globals(), _families, special)
 Function = Callable[..., Any]
 
 INF = math.inf
 LARGEST = sys.float_info.max
 SMALLEST = math.ulp(0.0)
 SMALL = 1e-30  # scales below are given in a unit of their size, so that derivatives stay in range
+TAIL = 1e-4  # of smaller probabilities the logarithms go by the density
 LOG2 = math.log(2.0)
 LOG_PI = math.log(math.pi)
 LOG_2PI = math.log(2.0 * math.pi)
@@ -392,34 +393,62 @@ class Frozen:
 # --- formulas of standard distributions ----------------------------------------------------------
 
 TABLE = """
+# Logarithms of distribution functions: near 1 by the complement; in a tail by the density, and the
+# quotient of both, which neither underflows nor cancels.
+_log_gammaincc(a, x) =
+    gamma_log_density(a, x) + log(1.0 + (a - 1.0) * gamma_upper(0, a - 2.0, x))
+    if p < TAIL and x >= 1.0 else log(p) if p < 0.5 else log1p(-gammainc(a, x))
+    where p = gammaincc(a, x)
+_log_gammainc(a, x) =
+    gamma_log_density(a + 1.0, x) + log(a * gamma_lower(0, a, x)) if p < TAIL else
+    log(p) if p < 0.5 else log1p(-gammaincc(a, x))
+    where p = gammainc(a, x)
+_log_betainc(a, b, x) =
+    beta_log_density(a + 1.0, b, x) + log(a / (a + b) * beta_lower(0, a, b - 1.0, r))
+    if _is_beta_tail(p, a, b, r) else log(p) if p < 0.5 else log1p(-betaincc(a, b, x))
+    where p = betainc(a, b, x)
+    where r = divide(x, 1.0 - x)
+_log_betaincc(a, b, x) =
+    beta_log_density(a, b + 1.0, x) + log(b / (a + b) * beta_lower(0, b, a - 1.0, r))
+    if _is_beta_tail(p, b, a, r) else log(p) if p < 0.5 else log1p(-betainc(a, b, x))
+    where p = betaincc(a, b, x)
+    where r = divide(1.0 - x, x)
+# For b < 1 the integrand has a pole, which has to keep away from its width.
+_is_beta_tail(p, a, b, r) = (p < TAIL) & ((b >= 1.0) | (r <= 1.0 + a))
+_log_stdtr(df, z) = log_ndtr(z) if np.isinf(df) else
+    student_log_density(df, z) + log(-0.5 * z * (1.0 + r) * beta_lower(0, 0.5 * df, -0.5, r))
+    if p < TAIL and (df < 200.0 or p < 1e-100) else log(p) if p < 0.5 else log1p(-stdtr(df, -z))
+    where p = stdtr(df, z)
+    where r = df / z / z
+
 norm.logpdf(z) = -square(z) / 2.0 - LOG_ROOT_2PI
 norm.cdf(z) = ndtr(z)
 norm.logcdf(z) = log_ndtr(z)
 
 t.logpdf(z, df) = student_log_density(df, z)
 t.cdf(z, df) = stdtr(df, z)
-t.logcdf(z, df) = log_stdtr(df, z)
+t.logcdf(z, df) = _log_stdtr(df, z)
 
 gamma.pdf(z, a) = gamma_density(a, z)
 gamma.logpdf(z, a) = gamma_log_density(a, z)
 gamma.cdf(z, a) = gammainc(a, z)
-gamma.logcdf(z, a) = log_gammainc(a, z)
+gamma.logcdf(z, a) = _log_gammainc(a, z)
 gamma.sf(z, a) = gammaincc(a, z)
-gamma.logsf(z, a) = log_gammaincc(a, z)
+gamma.logsf(z, a) = _log_gammaincc(a, z)
 
 chi2.pdf(z, df) = 0.5 * gamma_density(0.5 * df, 0.5 * z)
 chi2.logpdf(z, df) = gamma_log_density(0.5 * df, 0.5 * z) - LOG2
 chi2.cdf(z, df) = chdtr(df, z)
-chi2.logcdf(z, df) = log_gammainc(0.5 * df, 0.5 * z)
+chi2.logcdf(z, df) = _log_gammainc(0.5 * df, 0.5 * z)
 chi2.sf(z, df) = chdtrc(df, z)
-chi2.logsf(z, df) = log_gammaincc(0.5 * df, 0.5 * z)
+chi2.logsf(z, df) = _log_gammaincc(0.5 * df, 0.5 * z)
 
 beta.pdf(z, a, b) = beta_density(a, b, z)
 beta.logpdf(z, a, b) = beta_log_density(a, b, z)
 beta.cdf(z, a, b) = betainc(a, b, z)
-beta.logcdf(z, a, b) = log_betainc(a, b, z)
+beta.logcdf(z, a, b) = _log_betainc(a, b, z)
 beta.sf(z, a, b) = betaincc(a, b, z)
-beta.logsf(z, a, b) = log_betaincc(a, b, z)
+beta.logsf(z, a, b) = _log_betaincc(a, b, z)
 
 uniform.logpdf(z) = 0.0 * z
 uniform.cdf(z) = z
@@ -471,9 +500,9 @@ _weibull_logpdf(z, c) = log(c) + xlogy(c - 1.0, z) - power(z, c)
 poisson.pmf(k, mu) = gamma_density(k + 1.0, mu)
 poisson.logpmf(k, mu) = gamma_log_density(k + 1.0, mu)
 poisson.cdf(k, mu) = pdtr(k, mu)
-poisson.logcdf(k, mu) = -mu if k == 0.0 else log_gammaincc(k + 1.0, mu)
+poisson.logcdf(k, mu) = -mu if k == 0.0 else _log_gammaincc(k + 1.0, mu)
 poisson.sf(k, mu) = pdtrc(k, mu)
-poisson.logsf(k, mu) = log_gammainc(k + 1.0, mu)
+poisson.logsf(k, mu) = _log_gammainc(k + 1.0, mu)
 
 # Where all or none fail the probability may be nearly certain, and its logarithm near 0; of all
 # but none second derivatives cancel in what is nearly 1.
@@ -483,9 +512,9 @@ binom.logpmf(k, n, p) =
     + xlog1py(n - k, -p) if k == 0.0 or k == n else
     beta_log_density(k + 1.0, n - k + 1.0, p) - log(n + 1.0)
 binom.cdf(k, n, p) = betaincc(k + 1.0, n - k, p)
-binom.logcdf(k, n, p) = xlog1py(n, -p) if k == 0.0 else log_betaincc(k + 1.0, n - k, p)
+binom.logcdf(k, n, p) = xlog1py(n, -p) if k == 0.0 else _log_betaincc(k + 1.0, n - k, p)
 binom.sf(k, n, p) = betainc(k + 1.0, n - k, p)
-binom.logsf(k, n, p) = xlogy(n, p) if k == n - 1.0 else log_betainc(k + 1.0, n - k, p)
+binom.logsf(k, n, p) = xlogy(n, p) if k == n - 1.0 else _log_betainc(k + 1.0, n - k, p)
 
 bernoulli.pmf(k, p) = where(k == 1.0, p, 1.0 - p)
 bernoulli.logpmf(k, p) = where(k == 1.0, log(p), log1p(-p))

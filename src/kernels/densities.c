@@ -195,15 +195,12 @@ double cad_of_gamma_density(const double *at, CadHelp *help) {
 }
 
 /* Its logarithm for x ≥ 0, by Loader's method where a is large. */
-double cad_gamma_log_density(double a, double x, CadHelp *help) {
+double cad_of_gamma_log_density(const double *at, CadHelp *help) {
+    const double a = at[0], x = at[1];
     if (a < 17.0) {
         return cad_xlogy(a - 1.0, x) - x - remembered(help, OF_GAMMA, log_gamma, a, 0.0);
     }
     return -stirling(a - 1.0) - cad_deviance(a - 1.0, x) - 0.5 * log(2.0 * CAD_PI * (a - 1.0));
-}
-
-double cad_of_gamma_log_density(const double *x, CadHelp *help) {
-    return cad_gamma_log_density(x[0], x[1], help);
 }
 
 /* --- the beta distribution --- */
@@ -255,16 +252,13 @@ double cad_of_beta_density(const double *at, CadHelp *help) {
 }
 
 /* Its logarithm for 0 ≤ x ≤ 1, by the same methods. */
-double cad_beta_log_density(double a, double b, double x, CadHelp *help) {
+double cad_of_beta_log_density(const double *at, CadHelp *help) {
+    const double a = at[0], b = at[1], x = at[2];
     if (a <= 1.0 || b <= 1.0) {
         return cad_xlogy(a - 1.0, x) + cad_xlog1py(b - 1.0, -x) +
                remembered(help, OF_LOG_BETA, log_reciprocal_beta, a < b ? a : b, a < b ? b : a);
     }
     return log(a + b - 1.0) + log_binomial(a - 1.0, b - 1.0, x, help);
-}
-
-double cad_of_beta_log_density(const double *x, CadHelp *help) {
-    return cad_beta_log_density(x[0], x[1], x[2], help);
 }
 
 /* --- Student's t --- */
@@ -419,12 +413,6 @@ double cad_of_exp_over(const double *at, CadHelp *help) {
     const double n = at[0], x = at[1], root = exp(0.5 * x);
     (void)help;
     return (n == 1.0 ? root / x : root / x / x) * root;
-}
-
-/* x / hypot(x, y), 0 at the origin. */
-double cad_of_hypot_ratio(const double *x, CadHelp *help) {
-    (void)help;
-    return cad_hypot_ratio(x[0], x[1]);
 }
 
 /* log(x / y) of positive numbers, also where the quotient overflows or is near 1. */

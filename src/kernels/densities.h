@@ -18,8 +18,6 @@ double cad_student_tail_scale(double df, CadHelp *help);
 double cad_student_tail(double df, double t, CadHelp *help);
 
 double cad_log1p_gap(double t);
-double cad_gamma_log_density(double a, double x, CadHelp *help);
-double cad_beta_log_density(double a, double b, double x, CadHelp *help);
 double cad_student_log_density(double df, double t, CadHelp *help);
 double cad_ive_tail(int n, double v, double x);
 double cad_kve_moment(int n, double v, double x);
@@ -27,7 +25,7 @@ double cad_erfcx_moment(int n, double z, CadHelp *help);
 
 CadOfNumbers cad_of_beta_density, cad_of_beta_log_density, cad_of_digamma_gap,
     cad_of_digamma_half_gap, cad_of_erfcx_moment, cad_of_exp_over, cad_of_gamma_density,
-    cad_of_gamma_log_density, cad_of_hypot_ratio, cad_of_i0e_moment, cad_of_ive_tail,
-    cad_of_kve_moment, cad_of_log1p_gap, cad_of_log_ratio, cad_of_student_log_density;
+    cad_of_gamma_log_density, cad_of_i0e_moment, cad_of_ive_tail, cad_of_kve_moment,
+    cad_of_log1p_gap, cad_of_log_ratio, cad_of_student_log_density;
 
 #endif

@@ -11,8 +11,6 @@ enum { CAD_MOST_NUMBERS = 4 };
  * complex). */
 #define CAD_LENT_FUNCTIONS(X)                                                                     \
     X(beta, 2, 'd')                                                                               \
-    X(betainc, 3, 'd')                                                                            \
-    X(betaincc, 3, 'd')                                                                           \
     X(boxcox, 2, 'd')                                                                             \
     X(boxcox1p, 2, 'd')                                                                           \
     X(cosdg, 1, 'd')                                                                              \
@@ -20,8 +18,6 @@ enum { CAD_MOST_NUMBERS = 4 };
     X(ellipe, 1, 'd')                                                                             \
     X(erfcx, 1, 'd')                                                                              \
     X(gamma, 1, 'D')                                                                              \
-    X(gammainc, 2, 'd')                                                                           \
-    X(gammaincc, 2, 'd')                                                                          \
     X(gammaln, 1, 'd')                                                                            \
     X(hyp0f1, 2, 'd')                                                                             \
     X(hyp1f1, 3, 'd')                                                                             \
@@ -34,7 +30,6 @@ enum { CAD_MOST_NUMBERS = 4 };
     X(kn, 2, 'd')                                                                                 \
     X(kv, 2, 'd')                                                                                 \
     X(kve, 2, 'd')                                                                                \
-    X(log_ndtr, 1, 'd')                                                                           \
     X(owens_t, 2, 'd')                                                                            \
     X(powm1, 2, 'd')                                                                              \
     X(pseudo_huber, 2, 'd')                                                                       \

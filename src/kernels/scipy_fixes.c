@@ -166,11 +166,6 @@ double cad_of_stdtr(const double *x, CadHelp *help) {
     return t < 0.0 ? tail : 1.0 - tail;
 }
 
-double cad_stdtr(double df, double t, CadHelp *help) {
-    const double x[] = {df, t};
-    return cad_wrong_stdtr(x) ? cad_of_stdtr(x, help) : cad_ask2(help, CAD_LENT_stdtr, df, t);
-}
-
 /* SciPy's is infinite of the wrong sign for a tiny p; there the tail is a power of t, whose scale
  * is less than 1. */
 int cad_wrong_stdtrit(const double *x) {

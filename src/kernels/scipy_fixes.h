@@ -4,9 +4,6 @@
 
 #include "kernels/lent.h"
 
-/* The distribution function of Student's t, SciPy's or better. */
-double cad_stdtr(double df, double t, CadHelp *help);
-
 CadOfNumbers cad_of_boxcox, cad_of_boxcox1p, cad_of_cosdg, cad_of_cotdg, cad_of_ellipem1,
     cad_of_hyp0f1, cad_of_hyp1f1, cad_of_hyp2f1, cad_of_inv_boxcox1p, cad_of_iv, cad_of_ive,
     cad_of_jv, cad_of_kl_div, cad_of_kv, cad_of_kve, cad_of_owens_t, cad_of_powm1,

@@ -1,17 +1,13 @@
 /* See tails.h.
  *
- * In a tail the density of a distribution divided by its probability, the hazard, is the
- * reciprocal of an integral whose integrand starts at 1 and falls off: it neither underflows nor
- * cancels. */
+ * In a tail a probability divided by the density is an integral whose integrand starts at 1 and
+ * falls off: it neither underflows nor cancels. */
 #include "kernels/tails.h"
 
 #include "kernels/densities.h"
-#include "kernels/scipy_fixes.h"
 #include "table/special.h"
 
 #include <math.h>
-
-static const double underflow = 1e-280; /* of a probability: below it the hazard gives the log */
 
 /* --- quadrature --- */
 
@@ -74,40 +70,7 @@ double cad_of_beta_lower(const double *x, CadHelp *help) {
     return integral(beta_lower_height, 1.0 / ((a - b * r) + sqrt(b * r * (1.0 + r))), x, help);
 }
 
-/* --- hazards --- */
-
-/* The density at x divided by Γ(a, x) / Γ(a), where the integral is taken by parts once. */
-static double log_gamma_upper_hazard(double a, double x, CadHelp *help) {
-    const double at[] = {0.0, a - 2.0, x};
-    return -log(1.0 + (a - 1.0) * cad_of_gamma_upper(at, help));
-}
-
-/* The density at x divided by the probability below, where y is 1 - x. */
-static double log_beta_lower_hazard(double a, double b, double x, double y, CadHelp *help) {
-    const double at[] = {0.0, a, b - 1.0, x / y};
-    return -log(x * cad_of_beta_lower(at, help));
-}
-
-/* The density at t > 0 divided by the probability above: twice the tail is one of beta. */
-static double log_student_hazard(double df, double t, CadHelp *help) {
-    const double r = df / t / t, at[] = {0.0, 0.5 * df, -0.5, r};
-    return log(2.0 / (t * ((1.0 + r) * cad_of_beta_lower(at, help))));
-}
-
-/* --- logarithms --- */
-
-/* That of p, by its complement q where p is nearly 1. */
-static double log_of(double p, double q) {
-    return p > 0.5 ? log1p(-q) : log(p);
-}
-
-double cad_of_log_gammaincc(const double *at, CadHelp *help) {
-    const double a = at[0], x = at[1], p = cad_ask2(help, CAD_LENT_gammaincc, a, x);
-    if (p < underflow) {
-        return cad_gamma_log_density(a, x, help) - log_gamma_upper_hazard(a, x, help);
-    }
-    return log_of(p, p > 0.5 ? cad_ask2(help, CAD_LENT_gammainc, a, x) : 0.0);
-}
+/* --- slopes by shapes --- */
 
 enum { MOST_TERMS = 5000 };
 
@@ -226,39 +189,4 @@ double cad_of_betainc_by_a(const double *at, CadHelp *help) {
 
 double cad_of_betainc_by_b(const double *at, CadHelp *help) {
     return betainc_slope(0, at, help);
-}
-
-double cad_of_log_gammainc(const double *at, CadHelp *help) {
-    const double a = at[0], x = at[1], p = cad_ask2(help, CAD_LENT_gammainc, a, x);
-    if (p < underflow) {
-        const double lower[] = {0.0, a, x};
-        return cad_gamma_log_density(a + 1.0, x, help) + log(a * cad_of_gamma_lower(lower, help));
-    }
-    return log_of(p, p > 0.5 ? cad_ask2(help, CAD_LENT_gammaincc, a, x) : 0.0);
-}
-
-double cad_of_log_betainc(const double *at, CadHelp *help) {
-    const double a = at[0], b = at[1], x = at[2], p = cad_ask3(help, CAD_LENT_betainc, a, b, x);
-    if (p < underflow && x > 0.0) {
-        return cad_beta_log_density(a, b, x, help) - log_beta_lower_hazard(a, b, x, 1.0 - x, help);
-    }
-    return log_of(p, p > 0.5 ? cad_ask3(help, CAD_LENT_betaincc, a, b, x) : 0.0);
-}
-
-double cad_of_log_betaincc(const double *at, CadHelp *help) {
-    const double a = at[0], b = at[1], x = at[2], p = cad_ask3(help, CAD_LENT_betaincc, a, b, x);
-    if (p < underflow && x < 1.0) {
-        return cad_beta_log_density(a, b, x, help) - log_beta_lower_hazard(b, a, 1.0 - x, x, help);
-    }
-    return log_of(p, p > 0.5 ? cad_ask3(help, CAD_LENT_betainc, a, b, x) : 0.0);
-}
-
-/* The logarithm of the distribution function of Student's t. */
-double cad_of_log_stdtr(const double *at, CadHelp *help) {
-    const double df = at[0], t = at[1], p = cad_stdtr(df, t, help);
-    if (p < underflow) {
-        return isinf(df) ? cad_ask1(help, CAD_LENT_log_ndtr, t)
-                         : cad_student_log_density(df, t, help) - log_student_hazard(df, -t, help);
-    }
-    return log_of(p, p > 0.5 ? cad_stdtr(df, -t, help) : 0.0);
 }

@@ -161,6 +161,7 @@ TWINS: dict[str, Twin] = {
     "_equal": lambda x, y: mp.mpf(int(x == y)),
     "_not_equal": lambda x, y: mp.mpf(int(x != y)),
     "_stop": lambda x: x,
+    "_differential": lambda x: mp.zero,
     "_single": single,
     "absolute": abs,
     "sign": mp.sign,
@@ -282,6 +283,7 @@ DERIVATIVES: dict[str, Twin] = {
     "polygamma": lambda k, n, x: polygamma(n + k, x),
     "_sinc_derivative": lambda k, n, x: sinc_derivative(n + k, x),
     "_stop": lambda k, x: mp.zero if k else x,
+    "_differential": lambda k, x: mp.mpf(k == 1),
     "_single": lambda k, x: mp.mpf(k == 1) if k else single(x),
 }
 

@@ -109,7 +109,6 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
                 *("_analytic", "_bessel_functions", "_distribution_ufuncs", "_families"),
                 *("_gamma_functions", "_steps", "fft", "linalg"),
             },
-            {"_tails"},
             {"special"},
             {"_clusters", "_distances", "_filters", "_rotations", "_samples", "_splines"},
             {"_images", "_limits", "_scattered"},

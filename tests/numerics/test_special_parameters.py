@@ -18,7 +18,7 @@ from mpmath import mp
 import cadiff
 from cadiff import Dual
 from cadiff.operations.guards import NoDerivativeError
-from cadiff.scipy import _differences, _tails, special
+from cadiff.scipy import _differences, special, stats
 from cadiff.scipy._differences import differentiated
 
 from ..helpers.cases_parameters import ANALYTIC, CASES, POINTS, SOLUTIONS
@@ -367,7 +367,7 @@ LOGARITHMS: list[tuple[str, Callable[..., Any], list[Point]]] = [
 @pytest.mark.parametrize(("name", "twin", "at"), LOGARITHMS)
 def test_logarithms_by_shapes(name: str, twin: Callable[..., Any], at: list[Point]) -> None:
     """Far beyond where the probabilities underflow."""
-    function = getattr(_tails, name)
+    function = vars(stats)[f"_{name}"]
     with mp.workdps(80):
         for point in at:
             for i in range(len(point) - 1):

@@ -20,7 +20,7 @@ from mpmath import mp
 import cadiff
 import cadiff.scipy.special
 import cadiff.scipy.stats
-from cadiff.scipy import _families, _tails
+from cadiff.scipy import _families
 from cadiff.scipy._formulas import Tabulated
 
 Function = Callable[..., Any]
@@ -195,7 +195,7 @@ def test_a_row_names_every_parameter() -> None:
 
 @pytest.mark.filterwarnings("ignore:non-integer arg")
 def test_what_has_no_formula_raises_in_every_mode() -> None:
-    kernels = [f for place in (_families, _tails, special) for f in vars(place).values()]
+    kernels = [f for place in (_families, special) for f in vars(place).values()]
     constants = [f for f in kernels if isinstance(f, Tabulated) and f.refusals]
     assert len(constants) > 60
     for f in constants:

@@ -31,9 +31,9 @@ from ...numpy._refusals import the_rest_of
 from ...numpy.linalg import number
 from ...operations.arrays import concatenate
 from ...operations.complexes import implements_all, whole_parts
+from ...operations.guards import valued
 from ...operations.scalars import anew
 from .. import linalg as dense
-from .._formulas import valued
 from .._signatures import called_as, with_values
 from .._structured import BY_FACTORS, Direct, Whole, solved
 from .._structures import Structure, total
