@@ -32,6 +32,7 @@ struct Body {
     CadId *initial, *ends;
     CadOverTurns *given;
     CadId *input_of_given;
+    Table rows;      /* which one of what is given */
     uint32_t *sizes; /* of what is carried, given, kept */
     size_t *kept;    /* steps of a turn */
 };
@@ -260,33 +261,22 @@ static CadOverTurns row_of_operand(Roller *o, const Body *b, const Nest *nest, u
     return row_of_ids(graph, ids, n, n_within * size);
 }
 
-/* Rows by hash: which one of what is given, counted from 1. */
-typedef struct Rows {
-    uint32_t *table;
-    size_t mask;
-} Rows;
-
 /* Rows that are the same are one input: they are looked up by hash. Answers which one, counted
  * from 1. */
-static uint32_t find_row(Body *b, const Rows *rows, CadOverTurns row, uint32_t size) {
-    uint32_t *const table = rows->table;
-    const uint64_t hash =
-        ((uint64_t)row.first << 32 ^ (uint64_t)row.step ^ size) * 0x9e3779b97f4a7c15u;
-    const uint32_t *const sizes = b->sizes + b->asked.n_carried;
-    size_t place = (hash >> 32) & rows->mask;
-    while (table[place] != 0 &&
-           (b->given[table[place] - 1].first != row.first ||
-            b->given[table[place] - 1].step != row.step || sizes[table[place] - 1] != size)) {
-        place = (place + 1) & rows->mask;
-    }
-    if (table[place] == 0) {
-        b->sizes[b->asked.n_carried + b->asked.n_given] = size;
+static uint32_t find_row(Body *b, CadOverTurns row, uint32_t size) {
+    const uint64_t hash = cad_loops_hash(cad_loops_hash(size, row.first), (uint64_t)row.step);
+    uint32_t *const sizes = b->sizes + b->asked.n_carried;
+    FIND_PLACE(b->rows, hash, which,
+               b->given[*which - 1].first == row.first && b->given[*which - 1].step == row.step &&
+                   sizes[*which - 1] == size)
+    if (*which == 0) {
+        sizes[b->asked.n_given] = size;
         b->given[b->asked.n_given] = row;
         b->input_of_given[b->asked.n_given++] = b->next;
         b->next += size;
-        table[place] = (uint32_t)b->asked.n_given;
+        *which = (uint32_t)b->asked.n_given;
     }
-    return table[place];
+    return *which;
 }
 
 static int is_outside_within(const Roller *o, const Body *b, const Nest *nest, uint32_t k) {
@@ -320,7 +310,7 @@ static int is_same_in_all(const Roller *o, const Body *b, const Nest *nest, uint
 
 /* What comes from outside into all turns of loops within is one block of each turn: of those loops
  * in whose turns it differs. */
-static void give_to_operand(Roller *o, Body *b, const Rows *rows, const Nest *nest, uint32_t k) {
+static void give_to_operand(Roller *o, Body *b, const Nest *nest, uint32_t k) {
     Nest given = {.at = nest->at};
     size_t same[NESTED];
     if (!is_outside_within(o, b, nest, k)) {
@@ -334,8 +324,8 @@ static void give_to_operand(Roller *o, Body *b, const Rows *rows, const Nest *ne
         }
     }
     const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
-    const uint32_t which = find_row(b, rows, row_of_operand(o, b, &given, k),
-                                    (uint32_t)(size_of_nest(&given) * size));
+    const uint32_t which =
+        find_row(b, row_of_operand(o, b, &given, k), (uint32_t)(size_of_nest(&given) * size));
     for (size_t within = 0; within < size_of_nest(nest); within++) {
         size_t offset = 0, scale = size, turn = within;
         for (size_t d = nest->depth; d-- > 0; turn /= nest->n[d]) {
@@ -346,7 +336,7 @@ static void give_to_operand(Roller *o, Body *b, const Rows *rows, const Nest *ne
     }
 }
 
-static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inner, Nest nest) {
+static void give_to_inner(Roller *o, Body *b, const Loop *inner, Nest nest) {
     const Loop *next = inner->inner;
     const size_t begin = nest.at, turn = inner->n / 2 * (size_t)inner->period;
     nest.n[nest.depth] = inner->n;
@@ -355,14 +345,14 @@ static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inne
         if (next < inner->inner + inner->n_inner && next->begin == inner->begin + turn + q) {
             nest.at = begin + q;
             if (nest.depth < NESTED) {
-                give_to_inner(o, b, rows, next, nest);
+                give_to_inner(o, b, next, nest);
             }
             q += steps_of_loop(next++) - 1;
             continue;
         }
         nest.at = begin + q;
         for (uint32_t k = 0; k < arity(o, b->loop, nest.at); k++) {
-            give_to_operand(o, b, rows, &nest, k);
+            give_to_operand(o, b, &nest, k);
         }
     }
 }
@@ -370,28 +360,21 @@ static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inne
 static void find_given(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     const size_t n_operands = b->first[loop->period];
-    size_t size = 16, of;
-    while (size < 2 * n_operands) {
-        size *= 2;
-    }
     b->outside = cad_memory_take(&b->memory, n_operands, sizeof *b->outside);
     b->given = cad_memory_take(&b->memory, n_operands, sizeof *b->given);
     b->input_of_given = cad_memory_take(&b->memory, n_operands, sizeof *b->input_of_given);
-    const Rows rows = {cad_memory_take(&b->memory, size, sizeof *rows.table), size - 1};
+    b->rows = cad_loops_table(&b->memory, n_operands);
     if (b->memory.status != CAD_OK) {
         return;
     }
     for (size_t i = 0; i < loop->n_inner; i++) {
-        const Nest nest = {.at = loop->inner[i].begin - middle_of(loop)};
-        give_to_inner(o, b, &rows, &loop->inner[i], nest);
+        give_to_inner(o, b, &loop->inner[i], (Nest){.at = loop->inner[i].begin - middle_of(loop)});
     }
     for (size_t q = 0; q < loop->period; q++) {
+        const Nest alone = {.at = q};
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
-            Outside *const outside = &b->outside[b->first[q] + k];
-            if (outside->which == 0 && cad_loops_lag(o->r, loop, q, k, &of) < 0) {
-                const Nest alone = {.at = q};
-                outside->which = find_row(b, &rows, row_of_operand(o, b, &alone, k),
-                                          operand_in_turn(o, loop, 0, q, k).size);
+            if (b->outside[b->first[q] + k].which == 0) {
+                give_to_operand(o, b, &alone, k);
             }
         }
     }

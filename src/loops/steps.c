@@ -3,12 +3,6 @@
 
 enum { FIRST_ARRAY = 1 << 20 }; /* of the kinds; those before are of single numbers */
 
-/* Kinds of arrays by hash: the step, counted from 1, at which one was seen first. */
-typedef struct Kinds {
-    uint32_t *first;
-    size_t mask;
-} Kinds;
-
 /* Which operands are constants, bit by bit. */
 static uint32_t constants_of(const Recorded *r, size_t step) {
     const uint32_t arity = arity_of_step(r, step);
@@ -60,9 +54,7 @@ static uint64_t hash_of_array(const Recorded *r, size_t step) {
     if (has_plan(record)) {
         CadPlan *const plan = cad_graph_plan(r->graph, record);
         for (uint32_t k = 0; k < plan->words; k++) {
-            hash = (hash ^ (uint64_t)word_of_plan(plan, first_operand(record), k)) *
-                       0x9e3779b97f4a7c15u ^
-                   hash >> 29;
+            hash = cad_loops_hash(hash, (uint64_t)word_of_plan(plan, first_operand(record), k));
         }
     }
     return hash * 0x9e3779b97f4a7c15u;
@@ -84,18 +76,14 @@ static int are_alike(const Recorded *r, size_t step, size_t other) {
     return alike;
 }
 
-static uint32_t kind_of_array(const Recorded *r, const Kinds *kinds, size_t step) {
-    size_t place = (hash_of_array(r, step) >> 32) & kinds->mask;
-    while (kinds->first[place] != 0 && !are_alike(r, step, kinds->first[place] - 1)) {
-        place = (place + 1) & kinds->mask;
-    }
-    if (kinds->first[place] == 0) {
-        kinds->first[place] = (uint32_t)step + 1;
-    }
-    return FIRST_ARRAY + kinds->first[place];
+/* By the step at which one was seen first. */
+static uint32_t kind_of_array(const Recorded *r, Table kinds, size_t step) {
+    FIND_PLACE(kinds, hash_of_array(r, step), first, are_alike(r, step, *first - 1))
+    *first = *first == 0 ? (uint32_t)step + 1 : *first;
+    return FIRST_ARRAY + *first;
 }
 
-static uint32_t kind_of_step(const Recorded *r, const Kinds *kinds, size_t step) {
+static uint32_t kind_of_step(const Recorded *r, Table kinds, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
     return record->kind == CAD_RECORD_SINGLE ? (uint32_t)record->op << 3 | constants_of(r, step)
            : may_be_in_turn(record)          ? kind_of_array(r, kinds, step)
@@ -104,14 +92,10 @@ static uint32_t kind_of_step(const Recorded *r, const Kinds *kinds, size_t step)
 
 int cad_loops_list_steps(Recorded *r) {
     CadGraph *const graph = r->graph;
-    Kinds kinds = {.mask = 15};
-    while (kinds.mask < 2 * graph->n_arrays) {
-        kinds.mask = 2 * kinds.mask + 1;
-    }
+    const Table kinds = cad_loops_table(&r->memory, graph->n_arrays);
     r->records = cad_memory_take(&r->memory, graph->n_records, sizeof *r->records);
     r->kinds = cad_memory_take(&r->memory, graph->n_records, sizeof *r->kinds);
     r->steps = cad_memory_take(&r->memory, graph->n_numbers, sizeof *r->steps);
-    kinds.first = cad_memory_take(&r->memory, kinds.mask + 1, sizeof *kinds.first);
     if (r->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
         return 0;
@@ -123,7 +107,7 @@ int cad_loops_list_steps(Recorded *r) {
         }
         const CadId first = cad_graph_first(graph, i);
         r->records[r->n_steps] = (uint32_t)i;
-        r->kinds[r->n_steps] = kind_of_step(r, &kinds, r->n_steps);
+        r->kinds[r->n_steps] = kind_of_step(r, kinds, r->n_steps);
         r->n_steps++;
         for (uint32_t k = 0; k < cad_record_size(record); k++) {
             r->steps[first + k] = (uint32_t)r->n_steps;

@@ -3,7 +3,7 @@
 
 int64_t cad_loops_lag(const Recorded *r, const Loop *loop, size_t q, uint32_t k, size_t *of) {
     const size_t distance = (size_t)distance_of(r, middle_of(loop) + q, k, loop->begin);
-    const size_t lag = lag_of(distance, q, loop->period);
+    const size_t lag = distance <= q ? 0 : (distance - q - 1) / loop->period + 1;
     *of = q + lag * loop->period - distance;
     return distance > 0 ? (int64_t)lag : -1;
 }
@@ -127,8 +127,8 @@ int cad_loops_waits(const Recorded *r, const Loop *loop) {
 
 /* Steps of a turn that compute what no step before them does, of the same operands. */
 typedef struct Distinct {
-    uint32_t *table, *same; /* steps by hash, counted from 1; of steps the first one like it */
-    size_t mask;
+    Table steps;
+    uint32_t *same; /* of steps the first one like it */
 } Distinct;
 
 static CadId distinct_operand(const Recorded *r, const Loop *loop, const Distinct *d, size_t q,
@@ -158,13 +158,10 @@ static size_t count_distinct(const Recorded *r, const Loop *loop, const Distinct
         for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q); k++) {
             hash = cad_loops_hash(hash, distinct_operand(r, loop, d, q, k));
         }
-        size_t place = (hash >> 32) & d->mask;
-        while (d->table[place] != 0 && !is_same_step(r, loop, d, q, d->table[place] - 1)) {
-            place = (place + 1) & d->mask;
-        }
-        d->same[q] = d->table[place] == 0 ? (uint32_t)q : d->table[place] - 1;
-        n += d->table[place] == 0;
-        d->table[place] = d->same[q] + 1;
+        FIND_PLACE(d->steps, hash, first, is_same_step(r, loop, d, q, *first - 1))
+        n += *first == 0;
+        *first = *first == 0 ? (uint32_t)q + 1 : *first;
+        d->same[q] = *first - 1;
     }
     return n;
 }
@@ -197,13 +194,9 @@ static size_t count_rolled(const Recorded *r, const Loop *inner, uint8_t *differ
 int cad_loops_are_worth_it(const Recorded *r, const Loop *loop) {
     enum { PARTS = 4, MORE = 3 }; /* of what is computed without loops so much may be added */
     CadMemory memory = {0};
-    size_t size = 16, n_distinct = 0, n_rolled = loop->period;
-    while (size < 2 * (size_t)loop->period) {
-        size *= 2;
-    }
-    const Distinct distinct = {cad_memory_take(&memory, size, sizeof *distinct.table),
-                               cad_memory_take(&memory, loop->period, sizeof *distinct.same),
-                               size - 1};
+    size_t n_distinct = 0, n_rolled = loop->period;
+    const Distinct distinct = {cad_loops_table(&memory, loop->period),
+                               cad_memory_take(&memory, loop->period, sizeof *distinct.same)};
     uint8_t *const differs = cad_memory_take(&memory, loop->period, 1);
     if (memory.status != CAD_OK) {
         r->graph->status = CAD_NO_MEMORY;
