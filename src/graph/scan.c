@@ -15,8 +15,6 @@ typedef enum Carried {
     AS_SUM,  /* turns add to it, and look at it no more */
 } Carried;
 
-enum { NOT_NAMED = 1, NAMED };
-
 typedef struct Recurrence {
     CadGraph *graph, *body;
     const CadRecurrence *asked;
@@ -26,8 +24,6 @@ typedef struct Recurrence {
     uint8_t *is_live;   /* an end depends on them */
     uint8_t *waits;     /* they depend on what is carried in the loop */
     uint8_t *is_read;   /* they are to be rows of the graph */
-    uint8_t *is_needed; /* in the loop */
-    uint8_t *is_kept;   /* by the loop: NOT_NAMED yet, or NAMED among its ends */
     CadOverTurns *rows; /* what they are in all turns; CAD_NO_ID: not known yet */
     CadId *user;        /* the only number that is made of them; several: UINT32_MAX */
     CadId *name;        /* in the loop */
@@ -140,10 +136,6 @@ static void mark_operands(const Recurrence *r, size_t record, uint8_t *marks) {
 /* What is known already depends on nothing. */
 static int is_known(const Recurrence *r, CadId id) {
     return r->rows[id].first != CAD_NO_ID;
-}
-
-static int is_in_loop(const Recurrence *r, CadId id) {
-    return r->is_needed[id] && !is_known(r, id);
 }
 
 static void find_live(Recurrence *r) {
@@ -293,26 +285,49 @@ static void find_rows(Recurrence *r) {
 
 /* --- the loop --- */
 
-/* The first numbers of the loop's body are what is carried, then what is a row already. */
-static size_t name_inputs(Recurrence *r, CadScan *scan, CadId *operands) {
-    CadId next = CAD_SCAN_INPUT;
+/* What a loop is asked for. */
+typedef struct Rest {
+    CadRecurrence asked;
+    CadMemory memory;
+    CadId *initial, *ends, next; /* input */
+    CadOverTurns *given;
+    uint32_t *sizes;
+    CadScanResults found;
+} Rest;
+
+static int begin_rest(Rest *rest, const Recurrence *r) {
+    const size_t n = r->body->n_numbers + n_ends(r);
+    *rest = (Rest){.asked = {.n = r->asked->n, .input = CAD_SCAN_INPUT}, .next = CAD_SCAN_INPUT};
+    rest->initial = cad_memory_take(&rest->memory, n, sizeof *rest->initial);
+    rest->ends = cad_memory_take(&rest->memory, n, sizeof *rest->ends);
+    rest->given = cad_memory_take(&rest->memory, n, sizeof *rest->given);
+    rest->sizes = cad_memory_take(&rest->memory, 2 * n, sizeof *rest->sizes);
+    rest->found = (CadScanResults){cad_memory_take(&rest->memory, n, sizeof *rest->found.last),
+                                   cad_memory_take(&rest->memory, n, sizeof *rest->found.kept),
+                                   cad_memory_take(&rest->memory, n, sizeof *rest->found.sums)};
+    for (size_t k = 0; k < 2 * n && rest->memory.status == CAD_OK; k++) {
+        rest->sizes[k] = 1;
+    }
+    return rest->memory.status == CAD_OK;
+}
+
+/* The first inputs are what is carried, then what is a row already. Turns add from -0 on. */
+static void name_inputs(Recurrence *r, Rest *rest) {
     double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == IN_LOOP) {
-            operands[scan->n_carried++] = r->asked->initial[j];
-            r->name[input_of(r, j)] = next++;
+            rest->initial[rest->asked.n_carried++] = r->asked->initial[j];
+            r->name[input_of(r, j)] = rest->next++;
         }
     }
     for (CadId id = 1; id < r->body->n_numbers; id++) {
         const CadOverTurns row = r->rows[id];
-        if (r->is_needed[id] && row.first != CAD_NO_ID &&
+        if (is_known(r, id) &&
             !(row.step == 0 && cad_graph_is_constant(r->graph, row.first, &value))) {
-            r->name[id] = next++;
-            operands[scan->n_carried + scan->n_given] = row.first;
-            scan->steps[scan->n_given++] = row.step;
+            rest->given[rest->asked.n_given++] = row;
+            r->name[id] = rest->next++;
         }
     }
-    return scan->n_carried + scan->n_given;
 }
 
 static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
@@ -323,26 +338,15 @@ static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
     return r->name[id];
 }
 
-static void find_needed(Recurrence *r, int whole) {
-    for (size_t k = 0; k < n_ends(r); k++) {
-        const size_t j = k < r->asked->n_carried ? k : 0;
-        if (k >= r->asked->n_carried || r->how[j] == IN_LOOP) {
-            r->is_needed[end_of(r, k)] |= whole || r->rows[end_of(r, k)].first == CAD_NO_ID;
-        } else if (r->how[j] == AS_SUM) {
-            mark_terms(r, j, r->is_needed);
-        }
-    }
-    EACH_SINGLE_BACKWARDS(r, i, id) {
-        if (is_in_loop(r, (CadId)id)) {
-            mark_operands(r, i, r->is_needed);
-        }
-    }
-}
-
 static void fill_body(Recurrence *r, CadGraph *to) {
+    for (size_t j = 0; j < r->asked->n_carried; j++) {
+        if (r->how[j] == AS_SUM) {
+            r->name[input_of(r, j)] = cad_graph_constant(to, -0.0);
+        }
+    }
     EACH_SINGLE(r, i, id) {
         CadId x[3];
-        if (is_in_loop(r, (CadId)id)) {
+        if (!is_known(r, (CadId)id)) {
             operands_of(r, i, x);
             for (int k = 0; k < 3; k++) {
                 x[k] = name_of(r, to, x[k]);
@@ -352,116 +356,50 @@ static void fill_body(Recurrence *r, CadGraph *to) {
     }
 }
 
-/* All terms of a sum, in the loop. */
-static CadId name_of_terms(Recurrence *r, CadGraph *to, size_t j) {
-    CadId sum = cad_graph_constant(to, -0.0), term;
-    int is_less;
-    for (CadId at = input_of(r, j); at != end_of(r, j);) {
-        at = next_sum(r, at, &term, &is_less);
-        const CadId name = name_of(r, to, term);
-        sum = cad_graph_apply(to, is_less ? CAD_OP_subtract : CAD_OP_add, sum, name, name);
-    }
-    return sum;
-}
-
-/* What the loop keeps is neither a row already nor that of something carried. */
-static void find_kept(Recurrence *r, int whole) {
-    const size_t n = r->asked->n_carried;
-    for (size_t k = 0; k < r->asked->n_kept; k++) {
-        const CadId end = end_of(r, n + k);
-        int found = r->rows[end].first == CAD_NO_ID;
-        for (size_t j = 0; j < n && found && !whole; j++) {
-            found = r->how[j] != IN_LOOP || (end != end_of(r, j) && end != input_of(r, j));
-        }
-        r->is_kept[end] = found ? NOT_NAMED : 0;
-    }
-}
-
-/* What is a row already is added up as one. */
-static int is_summed_in_loop(const Recurrence *r, CadId end) {
-    return r->rows[end].first == CAD_NO_ID;
-}
-
-static int is_carried_on(const Recurrence *r, CadId id) {
-    for (size_t j = 0; j < r->asked->n_carried; j++) {
-        if (r->how[j] == IN_LOOP && end_of(r, j) == id) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* What is costly is kept beside what is asked for; programs leave out what they do not read. */
-static void name_ends(Recurrence *r, CadScan *scan, int whole) {
-    CadGraph *const to = scan->body;
-    const size_t n = r->asked->n_carried, m = r->asked->n_kept;
-    CadId *next = scan->ends;
-    for (size_t j = 0; j < n; j++) {
-        if (r->how[j] == IN_LOOP) {
-            *next++ = name_of(r, to, end_of(r, j));
-        }
-    }
-    for (size_t k = 0; k < m; k++) {
-        const CadId end = end_of(r, n + k);
-        if (whole || r->is_kept[end] == NOT_NAMED) {
+/* Of what is a row already neither another one is kept nor a sum. */
+static void name_ends(Recurrence *r, Rest *rest, int whole) {
+    CadGraph *const to = rest->asked.body;
+    const size_t n_carried = r->asked->n_carried, n_rows = n_carried + r->asked->n_kept;
+    CadId *next = rest->ends;
+    for (size_t k = 0; k < n_rows; k++) {
+        const CadId end = end_of(r, k);
+        if (k < n_carried ? r->how[k] == IN_LOOP : whole || !is_known(r, end)) {
             *next++ = name_of(r, to, end);
-            r->is_kept[end] = NAMED;
-            scan->n_kept++;
+            rest->asked.n_kept += k >= n_carried;
         }
     }
-    EACH_SINGLE(r, i, id) {
-        if (!whole && is_in_loop(r, (CadId)id) && r->is_kept[id] == 0 &&
-            cad_record_is_costly(&r->body->records[i]) && !is_carried_on(r, (CadId)id)) {
-            *next++ = name_of(r, to, (CadId)id);
-            scan->n_kept++;
-        }
-    }
-    for (size_t j = 0; j < n; j++) {
-        if (r->how[j] == AS_SUM) {
-            *next++ = name_of_terms(r, to, j);
-        }
-    }
-    for (size_t k = 0; k < r->asked->n_summed; k++) {
-        const CadId end = end_of(r, n + m + k);
-        if (whole || is_summed_in_loop(r, end)) {
+    for (size_t k = 0; k < n_ends(r); k++) {
+        const CadId end = end_of(r, k);
+        if (k < n_carried ? r->how[k] == AS_SUM : k >= n_rows && (whole || !is_known(r, end))) {
             *next++ = name_of(r, to, end);
+            rest->asked.n_summed++;
         }
     }
-    scan->n_summed = (size_t)(next - scan->ends) - scan->n_carried - scan->n_kept;
 }
 
 /* Answers the first number of the loop; else CAD_NO_ID. */
-static CadId make_scan(Recurrence *r, int whole, CadScan *made) {
-    const size_t most = r->body->n_numbers + n_ends(r);
-    CadScan scan = {.n = r->asked->n,
-                    .ends = cad_memory_zeroed(most, sizeof *scan.ends),
-                    .steps = cad_memory_zeroed(most, sizeof *scan.steps),
-                    .sizes = cad_memory_zeroed(2 * most, sizeof *scan.sizes)};
-    CadId *const operands = cad_memory_zeroed(most, sizeof *operands);
+static CadId make_scan(Recurrence *r, Rest *rest, int whole) {
+    CadGraph *const graph = r->graph;
     CadId first = CAD_NO_ID;
-    if (scan.ends != NULL && scan.steps != NULL && scan.sizes != NULL && operands != NULL) {
-        for (size_t k = 0; k < 2 * most; k++) {
-            scan.sizes[k] = 1;
-        }
-        find_needed(r, whole);
-        find_kept(r, whole);
-        scan.body = cad_scan_body(name_inputs(r, &scan, operands));
+    if (begin_rest(rest, r)) {
+        name_inputs(r, rest);
+        rest->asked.body = cad_scan_body(rest->next - CAD_SCAN_INPUT);
     }
-    if (scan.body == NULL) {
-        r->graph->status = CAD_NO_MEMORY;
-    } else {
-        fill_body(r, scan.body);
-        name_ends(r, &scan, whole);
-        r->graph->status = r->graph->status == CAD_OK ? scan.body->status : r->graph->status;
+    if (rest->asked.body == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return first;
     }
-    if (r->graph->status == CAD_OK) {
-        first = cad_graph_append_scan(r->graph, &scan, operands);
+    fill_body(r, rest->asked.body);
+    name_ends(r, rest, whole);
+    rest->asked.initial = rest->initial;
+    rest->asked.given = rest->given;
+    rest->asked.ends = rest->ends;
+    rest->asked.sizes = rest->sizes;
+    graph->status = graph->status == CAD_OK ? rest->asked.body->status : graph->status;
+    if (graph->status == CAD_OK) {
+        first = cad_graph_recur_in_blocks(graph, &rest->asked, whole ? NULL : &rest->found);
     }
-    cad_memory_free(operands);
-    if (first == CAD_NO_ID) {
-        cad_scan_free(&scan);
-    }
-    *made = scan;
+    cad_graph_free(rest->asked.body);
     return first;
 }
 
@@ -474,22 +412,6 @@ static int has_loop(const Recurrence *r) {
         }
     }
     return 0;
-}
-
-/* Of a loop: what a turn found and left of what is carried stands beside its first number. */
-static void set_rows_of_scan(Recurrence *r, CadId first, const CadScan *scan) {
-    const CadId length = (CadId)scan->n + 1;
-    CadId next = first;
-    for (size_t j = 0; j < r->asked->n_carried; j++) {
-        if (r->how[j] == IN_LOOP) {
-            const CadId end = end_of(r, j);
-            r->rows[input_of(r, j)] = (CadOverTurns){next, 1};
-            if (is_single(r, end) || r->rows[end].first == CAD_NO_ID) {
-                r->rows[end] = (CadOverTurns){next + 1, 1};
-            }
-            next += length;
-        }
-    }
 }
 
 static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
@@ -526,31 +448,28 @@ static void read_rows(Recurrence *r, const CadScanResults *results) {
     }
 }
 
-static void read_scan(Recurrence *r, CadId first, const CadScan *scan,
-                      const CadScanResults *results) {
+static void read_scan(Recurrence *r, Rest *rest, const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
-    CadId next = first + (CadId)(scan->n_carried * (scan->n + 1));
-    CadId sum = next + (CadId)(scan->n_kept * scan->n);
+    const CadId *last = rest->found.last, *sums = rest->found.sums;
+    const CadOverTurns *kept = rest->found.kept;
     for (size_t j = 0; j < n; j++) {
         if (r->how[j] == AS_SUM) {
+            const CadId sum = *sums++;
             results->last[j] =
                 cad_graph_apply(r->graph, CAD_OP_add, r->asked->initial[j], sum, sum);
-            sum++;
+        } else if (r->how[j] == IN_LOOP) {
+            results->last[j] = *last++;
+        }
+    }
+    for (size_t k = 0; k < m; k++) {
+        if (!is_known(r, end_of(r, n + k))) {
+            results->kept[k] = *kept++;
         }
     }
     for (size_t k = 0; k < r->asked->n_summed; k++) {
         const CadId end = end_of(r, n + m + k);
         results->sums[k] =
-            is_summed_in_loop(r, end) ? sum++ : sum_of(r->graph, scan->n, r->rows[end]);
-    }
-    set_rows_of_scan(r, first, scan);
-    for (size_t k = 0; k < m; k++) {
-        const CadId end = end_of(r, n + k);
-        if (r->is_kept[end] == NAMED) {
-            r->rows[end] = (CadOverTurns){next, 1};
-            r->is_kept[end] = 0;
-            next += (CadId)scan->n;
-        }
+            is_known(r, end) ? sum_of(r->graph, r->asked->n, r->rows[end]) : *sums++;
     }
 }
 
@@ -561,8 +480,6 @@ static void begin(Recurrence *r) {
     r->is_live = cad_memory_take(&r->memory, n, 1);
     r->waits = cad_memory_take(&r->memory, n, 1);
     r->is_read = cad_memory_take(&r->memory, n, 1);
-    r->is_needed = cad_memory_take(&r->memory, n, 1);
-    r->is_kept = cad_memory_take(&r->memory, n, 1);
     r->rows = cad_memory_take(&r->memory, n, sizeof *r->rows);
     r->user = cad_memory_take(&r->memory, n, sizeof *r->user);
     r->name = cad_memory_take(&r->memory, n, sizeof *r->name);
@@ -595,8 +512,7 @@ CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
     const size_t n = asked->n_carried;
-    CadId first = CAD_NO_ID;
-    CadScan scan;
+    Rest rest = {0};
     if (!is_of_singles(asked)) {
         cad_graph_recur_in_blocks(graph, asked, results);
         return graph->status;
@@ -605,24 +521,28 @@ CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
     if (graph->status == CAD_OK) {
         find_sums(r);
         find_rows(r);
-        first = has_loop(r) ? make_scan(r, 0, &scan) : CAD_NO_ID;
     }
-    if (graph->status == CAD_OK && first != CAD_NO_ID) {
-        read_scan(r, first, &scan, results);
-    } else if (graph->status == CAD_OK) {
+    if (graph->status == CAD_OK && !has_loop(r)) {
         read_rows(r, results);
+    } else if (graph->status == CAD_OK) {
+        make_scan(r, &rest, 0);
+    }
+    if (graph->status == CAD_OK && rest.asked.n_carried > 0) {
+        read_scan(r, &rest, results);
     }
     for (size_t j = 0; j < n && graph->status == CAD_OK; j++) {
         const CadOverTurns row = r->rows[end_of(r, j)];
-        if (r->how[j] != AS_SUM) {
+        if (r->how[j] == AS_ROW) {
             results->last[j] = end_of(r, j) == input_of(r, j)
                                    ? asked->initial[j]
                                    : (CadId)(row.first + row.step * ((int64_t)asked->n - 1));
         }
     }
     for (size_t k = 0; k < asked->n_kept && graph->status == CAD_OK; k++) {
-        results->kept[k] = r->rows[end_of(r, n + k)];
+        const CadId end = end_of(r, n + k);
+        results->kept[k] = is_known(r, end) ? r->rows[end] : results->kept[k];
     }
+    cad_memory_give_back(&rest.memory);
     cad_memory_give_back(&r->memory);
     return graph->status;
 }
@@ -631,14 +551,15 @@ CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
     CadId first = CAD_NO_ID;
-    CadScan scan;
+    Rest rest = {0};
     if (!is_of_singles(asked)) {
         return cad_graph_recur_in_blocks(graph, asked, NULL);
     }
     begin(r);
     if (graph->status == CAD_OK) {
-        first = make_scan(r, 1, &scan);
+        first = make_scan(r, &rest, 1);
     }
+    cad_memory_give_back(&rest.memory);
     cad_memory_give_back(&r->memory);
     return first;
 }
