@@ -3,6 +3,12 @@
  * it, and all else is computed again. */
 #include "graph/inner.h"
 
+/* Blocks, number by number. */
+typedef struct Numbers {
+    CadId *ids;
+    size_t n;
+} Numbers;
+
 /* A body of derivatives: its inputs are told one after the other. */
 typedef struct Derived {
     CadGraph *graph, *body;
@@ -10,12 +16,15 @@ typedef struct Derived {
     CadScanned of;
     CadOverTurns *given; /* behind what is carried */
     CadId *found;        /* of the scan's body: its inputs, and its ends, in this one */
+    CadId *kept;         /* what turns have left and kept, in this one */
+    CadId *initial;      /* what is carried at first */
     CadId *ends;
     uint32_t *sizes;
     size_t n_carried, n_given, n_more; /* of the sizes, which are one behind the other */
     size_t n_inputs;                   /* numbers */
     CadKnown *known;                   /* of what the scan has kept */
     size_t n_known;
+    Numbers inputs, of_inputs, outputs, of_outputs; /* lists of the numbers of a turn */
     int is_guarded; /* the last one of what is added up says how often its guards do not hold */
 } Derived;
 
@@ -39,13 +48,29 @@ static CadOverTurns in_order(CadOverTurns row, size_t n, int is_backwards) {
     return is_backwards ? backwards(row, n) : row;
 }
 
+static size_t n_in_ends(const CadScan *scan) {
+    size_t n = 0;
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+        n += cad_scan_size_of_end(scan, k);
+    }
+    return n;
+}
+
 /* Room for as many inputs as there may be, all that the scan had among them. */
 static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_more) {
     const CadScan *const scan = of.scan;
     const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
+    const size_t n_inputs = cad_scan_n_inputs(scan), n_outputs = n_in_ends(scan);
     *d = (Derived){.graph = graph, .of = of, .n_carried = scan->n_carried};
     d->given = cad_memory_take(&d->memory, n_operands + n_more, sizeof *d->given);
     d->found = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->found);
+    d->kept = cad_memory_take(&d->memory, n_ends, sizeof *d->kept);
+    d->known = cad_memory_take(&d->memory, n_ends, sizeof *d->known);
+    d->initial = cad_memory_take(&d->memory, n_operands, sizeof *d->initial);
+    d->inputs.ids = cad_memory_take(&d->memory, n_inputs, sizeof *d->inputs.ids);
+    d->of_inputs.ids = cad_memory_take(&d->memory, n_inputs, sizeof *d->of_inputs.ids);
+    d->outputs.ids = cad_memory_take(&d->memory, n_outputs, sizeof *d->outputs.ids);
+    d->of_outputs.ids = cad_memory_take(&d->memory, n_outputs, sizeof *d->of_outputs.ids);
     d->ends = cad_memory_take(&d->memory, n_operands + n_ends + 1, sizeof *d->ends);
     d->sizes =
         cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_more + 1, sizeof *d->sizes);
@@ -65,25 +90,8 @@ static void finish(Derived *d) {
 
 /* --- blocks, number by number --- */
 
-static size_t n_in_ends(const CadScan *scan) {
-    size_t n = 0;
-    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
-        n += cad_scan_size_of_end(scan, k);
-    }
-    return n;
-}
-
-typedef struct Numbers {
-    CadId *ids;
-    size_t n;
-} Numbers;
-
-static Numbers room_for(Derived *d, CadMemory *memory, size_t n) {
-    const Numbers numbers = {cad_memory_take(memory, n, sizeof *numbers.ids), 0};
-    if (numbers.ids == NULL) {
-        d->graph->status = CAD_NO_MEMORY;
-    }
-    return numbers;
+static void begin_lists(Derived *d) {
+    d->inputs.n = d->of_inputs.n = d->outputs.n = d->of_outputs.n = 0;
 }
 
 static void add_block(Numbers *numbers, CadId first, uint32_t size) {
@@ -118,8 +126,7 @@ static void take_ends(Derived *d, const CadId *ids) {
 static void insert_body(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const size_t n = scan->n, n_operands = cad_scan_n_operands(scan);
-    const size_t n_ends = cad_scan_n_ends(scan), n_inputs = cad_scan_n_inputs(scan);
-    const size_t n_numbers = n_in_ends(scan);
+    const size_t n_ends = cad_scan_n_ends(scan);
     CadId first = d->of.first;
     for (size_t k = 0; k < n_operands; k++) {
         const CadOverTurns row =
@@ -129,28 +136,26 @@ static void insert_body(Derived *d, int is_backwards) {
         first += k < scan->n_carried ? (CadId)cad_scan_length_of_end(scan, k) : 0;
         d->found[k] = next_input(d, in_order(row, n, is_backwards), scan->sizes[k]);
     }
-    Numbers inputs = room_for(d, &d->memory, n_inputs);
-    Numbers operands = room_for(d, &d->memory, n_inputs);
-    Numbers outputs = room_for(d, &d->memory, n_numbers);
-    Numbers results = room_for(d, &d->memory, n_numbers);
     d->body = cad_scan_body_of(d->sizes, d->n_carried + d->n_given);
-    if (d->memory.status != CAD_OK || d->body == NULL) {
+    if (d->body == NULL) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
     d->body->calls = d->graph->calls;
     d->body->owner = d->graph->owner;
-    add_block(&inputs, CAD_SCAN_INPUT, (uint32_t)n_inputs);
+    begin_lists(d);
+    add_block(&d->inputs, CAD_SCAN_INPUT, (uint32_t)cad_scan_n_inputs(scan));
     for (size_t k = 0; k < n_operands; k++) {
-        add_block(&operands, d->found[k], scan->sizes[k]);
+        add_block(&d->of_inputs, d->found[k], scan->sizes[k]);
     }
     for (size_t k = 0; k < n_ends; k++) {
-        add_block(&outputs, scan->ends[k], cad_scan_size_of_end(scan, k));
+        add_block(&d->outputs, scan->ends[k], cad_scan_size_of_end(scan, k));
     }
-    cad_graph_insert(d->body, scan->body, inputs.ids, operands.ids, n_inputs, outputs.ids,
-                     n_numbers, results.ids);
-    take_blocks(d, results.ids, scan->sizes, scan->n_carried, d->found + n_operands);
-    take_blocks(d, results.ids + cad_sum_of_sizes(scan->sizes, scan->n_carried),
+    const CadId *const results = d->of_outputs.ids;
+    cad_graph_insert(d->body, scan->body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
+                     d->outputs.ids, d->outputs.n, d->of_outputs.ids);
+    take_blocks(d, results, scan->sizes, scan->n_carried, d->found + n_operands);
+    take_blocks(d, results + cad_sum_of_sizes(scan->sizes, scan->n_carried),
                 scan->sizes + n_operands, n_ends - scan->n_carried,
                 d->found + n_operands + scan->n_carried);
     d->graph->status = d->body->status;
@@ -174,41 +179,34 @@ static void add_guards(Derived *d) {
 }
 
 /* What turns have left and kept is given, too: it need not be computed again. */
-static void give_ends(Derived *d, CadId *names, int is_backwards) {
+static void give_ends(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     CadId first = d->of.first;
     for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
         const uint32_t size = cad_scan_size_of_end(scan, k);
         const CadOverTurns row = {first + (k < scan->n_carried ? size : 0), size};
-        names[k] = next_input(d, in_order(row, scan->n, is_backwards), size);
+        d->kept[k] = next_input(d, in_order(row, scan->n, is_backwards), size);
         first += (CadId)cad_scan_length_of_end(scan, k);
     }
 }
 
 /* Those that stand for a record as a whole; or, forwards, for one that is costly: to compute again
  * is cheaper where what is read has tangents of its own. */
-static void find_known(Derived *d, const CadId *names, int is_backwards) {
+static void find_known(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const CadId *const found = d->found + cad_scan_n_operands(scan);
-    const size_t n = scan->n_carried + scan->n_kept;
-    d->known = cad_memory_take(&d->memory, n, sizeof *d->known);
-    if (d->known == NULL) {
-        d->graph->status = CAD_NO_MEMORY;
-        return;
-    }
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
         const CadRecord *const record = cad_graph_record(d->body, found[k]);
         if (cad_record_is_made(record) && (is_backwards || cad_record_is_costly(record)) &&
             found[k] == cad_graph_first(d->body, cad_graph_record_of(d->body, found[k])) &&
             cad_record_size(record) == cad_scan_size_of_end(scan, k)) {
-            d->known[d->n_known++] = (CadKnown){found[k], names[k]};
+            d->known[d->n_known++] = (CadKnown){found[k], d->kept[k]};
         }
     }
 }
 
 /* Its ends are in `ends`. */
-static CadRecurrence recurrence(const Derived *d, const CadId *initial, size_t n_kept,
-                                size_t n_summed) {
+static CadRecurrence recurrence(const Derived *d, size_t n_kept, size_t n_summed) {
     return (CadRecurrence){.n = d->of.scan->n,
                            .n_carried = d->n_carried,
                            .n_given = d->n_given,
@@ -217,11 +215,20 @@ static CadRecurrence recurrence(const Derived *d, const CadId *initial, size_t n
                            .body = d->body,
                            .input = CAD_SCAN_INPUT,
                            .ends = d->ends,
-                           .initial = initial,
+                           .initial = d->initial,
                            .given = d->given,
                            .sizes = d->sizes,
                            .known = d->known,
                            .n_known = d->n_known};
+}
+
+/* What is carried at first; CAD_NO_ID: zeros. */
+static void begin_with(Derived *d, const CadId *first) {
+    for (size_t k = 0; k < d->n_carried; k++) {
+        d->initial[k] = first[k] != CAD_NO_ID
+                            ? first[k]
+                            : cad_graph_repeated(d->graph, CAD_ZERO, d->of.scan->sizes[k]);
+    }
 }
 
 static int is_same_in_all(const CadScan *scan, size_t operand) {
@@ -233,39 +240,29 @@ static int is_same_in_all(const CadScan *scan, size_t operand) {
 static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const uint8_t *wanted,
                       CadPullBody *pull) {
     const CadScan *const scan = d->of.scan;
-    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
-    const size_t n_inputs = cad_scan_n_inputs(scan);
-    const size_t n_numbers = n_in_ends(scan);
-    CadMemory memory = {0};
-    Numbers outputs = room_for(d, &memory, n_numbers);
-    Numbers cotangents = room_for(d, &memory, n_numbers);
-    Numbers wrt = room_for(d, &memory, n_inputs);
-    Numbers results = room_for(d, &memory, n_inputs);
-    if (memory.status != CAD_OK) {
-        cad_memory_give_back(&memory);
-        return;
-    }
-    for (size_t k = 0; k < n_ends; k++) {
+    const size_t n_operands = cad_scan_n_operands(scan);
+    begin_lists(d);
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
         if (seeds[k] != CAD_NO_ID) {
-            add_block(&outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
-            add_block(&cotangents, seeds[k], cad_scan_size_of_end(scan, k));
+            add_block(&d->outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
+            add_block(&d->of_outputs, seeds[k], cad_scan_size_of_end(scan, k));
         }
     }
     for (size_t k = 0; k < scan->n_carried; k++) {
-        add_block(&wrt, d->found[k], scan->sizes[k]);
+        add_block(&d->inputs, d->found[k], scan->sizes[k]);
     }
     for (int same = 0; same < 2; same++) {
         for (size_t k = scan->n_carried; k < n_operands; k++) {
             if (wanted[k] && is_same_in_all(scan, k) == same) {
-                add_block(&wrt, d->found[k], scan->sizes[k]);
+                add_block(&d->inputs, d->found[k], scan->sizes[k]);
                 next_end(d, scan->sizes[k]);
             }
         }
     }
-    d->graph->status =
-        pull(d->body, outputs.ids, cotangents.ids, outputs.n, wrt.ids, wrt.n, results.ids);
+    d->graph->status = pull(d->body, d->outputs.ids, d->of_outputs.ids, d->outputs.n,
+                            d->inputs.ids, d->inputs.n, d->of_inputs.ids);
     if (d->graph->status == CAD_OK) {
-        take_ends(d, results.ids);
+        take_ends(d, d->of_inputs.ids);
         add_guards(d);
     }
     for (size_t k = 0; k < scan->n_carried && d->graph->status == CAD_OK; k++) {
@@ -274,7 +271,6 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
         }
     }
     d->graph->status = d->graph->status == CAD_OK ? d->body->status : d->graph->status;
-    cad_memory_give_back(&memory);
 }
 
 /* The seeds of the ends of a turn: what is carried, and inputs for those that there are. */
@@ -315,8 +311,6 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         return;
     }
     CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends, sizeof *names);
-    CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
-    CadId *const given = cad_memory_take(&d->memory, n_ends, sizeof *given);
     const CadScanResults found = {
         cad_memory_take(&d->memory, n_carried, sizeof *found.last),
         cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
@@ -325,25 +319,19 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         graph->status = CAD_NO_MEMORY;
     } else {
         name_seeds(d, seeds, names + n_carried, names);
-        give_ends(d, given, 1);
+        give_ends(d, 1);
         insert_body(d, 1);
-    }
-    if (graph->status == CAD_OK) {
-        find_known(d, given, 1);
     }
     for (size_t k = n_carried; k < n_operands; k++) {
         *(is_same_in_all(scan, k) ? &n_summed : &n_kept) += wanted[k];
     }
     if (graph->status == CAD_OK) {
-        for (size_t k = 0; k < n_carried; k++) {
-            initial[k] = seeds->last[k] != CAD_NO_ID
-                             ? seeds->last[k]
-                             : cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]);
-        }
+        find_known(d, 1);
+        begin_with(d, seeds->last);
         pull_body(d, names + n_carried, names, wanted, pull);
     }
     if (graph->status == CAD_OK) {
-        const CadRecurrence asked = recurrence(d, initial, n_kept, n_summed);
+        const CadRecurrence asked = recurrence(d, n_kept, n_summed);
         cad_graph_recur(graph, &asked, &found);
     }
     if (graph->status == CAD_OK && d->is_guarded) {
@@ -364,38 +352,28 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
 static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
     const CadScan *const scan = d->of.scan;
     const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
-    const size_t n_numbers = n_in_ends(scan);
-    CadMemory memory = {0};
-    Numbers wrt = room_for(d, &memory, cad_scan_n_inputs(scan));
-    Numbers tangents = room_for(d, &memory, cad_scan_n_inputs(scan));
-    Numbers outputs = room_for(d, &memory, n_numbers);
-    Numbers results = room_for(d, &memory, n_numbers);
-    if (memory.status != CAD_OK) {
-        cad_memory_give_back(&memory);
-        return;
-    }
+    begin_lists(d);
     for (size_t k = 0; k < n_operands; k++) {
-        add_block(&wrt, d->found[k], scan->sizes[k]);
+        add_block(&d->inputs, d->found[k], scan->sizes[k]);
         if (along[k] == CAD_NO_ID) {
-            add_zeros(&tangents, scan->sizes[k]);
+            add_zeros(&d->of_inputs, scan->sizes[k]);
         } else {
-            add_block(&tangents, along[k], scan->sizes[k]);
+            add_block(&d->of_inputs, along[k], scan->sizes[k]);
         }
     }
     for (size_t k = 0; k < n_ends; k++) {
-        add_block(&outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
+        add_block(&d->outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
         if (k >= scan->n_carried) {
             next_end(d, cad_scan_size_of_end(scan, k));
         }
     }
-    d->graph->status =
-        push(d->body, wrt.ids, tangents.ids, wrt.n, outputs.ids, outputs.n, results.ids);
+    d->graph->status = push(d->body, d->inputs.ids, d->of_inputs.ids, d->inputs.n, d->outputs.ids,
+                            d->outputs.n, d->of_outputs.ids);
     if (d->graph->status == CAD_OK) {
-        take_ends(d, results.ids);
+        take_ends(d, d->of_outputs.ids);
         add_guards(d);
         d->graph->status = d->body->status;
     }
-    cad_memory_give_back(&memory);
 }
 
 /* The tangents of a turn, in a body of their own. Those of what is carried are carried, or zero.
@@ -404,9 +382,8 @@ static void derive_push(Derived *d, const CadOverTurns *tangents, int carries, C
     const CadScan *const scan = d->of.scan;
     const size_t n_operands = cad_scan_n_operands(scan);
     CadId *const along = cad_memory_take(&d->memory, n_operands, sizeof *along);
-    CadId *const given = cad_memory_take(&d->memory, cad_scan_n_ends(scan), sizeof *given);
     CadId input = CAD_SCAN_INPUT;
-    if (d->memory.status != CAD_OK) {
+    if (along == NULL) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
@@ -418,13 +395,11 @@ static void derive_push(Derived *d, const CadOverTurns *tangents, int carries, C
             along[k] = next_input(d, tangents[k], scan->sizes[k]);
         }
     }
-    give_ends(d, given, 0);
+    give_ends(d, 0);
     insert_body(d, 0);
     if (d->graph->status == CAD_OK) {
         push_body(d, along, push);
-    }
-    if (d->graph->status == CAD_OK) {
-        find_known(d, given, 0);
+        find_known(d, 0);
     }
 }
 
@@ -460,22 +435,15 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
     if (is_at_rest(graph, of, tangents, push) || graph->status != CAD_OK) {
         return first;
     }
-    CadId *initial = NULL;
     if (begin(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
-        initial = cad_memory_take(&d->memory, scan->n_carried, sizeof *initial);
-    }
-    if (initial == NULL) {
-        graph->status = CAD_NO_MEMORY;
-    } else {
         for (size_t k = 0; k < scan->n_carried; k++) {
-            initial[k] = tangents[k].first == CAD_NO_ID
-                             ? cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k])
-                             : tangents[k].first;
+            d->initial[k] = tangents[k].first;
         }
+        begin_with(d, d->initial);
         derive_push(d, tangents, 1, push);
     }
     if (graph->status == CAD_OK) {
-        const CadRecurrence asked = recurrence(d, initial, scan->n_kept, scan->n_summed);
+        const CadRecurrence asked = recurrence(d, scan->n_kept, scan->n_summed);
         first = cad_graph_recur_whole(graph, &asked);
     }
     if (first != CAD_NO_ID && d->is_guarded) { /* behind the ends that the scan has */
