@@ -285,6 +285,15 @@ static void find_rows(Recurrence *r) {
 
 /* --- the loop --- */
 
+static int has_loop(const Recurrence *r) {
+    for (size_t j = 0; j < r->asked->n_carried; j++) {
+        if (r->how[j] == IN_LOOP) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* What a loop is asked for. */
 typedef struct Rest {
     CadRecurrence asked;
@@ -311,7 +320,7 @@ static int begin_rest(Rest *rest, const Recurrence *r) {
     return rest->memory.status == CAD_OK;
 }
 
-/* The first inputs are what is carried, then what is a row already. Turns add from -0 on. */
+/* The first inputs are what is carried, then what is a row already. */
 static void name_inputs(Recurrence *r, Rest *rest) {
     double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
@@ -338,6 +347,7 @@ static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
     return r->name[id];
 }
 
+/* Sums begin with -0 in each turn: they are its terms. */
 static void fill_body(Recurrence *r, CadGraph *to) {
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == AS_SUM) {
@@ -405,15 +415,6 @@ static CadId make_scan(Recurrence *r, Rest *rest, int whole) {
 
 /* --- results --- */
 
-static int has_loop(const Recurrence *r) {
-    for (size_t j = 0; j < r->asked->n_carried; j++) {
-        if (r->how[j] == IN_LOOP) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
     CadId term;
     int is_less;
@@ -425,46 +426,45 @@ static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
     return sum;
 }
 
-static void read_rows(Recurrence *r, const CadScanResults *results) {
-    const size_t n = r->asked->n_carried, m = r->asked->n_kept;
-    for (size_t k = 0; k < m; k++) {
-        r->is_read[end_of(r, n + k)] = 1;
+/* Have all that is asked for be rows, if there is no loop. */
+static void read_rows(Recurrence *r) {
+    for (size_t k = r->asked->n_carried; k < n_ends(r); k++) {
+        r->is_read[end_of(r, k)] = 1;
     }
-    for (size_t k = 0; k < r->asked->n_summed; k++) {
-        r->is_read[end_of(r, n + m + k)] = 1;
-    }
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == AS_SUM) {
             mark_terms(r, j, r->is_read);
         }
     }
     set_rows(r);
-    for (size_t j = 0; j < n; j++) {
-        results->last[j] =
-            r->how[j] == AS_SUM ? sum_of_terms(r, j, r->asked->initial[j]) : results->last[j];
-    }
-    for (size_t k = 0; k < r->asked->n_summed; k++) {
-        results->sums[k] = sum_of(r->graph, r->asked->n, r->rows[end_of(r, n + m + k)]);
-    }
 }
 
-static void read_scan(Recurrence *r, Rest *rest, const CadScanResults *results) {
+static CadId last_of_row(const Recurrence *r, size_t j) {
+    const CadOverTurns row = r->rows[end_of(r, j)];
+    return end_of(r, j) == input_of(r, j)
+               ? r->asked->initial[j]
+               : (CadId)(row.first + row.step * ((int64_t)r->asked->n - 1));
+}
+
+/* What is a row, then what the loop has of the rest. */
+static void read_results(Recurrence *r, const Rest *rest, const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
     const CadId *last = rest->found.last, *sums = rest->found.sums;
     const CadOverTurns *kept = rest->found.kept;
     for (size_t j = 0; j < n; j++) {
-        if (r->how[j] == AS_SUM) {
+        const CadId initial = r->asked->initial[j];
+        if (r->how[j] == AS_SUM && has_loop(r)) {
             const CadId sum = *sums++;
-            results->last[j] =
-                cad_graph_apply(r->graph, CAD_OP_add, r->asked->initial[j], sum, sum);
-        } else if (r->how[j] == IN_LOOP) {
-            results->last[j] = *last++;
+            results->last[j] = cad_graph_apply(r->graph, CAD_OP_add, initial, sum, sum);
+        } else {
+            results->last[j] = r->how[j] == AS_SUM    ? sum_of_terms(r, j, initial)
+                               : r->how[j] == IN_LOOP ? *last++
+                                                      : last_of_row(r, j);
         }
     }
     for (size_t k = 0; k < m; k++) {
-        if (!is_known(r, end_of(r, n + k))) {
-            results->kept[k] = *kept++;
-        }
+        const CadId end = end_of(r, n + k);
+        results->kept[k] = is_known(r, end) ? r->rows[end] : *kept++;
     }
     for (size_t k = 0; k < r->asked->n_summed; k++) {
         const CadId end = end_of(r, n + m + k);
@@ -507,59 +507,39 @@ static int is_of_singles(const CadRecurrence *asked) {
                                       asked->n_summed);
 }
 
-CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
-                          const CadScanResults *results) {
+/* Without `results` all is one loop, which its first number is the answer to. */
+static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanResults *results) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
-    const size_t n = asked->n_carried;
     Rest rest = {0};
+    CadId first = CAD_NO_ID;
     if (!is_of_singles(asked)) {
-        cad_graph_recur_in_blocks(graph, asked, results);
-        return graph->status;
+        return cad_graph_recur_in_blocks(graph, asked, results);
     }
     begin(r);
-    if (graph->status == CAD_OK) {
+    if (graph->status == CAD_OK && results != NULL) {
         find_sums(r);
         find_rows(r);
     }
-    if (graph->status == CAD_OK && !has_loop(r)) {
-        read_rows(r, results);
+    if (graph->status == CAD_OK && (results == NULL || has_loop(r))) {
+        first = make_scan(r, &rest, results == NULL);
     } else if (graph->status == CAD_OK) {
-        make_scan(r, &rest, 0);
+        read_rows(r);
     }
-    if (graph->status == CAD_OK && rest.asked.n_carried > 0) {
-        read_scan(r, &rest, results);
-    }
-    for (size_t j = 0; j < n && graph->status == CAD_OK; j++) {
-        const CadOverTurns row = r->rows[end_of(r, j)];
-        if (r->how[j] == AS_ROW) {
-            results->last[j] = end_of(r, j) == input_of(r, j)
-                                   ? asked->initial[j]
-                                   : (CadId)(row.first + row.step * ((int64_t)asked->n - 1));
-        }
-    }
-    for (size_t k = 0; k < asked->n_kept && graph->status == CAD_OK; k++) {
-        const CadId end = end_of(r, n + k);
-        results->kept[k] = is_known(r, end) ? r->rows[end] : results->kept[k];
-    }
-    cad_memory_give_back(&rest.memory);
-    cad_memory_give_back(&r->memory);
-    return graph->status;
-}
-
-CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
-    Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
-    Recurrence *const r = &recurrence;
-    CadId first = CAD_NO_ID;
-    Rest rest = {0};
-    if (!is_of_singles(asked)) {
-        return cad_graph_recur_in_blocks(graph, asked, NULL);
-    }
-    begin(r);
-    if (graph->status == CAD_OK) {
-        first = make_scan(r, &rest, 1);
+    if (graph->status == CAD_OK && results != NULL) {
+        read_results(r, &rest, results);
     }
     cad_memory_give_back(&rest.memory);
     cad_memory_give_back(&r->memory);
     return first;
+}
+
+CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
+                          const CadScanResults *results) {
+    recur(graph, asked, results);
+    return graph->status;
+}
+
+CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
+    return recur(graph, asked, NULL);
 }

@@ -273,29 +273,27 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
     d->graph->status = d->graph->status == CAD_OK ? d->body->status : d->graph->status;
 }
 
+/* What arrives at an end in each turn, if anything does. */
+static CadId seed_of(Derived *d, size_t end, CadOverTurns row) {
+    return row.first != CAD_NO_ID ? next_input(d, backwards(row, d->of.scan->n),
+                                               cad_scan_size_of_end(d->of.scan, end))
+                                  : CAD_NO_ID;
+}
+
 /* The seeds of the ends of a turn: what is carried, and inputs for those that there are. */
 static void name_seeds(Derived *d, const CadScanSeeds *given, CadId *seeds, CadId *before) {
     const CadScan *const scan = d->of.scan;
+    const size_t n_rows = scan->n_carried + scan->n_kept;
     CadId input = CAD_SCAN_INPUT;
     for (size_t k = 0; k < scan->n_carried; k++) {
         seeds[k] = input;
         input += scan->sizes[k];
-        before[k] = given->before[k].first != CAD_NO_ID
-                        ? next_input(d, backwards(given->before[k], scan->n), scan->sizes[k])
-                        : CAD_NO_ID;
+        before[k] = seed_of(d, k, given->before[k]);
     }
-    for (size_t k = 0; k < scan->n_kept; k++) {
-        const size_t end = scan->n_carried + k;
-        seeds[end] = given->kept[k].first != CAD_NO_ID
-                         ? next_input(d, backwards(given->kept[k], scan->n),
-                                      cad_scan_size_of_end(scan, end))
-                         : CAD_NO_ID;
-    }
-    for (size_t k = 0; k < scan->n_summed; k++) {
-        const size_t end = scan->n_carried + scan->n_kept + k;
-        seeds[end] = given->sums[k] != CAD_NO_ID ? next_input(d, (CadOverTurns){given->sums[k], 0},
-                                                              cad_scan_size_of_end(scan, end))
-                                                 : CAD_NO_ID;
+    for (size_t k = scan->n_carried; k < cad_scan_n_ends(scan); k++) {
+        seeds[k] = seed_of(d, k,
+                           k < n_rows ? given->kept[k - scan->n_carried]
+                                      : (CadOverTurns){given->sums[k - n_rows], 0});
     }
 }
 

@@ -240,27 +240,6 @@ static size_t step_in_nest(const Nest *nest, size_t turn) {
     return step;
 }
 
-/* What an operand from outside is in all turns. */
-static CadOverTurns row_of_operand(Roller *o, const Body *b, const Nest *nest, uint32_t k) {
-    CadGraph *const graph = graph_around(o, b);
-    const size_t n = b->loop->n, n_within = size_of_nest(nest);
-    const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
-    CadId *const ids = cad_graph_room(graph, &o->room, n * n_within * size);
-    CadId *next = ids;
-    if (ids == NULL) {
-        return (CadOverTurns){CAD_ZERO, 0};
-    }
-    for (size_t turn = 0; turn < n; turn++) {
-        for (size_t within = 0; within < n_within; within++) {
-            const CadId from = name_outside(o, b, turn, step_in_nest(nest, within), k);
-            for (size_t e = 0; e < size; e++) {
-                *next++ = from + (CadId)e;
-            }
-        }
-    }
-    return row_of_ids(graph, ids, n, n_within * size);
-}
-
 /* Rows that are the same are one input: they are looked up by hash. Answers which one, counted
  * from 1. */
 static uint32_t find_row(Body *b, CadOverTurns row, uint32_t size) {
@@ -288,21 +267,18 @@ static int is_outside_within(const Roller *o, const Body *b, const Nest *nest, u
     return within == n;
 }
 
-/* Whether an operand is the same in all turns of one of the loops. */
-static int is_same_in_all(const Roller *o, const Body *b, const Nest *nest, uint32_t k, size_t d) {
-    Nest first = *nest;
-    const size_t n = size_of_nest(nest);
-    for (size_t turn = 0; turn < b->loop->n; turn++) {
-        for (size_t within = 0; within < n; within++) {
-            const size_t step = step_in_nest(nest, within);
-            size_t turn_of_loop = within;
-            for (size_t e = nest->depth; e-- > d + 1;) {
-                turn_of_loop /= nest->n[e];
-            }
-            first.at = step - turn_of_loop % nest->n[d] * nest->period[d];
-            if (name_outside(o, b, turn, step, k) != name_outside(o, b, turn, first.at, k)) {
-                return 0;
-            }
+/* Of names in all turns, those in one turn of a loop within, if they are the same in all of its
+ * turns, which follow each other `scale` names apart. Answers whether they are. */
+static int strike_out(CadId *names, size_t n, size_t n_turns, size_t scale) {
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (names[i] != names[i - i / scale % n_turns * scale]) {
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i / scale % n_turns == 0) {
+            names[left++] = names[i];
         }
     }
     return 1;
@@ -311,26 +287,40 @@ static int is_same_in_all(const Roller *o, const Body *b, const Nest *nest, uint
 /* What comes from outside into all turns of loops within is one block of each turn: of those loops
  * in whose turns it differs. */
 static void give_to_operand(Roller *o, Body *b, const Nest *nest, uint32_t k) {
-    Nest given = {.at = nest->at};
-    size_t same[NESTED];
-    if (!is_outside_within(o, b, nest, k)) {
+    CadGraph *const graph = graph_around(o, b);
+    const size_t n_turns = b->loop->n, n = size_of_nest(nest);
+    const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
+    size_t n_left = 1, strides[NESTED], n_names = n_turns * n;
+    CadId *names =
+        is_outside_within(o, b, nest, k) ? cad_graph_room(graph, &o->room, n_names) : NULL;
+    if (names == NULL) {
         return;
     }
-    for (size_t d = 0; d < nest->depth; d++) {
-        same[d] = (size_t)is_same_in_all(o, b, nest, k, d);
-        if (!same[d]) {
-            given.n[given.depth] = nest->n[d];
-            given.period[given.depth++] = nest->period[d];
+    for (size_t i = 0; i < n_names; i++) {
+        names[i] = name_outside(o, b, i / n, step_in_nest(nest, i % n), k);
+    }
+    for (size_t d = nest->depth; d-- > 0;) {
+        strides[d] = n_left * size;
+        if (strike_out(names, n_names, nest->n[d], n_left)) {
+            strides[d] = 0;
+            n_names /= nest->n[d];
+        } else {
+            n_left *= nest->n[d];
         }
     }
-    const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
+    names = cad_graph_room(graph, &o->room, n_names * size);
+    for (size_t i = names != NULL ? n_names * size : 0; i-- > 0;) {
+        names[i] = names[i / size] + (CadId)(i % size);
+    }
+    if (names == NULL) {
+        return;
+    }
     const uint32_t which =
-        find_row(b, row_of_operand(o, b, &given, k), (uint32_t)(size_of_nest(&given) * size));
-    for (size_t within = 0; within < size_of_nest(nest); within++) {
-        size_t offset = 0, scale = size, turn = within;
+        find_row(b, row_of_ids(graph, names, n_turns, n_left * size), (uint32_t)(n_left * size));
+    for (size_t within = 0; within < n; within++) {
+        size_t offset = 0, turn = within;
         for (size_t d = nest->depth; d-- > 0; turn /= nest->n[d]) {
-            offset += same[d] ? 0 : turn % nest->n[d] * scale;
-            scale *= same[d] ? 1 : nest->n[d];
+            offset += turn % nest->n[d] * strides[d];
         }
         b->outside[b->first[step_in_nest(nest, within)] + k] = (Outside){which, (uint32_t)offset};
     }
