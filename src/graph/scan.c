@@ -93,10 +93,6 @@ static CadId end_of(const Recurrence *r, size_t k) {
     return itself(r, r->asked->ends[k]);
 }
 
-static int is_single(const Recurrence *r, CadId id) {
-    return cad_graph_record(r->body, id)->kind == CAD_RECORD_SINGLE;
-}
-
 /* The operands of a single number of the body; answers how many. */
 static int operands_of(const Recurrence *r, size_t record, CadId x[3]) {
     const CadRecord *const made = &r->body->records[record];

@@ -30,7 +30,7 @@ typedef struct Divider {
     CadGraph *body;
     CadMemory memory;
     uint8_t *when;    /* of numbers of the body */
-    uint8_t *is_read; /* by what is computed at another time, bit by bit; and as a result */
+    uint8_t *is_read; /* by what is computed later, or as a result */
     int64_t *strip;   /* where it begins, in strips of length 1 */
     CadId *name;      /* in the graph that is being made */
     int64_t n_strips;
@@ -38,8 +38,6 @@ typedef struct Divider {
     Word *words; /* of the plan */
     size_t n_words, words_capacity;
 } Divider;
-
-enum { BY_CORE = 1, BY_BEHIND = 2, BY_RESULTS = 4 };
 
 static int is_single(const Divider *d, size_t record) {
     return d->body->records[record].kind == CAD_RECORD_SINGLE;
@@ -189,26 +187,18 @@ static void find_readers(Divider *d) {
         const CadId id = cad_graph_first(d->body, i);
         cad_graph_operands(d->body, i, &of);
         for (size_t k = 0; k < of.n && is_single(d, i); k++) {
-            const int when = d->when[id];
-            if (when != NEVER && when != d->when[of.ids[k]]) {
-                d->is_read[of.ids[k]] |= when == IN_TURN  ? BY_CORE
-                                         : when == BEHIND ? BY_BEHIND
-                                                          : 0;
-            }
+            d->is_read[of.ids[k]] |= d->when[id] >= IN_TURN && d->when[id] != d->when[of.ids[k]];
         }
     }
     for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
         const CadId end = d->scan->ends[k];
-        if (k >= d->scan->n_carried && !is_end_read(d, k)) {
-            continue;
-        }
-        if (k >= d->scan->n_carried) {
-            d->is_read[end] |= BY_RESULTS;
+        if (k < d->scan->n_carried) {
+            d->is_read[end] |= d->when[end] != IN_TURN;
+        } else if (is_end_read(d, k)) {
+            d->is_read[end] = 1;
             if (is_same_in_all(d, end)) { /* for a strip of them */
                 d->when[end] = BEHIND;
             }
-        } else if (d->when[end] != IN_TURN) {
-            d->is_read[end] |= BY_CORE;
         }
     }
 }
