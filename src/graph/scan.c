@@ -27,6 +27,12 @@ typedef struct Recurrence {
     CadOverTurns *rows; /* what they are in all turns; CAD_NO_ID: not known yet */
     CadId *user;        /* the only number that is made of them; several: UINT32_MAX */
     CadId *name;        /* in the loop */
+    /* of the loop: */
+    CadRecurrence rest;
+    CadId *initial, *ends, next; /* input */
+    CadOverTurns *given;
+    uint32_t *sizes;
+    CadScanResults found;
 } Recurrence;
 
 /* --- rows --- */
@@ -290,47 +296,21 @@ static int has_loop(const Recurrence *r) {
     return 0;
 }
 
-/* What a loop is asked for. */
-typedef struct Rest {
-    CadRecurrence asked;
-    CadMemory memory;
-    CadId *initial, *ends, next; /* input */
-    CadOverTurns *given;
-    uint32_t *sizes;
-    CadScanResults found;
-} Rest;
-
-static int begin_rest(Rest *rest, const Recurrence *r) {
-    const size_t n = r->body->n_numbers + n_ends(r);
-    *rest = (Rest){.asked = {.n = r->asked->n, .input = CAD_SCAN_INPUT}, .next = CAD_SCAN_INPUT};
-    rest->initial = cad_memory_take(&rest->memory, n, sizeof *rest->initial);
-    rest->ends = cad_memory_take(&rest->memory, n, sizeof *rest->ends);
-    rest->given = cad_memory_take(&rest->memory, n, sizeof *rest->given);
-    rest->sizes = cad_memory_take(&rest->memory, 2 * n, sizeof *rest->sizes);
-    rest->found = (CadScanResults){cad_memory_take(&rest->memory, n, sizeof *rest->found.last),
-                                   cad_memory_take(&rest->memory, n, sizeof *rest->found.kept),
-                                   cad_memory_take(&rest->memory, n, sizeof *rest->found.sums)};
-    for (size_t k = 0; k < 2 * n && rest->memory.status == CAD_OK; k++) {
-        rest->sizes[k] = 1;
-    }
-    return rest->memory.status == CAD_OK;
-}
-
 /* The first inputs are what is carried, then what is a row already. */
-static void name_inputs(Recurrence *r, Rest *rest) {
+static void name_inputs(Recurrence *r) {
     double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == IN_LOOP) {
-            rest->initial[rest->asked.n_carried++] = r->asked->initial[j];
-            r->name[input_of(r, j)] = rest->next++;
+            r->initial[r->rest.n_carried++] = r->asked->initial[j];
+            r->name[input_of(r, j)] = r->next++;
         }
     }
     for (CadId id = 1; id < r->body->n_numbers; id++) {
         const CadOverTurns row = r->rows[id];
         if (is_known(r, id) &&
             !(row.step == 0 && cad_graph_is_constant(r->graph, row.first, &value))) {
-            rest->given[rest->asked.n_given++] = row;
-            r->name[id] = rest->next++;
+            r->given[r->rest.n_given++] = row;
+            r->name[id] = r->next++;
         }
     }
 }
@@ -363,49 +343,43 @@ static void fill_body(Recurrence *r, CadGraph *to) {
 }
 
 /* Of what is a row already neither another one is kept nor a sum. */
-static void name_ends(Recurrence *r, Rest *rest, int whole) {
-    CadGraph *const to = rest->asked.body;
+static void name_ends(Recurrence *r, int whole) {
+    CadGraph *const to = r->rest.body;
     const size_t n_carried = r->asked->n_carried, n_rows = n_carried + r->asked->n_kept;
-    CadId *next = rest->ends;
+    CadId *next = r->ends;
     for (size_t k = 0; k < n_rows; k++) {
         const CadId end = end_of(r, k);
         if (k < n_carried ? r->how[k] == IN_LOOP : whole || !is_known(r, end)) {
             *next++ = name_of(r, to, end);
-            rest->asked.n_kept += k >= n_carried;
+            r->rest.n_kept += k >= n_carried;
         }
     }
     for (size_t k = 0; k < n_ends(r); k++) {
         const CadId end = end_of(r, k);
         if (k < n_carried ? r->how[k] == AS_SUM : k >= n_rows && (whole || !is_known(r, end))) {
             *next++ = name_of(r, to, end);
-            rest->asked.n_summed++;
+            r->rest.n_summed++;
         }
     }
 }
 
 /* Answers the first number of the loop; else CAD_NO_ID. */
-static CadId make_scan(Recurrence *r, Rest *rest, int whole) {
+static CadId make_scan(Recurrence *r, int whole) {
     CadGraph *const graph = r->graph;
     CadId first = CAD_NO_ID;
-    if (begin_rest(rest, r)) {
-        name_inputs(r, rest);
-        rest->asked.body = cad_scan_body(rest->next - CAD_SCAN_INPUT);
-    }
-    if (rest->asked.body == NULL) {
+    name_inputs(r);
+    r->rest.body = cad_scan_body(r->next - CAD_SCAN_INPUT);
+    if (r->rest.body == NULL) {
         graph->status = CAD_NO_MEMORY;
         return first;
     }
-    fill_body(r, rest->asked.body);
-    name_ends(r, rest, whole);
-    rest->asked.initial = rest->initial;
-    rest->asked.given = rest->given;
-    rest->asked.ends = rest->ends;
-    rest->asked.sizes = rest->sizes;
-    graph->status = graph->status == CAD_OK ? rest->asked.body->status : graph->status;
+    fill_body(r, r->rest.body);
+    name_ends(r, whole);
+    graph->status = graph->status == CAD_OK ? r->rest.body->status : graph->status;
     if (graph->status == CAD_OK) {
-        first = cad_graph_recur_in_blocks(graph, &rest->asked, whole ? NULL : &rest->found);
+        first = cad_graph_recur_in_blocks(graph, &r->rest, whole ? NULL : &r->found);
     }
-    cad_graph_free(rest->asked.body);
+    cad_graph_free(r->rest.body);
     return first;
 }
 
@@ -443,10 +417,10 @@ static CadId last_of_row(const Recurrence *r, size_t j) {
 }
 
 /* What is a row, then what the loop has of the rest. */
-static void read_results(Recurrence *r, const Rest *rest, const CadScanResults *results) {
+static void read_results(Recurrence *r, const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
-    const CadId *last = rest->found.last, *sums = rest->found.sums;
-    const CadOverTurns *kept = rest->found.kept;
+    const CadId *last = r->found.last, *sums = r->found.sums;
+    const CadOverTurns *kept = r->found.kept;
     for (size_t j = 0; j < n; j++) {
         const CadId initial = r->asked->initial[j];
         if (r->how[j] == AS_SUM && has_loop(r)) {
@@ -470,7 +444,7 @@ static void read_results(Recurrence *r, const Rest *rest, const CadScanResults *
 }
 
 static void begin(Recurrence *r) {
-    const size_t n = r->body->n_numbers;
+    const size_t n = r->body->n_numbers, more = n + n_ends(r);
     double value;
     r->how = cad_memory_take(&r->memory, r->asked->n_carried + 1, sizeof *r->how);
     r->is_live = cad_memory_take(&r->memory, n, 1);
@@ -479,9 +453,26 @@ static void begin(Recurrence *r) {
     r->rows = cad_memory_take(&r->memory, n, sizeof *r->rows);
     r->user = cad_memory_take(&r->memory, n, sizeof *r->user);
     r->name = cad_memory_take(&r->memory, n, sizeof *r->name);
+    r->initial = cad_memory_take(&r->memory, n, sizeof *r->initial);
+    r->given = cad_memory_take(&r->memory, n, sizeof *r->given);
+    r->ends = cad_memory_take(&r->memory, more, sizeof *r->ends);
+    r->sizes = cad_memory_take(&r->memory, n + more, sizeof *r->sizes);
+    r->found.last = cad_memory_take(&r->memory, more, sizeof *r->found.last);
+    r->found.kept = cad_memory_take(&r->memory, more, sizeof *r->found.kept);
+    r->found.sums = cad_memory_take(&r->memory, more, sizeof *r->found.sums);
     if (r->memory.status != CAD_OK) {
         r->graph->status = CAD_NO_MEMORY;
         return;
+    }
+    r->next = CAD_SCAN_INPUT;
+    r->rest = (CadRecurrence){.n = r->asked->n,
+                              .input = CAD_SCAN_INPUT,
+                              .initial = r->initial,
+                              .given = r->given,
+                              .ends = r->ends,
+                              .sizes = r->sizes};
+    for (size_t k = 0; k < n + more; k++) {
+        r->sizes[k] = 1;
     }
     for (size_t k = 0; k < r->asked->n_given; k++) {
         r->rows[input_of(r, r->asked->n_carried + k)] = r->asked->given[k];
@@ -507,7 +498,6 @@ static int is_of_singles(const CadRecurrence *asked) {
 static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanResults *results) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
-    Rest rest = {0};
     CadId first = CAD_NO_ID;
     if (!is_of_singles(asked)) {
         return cad_graph_recur_in_blocks(graph, asked, results);
@@ -518,14 +508,13 @@ static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanRes
         find_rows(r);
     }
     if (graph->status == CAD_OK && (results == NULL || has_loop(r))) {
-        first = make_scan(r, &rest, results == NULL);
+        first = make_scan(r, results == NULL);
     } else if (graph->status == CAD_OK) {
         read_rows(r);
     }
     if (graph->status == CAD_OK && results != NULL) {
-        read_results(r, &rest, results);
+        read_results(r, results);
     }
-    cad_memory_give_back(&rest.memory);
     cad_memory_give_back(&r->memory);
     return first;
 }

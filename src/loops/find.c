@@ -83,14 +83,9 @@ static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
         const size_t reach = (size_t)last[q] % period;
         const int64_t size = size_of_step(r, step + q);
         if (reach > 0) {
-            const size_t end = q + reach;
-            change[q + 1 < period ? q + 1 : 0] += size;
-            if (end >= period) {
-                change[end - period + 1] -= size;
-                change[0] += q + 1 < period ? size : 0;
-            } else {
-                change[end + 1] -= size;
-            }
+            change[0] += q + reach >= period ? size : 0;
+            change[q + 1] += size;
+            change[(q + reach) % period + 1] -= size;
         }
     }
     int64_t now = 0, least = INT64_MAX;

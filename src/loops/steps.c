@@ -46,32 +46,34 @@ static uint32_t form_of(const Recorded *r, const CadRecord *record) {
     return form;
 }
 
-static uint64_t hash_of_array(const Recorded *r, size_t step) {
+/* All by which steps are told apart, word by word. */
+static uint32_t n_words_of(const Recorded *r, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
-    uint64_t hash = (uint64_t)record->kind << 48 | (uint64_t)record->op << 32 |
-                    record->of.array.size << 3 | constants_of(r, step);
-    hash ^= (uint64_t)form_of(r, record) << 40;
-    if (has_plan(record)) {
-        CadPlan *const plan = cad_graph_plan(r->graph, record);
-        for (uint32_t k = 0; k < plan->words; k++) {
-            hash = cad_loops_hash(hash, (uint64_t)word_of_plan(plan, first_operand(record), k));
-        }
+    return 2 + (has_plan(record) ? cad_graph_plan(r->graph, record)->words : 0);
+}
+
+static uint64_t word_of(const Recorded *r, size_t step, uint32_t k) {
+    const CadRecord *const record = record_of_step(r, step);
+    return k == 0 ? (uint64_t)record->kind << 48 | (uint64_t)record->op << 32 |
+                        record->of.array.size << 3 | constants_of(r, step)
+           : k == 1 ? form_of(r, record)
+                    : (uint64_t)word_of_plan(cad_graph_plan(r->graph, record),
+                                             first_operand(record), k - 2);
+}
+
+static uint64_t hash_of_array(const Recorded *r, size_t step) {
+    uint64_t hash = 0;
+    for (uint32_t k = 0; k < n_words_of(r, step); k++) {
+        hash = cad_loops_hash(hash, word_of(r, step, k));
     }
-    return hash * 0x9e3779b97f4a7c15u;
+    return hash;
 }
 
 static int are_alike(const Recorded *r, size_t step, size_t other) {
-    const CadRecord *const a = record_of_step(r, step), *const b = record_of_step(r, other);
-    int alike = a->kind == b->kind && a->op == b->op && a->of.array.size == b->of.array.size &&
-                constants_of(r, step) == constants_of(r, other) && form_of(r, a) == form_of(r, b);
-    if (alike && has_plan(a)) {
-        CadPlan *const plan = cad_graph_plan(r->graph, a), *const same =
-                                                               cad_graph_plan(r->graph, b);
-        alike = plan->words == same->words;
-        for (uint32_t k = 0; k < plan->words && alike; k++) {
-            alike =
-                word_of_plan(plan, first_operand(a), k) == word_of_plan(same, first_operand(a), k);
-        }
+    const uint32_t n = n_words_of(r, step);
+    int alike = n == n_words_of(r, other);
+    for (uint32_t k = 0; k < n && alike; k++) {
+        alike = word_of(r, step, k) == word_of(r, other, k);
     }
     return alike;
 }
