@@ -528,10 +528,10 @@ def instruction_words():
 
 cdef dict parts_of_scan(const CadScanPlan *plan):
     return {
-        "ahead": None if plan.ahead == NULL else parts_of_program(plan.ahead),
+        "ahead": parts_of_program(plan.ahead),
         "core": parts_of_program(plan.core),
-        "single": None if plan.single == NULL else parts_of_program(plan.single),
-        "behind": None if plan.behind == NULL else parts_of_program(plan.behind),
+        "single": parts_of_program(plan.single),
+        "behind": parts_of_program(plan.behind),
         "in_blocks": plan.in_blocks,
         "n_carried": plan.n_carried,
         "n_given": plan.n_given,
@@ -550,7 +550,7 @@ cdef dict parts_of_scan(const CadScanPlan *plan):
 
 
 cdef dict parts_of_program(CadProgram *p):
-    return {
+    return None if p == NULL else {
         "scans": [parts_of_scan(&p.scans[k]) for k in range(p.n_scans)],
         "code": copied(p.code, p.n_code, _INSTRUCTION),
         "accesses": [accesses_of(p, &p.code[k]) for k in range(p.n_code)],
