@@ -188,9 +188,7 @@ class _Listing:
     def scan(self, i: Instruction) -> tuple[str, str]:
         """How much work a recurrence is, and what of."""
         scan = ScanPlan(self.parts, i.x)
-        counts = {
-            name: scan.parts[f"n_{name}"] for name in ("carried", "given", "kept", "summed")
-        }
+        counts = {name: scan.parts[f"n_{name}"] for name in ("carried", "given", "kept", "summed")}
         outs = ", ".join(self.stretch(out, 1, length) for out, length in scan.written(i.n))
         made = [f"{count} {name}" for name, count in counts.items() if count > 0]
         return (

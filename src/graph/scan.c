@@ -29,9 +29,7 @@ typedef struct Recurrence {
     CadId *name;        /* in the loop */
     /* of the loop: */
     CadRecurrence rest;
-    CadId *initial, *ends, next; /* input */
-    CadOverTurns *given;
-    uint32_t *sizes;
+    CadId next; /* input */
     CadScanResults found;
 } Recurrence;
 
@@ -301,7 +299,7 @@ static void name_inputs(Recurrence *r) {
     double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == IN_LOOP) {
-            r->initial[r->rest.n_carried++] = r->asked->initial[j];
+            r->rest.initial[r->rest.n_carried++] = r->asked->initial[j];
             r->name[input_of(r, j)] = r->next++;
         }
     }
@@ -309,7 +307,7 @@ static void name_inputs(Recurrence *r) {
         const CadOverTurns row = r->rows[id];
         if (is_known(r, id) &&
             !(row.step == 0 && cad_graph_is_constant(r->graph, row.first, &value))) {
-            r->given[r->rest.n_given++] = row;
+            r->rest.given[r->rest.n_given++] = row;
             r->name[id] = r->next++;
         }
     }
@@ -346,7 +344,7 @@ static void fill_body(Recurrence *r, CadGraph *to) {
 static void name_ends(Recurrence *r, int whole) {
     CadGraph *const to = r->rest.body;
     const size_t n_carried = r->asked->n_carried, n_rows = n_carried + r->asked->n_kept;
-    CadId *next = r->ends;
+    CadId *next = r->rest.ends;
     for (size_t k = 0; k < n_rows; k++) {
         const CadId end = end_of(r, k);
         if (k < n_carried ? r->how[k] == IN_LOOP : whole || !is_known(r, end)) {
@@ -453,26 +451,22 @@ static void begin(Recurrence *r) {
     r->rows = cad_memory_take(&r->memory, n, sizeof *r->rows);
     r->user = cad_memory_take(&r->memory, n, sizeof *r->user);
     r->name = cad_memory_take(&r->memory, n, sizeof *r->name);
-    r->initial = cad_memory_take(&r->memory, n, sizeof *r->initial);
-    r->given = cad_memory_take(&r->memory, n, sizeof *r->given);
-    r->ends = cad_memory_take(&r->memory, more, sizeof *r->ends);
-    r->sizes = cad_memory_take(&r->memory, n + more, sizeof *r->sizes);
-    r->found.last = cad_memory_take(&r->memory, more, sizeof *r->found.last);
-    r->found.kept = cad_memory_take(&r->memory, more, sizeof *r->found.kept);
-    r->found.sums = cad_memory_take(&r->memory, more, sizeof *r->found.sums);
+    r->rest = (CadRecurrence){.n = r->asked->n,
+                              .input = CAD_SCAN_INPUT,
+                              .initial = cad_memory_take(&r->memory, n, sizeof(CadId)),
+                              .given = cad_memory_take(&r->memory, n, sizeof(CadOverTurns)),
+                              .ends = cad_memory_take(&r->memory, more, sizeof(CadId)),
+                              .sizes = cad_memory_take(&r->memory, n + more, sizeof(uint32_t))};
+    r->found = (CadScanResults){cad_memory_take(&r->memory, more, sizeof *r->found.last),
+                                cad_memory_take(&r->memory, more, sizeof *r->found.kept),
+                                cad_memory_take(&r->memory, more, sizeof *r->found.sums)};
+    r->next = CAD_SCAN_INPUT;
     if (r->memory.status != CAD_OK) {
         r->graph->status = CAD_NO_MEMORY;
         return;
     }
-    r->next = CAD_SCAN_INPUT;
-    r->rest = (CadRecurrence){.n = r->asked->n,
-                              .input = CAD_SCAN_INPUT,
-                              .initial = r->initial,
-                              .given = r->given,
-                              .ends = r->ends,
-                              .sizes = r->sizes};
     for (size_t k = 0; k < n + more; k++) {
-        r->sizes[k] = 1;
+        r->rest.sizes[k] = 1;
     }
     for (size_t k = 0; k < r->asked->n_given; k++) {
         r->rows[input_of(r, r->asked->n_carried + k)] = r->asked->given[k];

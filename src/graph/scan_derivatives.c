@@ -11,33 +11,33 @@ typedef struct Numbers {
 
 /* A body of derivatives: its inputs are told one after the other. */
 typedef struct Derived {
-    CadGraph *graph, *body;
+    CadGraph *graph;
     CadMemory memory;
     CadScanned of;
-    CadOverTurns *given; /* behind what is carried */
+    CadRecurrence asked; /* of what the scan has kept it is known what it is */
     CadId *found;        /* of the scan's body: its inputs, and its ends, in this one */
     CadId *kept;         /* what turns have left and kept, in this one */
-    CadId *initial;      /* what is carried at first */
-    CadId *ends;
-    uint32_t *sizes;
-    size_t n_carried, n_given, n_more; /* of the sizes, which are one behind the other */
-    size_t n_inputs;                   /* numbers */
-    CadKnown *known;                   /* of what the scan has kept */
-    size_t n_known;
+    size_t n_inputs;     /* numbers */
     Numbers inputs, of_inputs, outputs, of_outputs; /* lists of the numbers of a turn */
     int is_guarded; /* the last one of what is added up says how often its guards do not hold */
 } Derived;
 
 static CadId next_input(Derived *d, CadOverTurns row, uint32_t size) {
     const CadId first = CAD_SCAN_INPUT + (CadId)d->n_inputs;
-    d->sizes[d->n_carried + d->n_given] = size;
-    d->given[d->n_given++] = row;
+    d->asked.sizes[d->asked.n_carried + d->asked.n_given] = size;
+    d->asked.given[d->asked.n_given++] = row;
     d->n_inputs += size;
     return first;
 }
 
-static void next_end(Derived *d, uint32_t size) {
-    d->sizes[d->n_carried + d->n_given + d->n_more++] = size;
+static size_t n_more(const Derived *d) {
+    return d->asked.n_kept + d->asked.n_summed;
+}
+
+/* One that is kept, or summed, `n` of which there are. */
+static void next_end(Derived *d, size_t *n, uint32_t size) {
+    d->asked.sizes[d->asked.n_carried + d->asked.n_given + n_more(d)] = size;
+    *n += 1;
 }
 
 static CadOverTurns backwards(CadOverTurns row, size_t n) {
@@ -57,34 +57,36 @@ static size_t n_in_ends(const CadScan *scan) {
 }
 
 /* Room for as many inputs as there may be, all that the scan had among them. */
-static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_more) {
+static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_seeds) {
     const CadScan *const scan = of.scan;
     const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
     const size_t n_inputs = cad_scan_n_inputs(scan), n_outputs = n_in_ends(scan);
-    *d = (Derived){.graph = graph, .of = of, .n_carried = scan->n_carried};
-    d->given = cad_memory_take(&d->memory, n_operands + n_more, sizeof *d->given);
+    *d = (Derived){.graph = graph, .of = of};
+    d->asked =
+        (CadRecurrence){.n = scan->n, .n_carried = scan->n_carried, .input = CAD_SCAN_INPUT};
+    d->asked.given = cad_memory_take(&d->memory, n_operands + n_seeds, sizeof *d->asked.given);
     d->found = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->found);
     d->kept = cad_memory_take(&d->memory, n_ends, sizeof *d->kept);
-    d->known = cad_memory_take(&d->memory, n_ends, sizeof *d->known);
-    d->initial = cad_memory_take(&d->memory, n_operands, sizeof *d->initial);
+    d->asked.known = cad_memory_take(&d->memory, n_ends, sizeof *d->asked.known);
+    d->asked.initial = cad_memory_take(&d->memory, n_operands, sizeof *d->asked.initial);
     d->inputs.ids = cad_memory_take(&d->memory, n_inputs, sizeof *d->inputs.ids);
     d->of_inputs.ids = cad_memory_take(&d->memory, n_inputs, sizeof *d->of_inputs.ids);
     d->outputs.ids = cad_memory_take(&d->memory, n_outputs, sizeof *d->outputs.ids);
     d->of_outputs.ids = cad_memory_take(&d->memory, n_outputs, sizeof *d->of_outputs.ids);
-    d->ends = cad_memory_take(&d->memory, n_operands + n_ends + 1, sizeof *d->ends);
-    d->sizes =
-        cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_more + 1, sizeof *d->sizes);
+    d->asked.ends = cad_memory_take(&d->memory, n_operands + n_ends + 1, sizeof *d->asked.ends);
+    d->asked.sizes = cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_seeds + 1,
+                                     sizeof *d->asked.sizes);
     if (d->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
         return 0;
     }
-    memcpy(d->sizes, scan->sizes, scan->n_carried * sizeof *d->sizes);
-    d->n_inputs = cad_sum_of_sizes(d->sizes, d->n_carried);
+    memcpy(d->asked.sizes, scan->sizes, scan->n_carried * sizeof *d->asked.sizes);
+    d->n_inputs = cad_sum_of_sizes(d->asked.sizes, d->asked.n_carried);
     return 1;
 }
 
 static void finish(Derived *d) {
-    cad_graph_free(d->body);
+    cad_graph_free(d->asked.body);
     cad_memory_give_back(&d->memory);
 }
 
@@ -109,16 +111,17 @@ static void add_zeros(Numbers *numbers, uint32_t size) {
 /* Take numbers as blocks of the body, as many as there are sizes. */
 static void take_blocks(Derived *d, const CadId *ids, const uint32_t *sizes, size_t n,
                         CadId *blocks) {
-    for (size_t k = 0; k < n && d->body->status == CAD_OK; ids += sizes[k++]) {
-        blocks[k] = cad_graph_block(d->body, ids, sizes[k]);
+    for (size_t k = 0; k < n && d->asked.body->status == CAD_OK; ids += sizes[k++]) {
+        blocks[k] = cad_graph_block(d->asked.body, ids, sizes[k]);
     }
 }
 
 /* The ends of the derived body, carried ones first. */
 static void take_ends(Derived *d, const CadId *ids) {
-    take_blocks(d, ids, d->sizes, d->n_carried, d->ends);
-    take_blocks(d, ids + cad_sum_of_sizes(d->sizes, d->n_carried),
-                d->sizes + d->n_carried + d->n_given, d->n_more, d->ends + d->n_carried);
+    take_blocks(d, ids, d->asked.sizes, d->asked.n_carried, d->asked.ends);
+    take_blocks(d, ids + cad_sum_of_sizes(d->asked.sizes, d->asked.n_carried),
+                d->asked.sizes + d->asked.n_carried + d->asked.n_given, n_more(d),
+                d->asked.ends + d->asked.n_carried);
 }
 
 /* What turns found and were given is given; then the inputs are all there, and the scan's body is
@@ -136,13 +139,13 @@ static void insert_body(Derived *d, int is_backwards) {
         first += k < scan->n_carried ? (CadId)cad_scan_length_of_end(scan, k) : 0;
         d->found[k] = next_input(d, in_order(row, n, is_backwards), scan->sizes[k]);
     }
-    d->body = cad_scan_body_of(d->sizes, d->n_carried + d->n_given);
-    if (d->body == NULL) {
+    d->asked.body = cad_scan_body_of(d->asked.sizes, d->asked.n_carried + d->asked.n_given);
+    if (d->asked.body == NULL) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
-    d->body->calls = d->graph->calls;
-    d->body->owner = d->graph->owner;
+    d->asked.body->calls = d->graph->calls;
+    d->asked.body->owner = d->graph->owner;
     begin_lists(d);
     add_block(&d->inputs, CAD_SCAN_INPUT, (uint32_t)cad_scan_n_inputs(scan));
     for (size_t k = 0; k < n_operands; k++) {
@@ -152,18 +155,18 @@ static void insert_body(Derived *d, int is_backwards) {
         add_block(&d->outputs, scan->ends[k], cad_scan_size_of_end(scan, k));
     }
     const CadId *const results = d->of_outputs.ids;
-    cad_graph_insert(d->body, scan->body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
+    cad_graph_insert(d->asked.body, scan->body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
                      d->outputs.ids, d->outputs.n, d->of_outputs.ids);
     take_blocks(d, results, scan->sizes, scan->n_carried, d->found + n_operands);
     take_blocks(d, results + cad_sum_of_sizes(scan->sizes, scan->n_carried),
                 scan->sizes + n_operands, n_ends - scan->n_carried,
                 d->found + n_operands + scan->n_carried);
-    d->graph->status = d->body->status;
+    d->graph->status = d->asked.body->status;
 }
 
 /* What derivatives of calls need to hold is looked at in each turn, and added up. */
 static void add_guards(Derived *d) {
-    CadGraph *const body = d->body;
+    CadGraph *const body = d->asked.body;
     CadId sum = CAD_ZERO;
     for (size_t k = 0; k < body->n_guards; k++) {
         const CadOutcome guard = body->guards[k];
@@ -173,8 +176,8 @@ static void add_guards(Derived *d) {
     }
     d->is_guarded = body->n_guards > 0;
     if (d->is_guarded) {
-        d->ends[d->n_carried + d->n_more] = sum;
-        next_end(d, 1);
+        d->asked.ends[d->asked.n_carried + n_more(d)] = sum;
+        next_end(d, &d->asked.n_summed, 1);
     }
 }
 
@@ -196,38 +199,22 @@ static void find_known(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const CadId *const found = d->found + cad_scan_n_operands(scan);
     for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
-        const CadRecord *const record = cad_graph_record(d->body, found[k]);
+        const CadRecord *const record = cad_graph_record(d->asked.body, found[k]);
         if (cad_record_is_made(record) && (is_backwards || cad_record_is_costly(record)) &&
-            found[k] == cad_graph_first(d->body, cad_graph_record_of(d->body, found[k])) &&
+            found[k] ==
+                cad_graph_first(d->asked.body, cad_graph_record_of(d->asked.body, found[k])) &&
             cad_record_size(record) == cad_scan_size_of_end(scan, k)) {
-            d->known[d->n_known++] = (CadKnown){found[k], d->kept[k]};
+            d->asked.known[d->asked.n_known++] = (CadKnown){found[k], d->kept[k]};
         }
     }
 }
 
-/* Its ends are in `ends`. */
-static CadRecurrence recurrence(const Derived *d, size_t n_kept, size_t n_summed) {
-    return (CadRecurrence){.n = d->of.scan->n,
-                           .n_carried = d->n_carried,
-                           .n_given = d->n_given,
-                           .n_kept = n_kept,
-                           .n_summed = n_summed + (size_t)d->is_guarded,
-                           .body = d->body,
-                           .input = CAD_SCAN_INPUT,
-                           .ends = d->ends,
-                           .initial = d->initial,
-                           .given = d->given,
-                           .sizes = d->sizes,
-                           .known = d->known,
-                           .n_known = d->n_known};
-}
-
 /* What is carried at first; CAD_NO_ID: zeros. */
 static void begin_with(Derived *d, const CadId *first) {
-    for (size_t k = 0; k < d->n_carried; k++) {
-        d->initial[k] = first[k] != CAD_NO_ID
-                            ? first[k]
-                            : cad_graph_repeated(d->graph, CAD_ZERO, d->of.scan->sizes[k]);
+    for (size_t k = 0; k < d->asked.n_carried; k++) {
+        d->asked.initial[k] = first[k] != CAD_NO_ID
+                                  ? first[k]
+                                  : cad_graph_repeated(d->graph, CAD_ZERO, d->of.scan->sizes[k]);
     }
 }
 
@@ -255,11 +242,11 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
         for (size_t k = scan->n_carried; k < n_operands; k++) {
             if (wanted[k] && is_same_in_all(scan, k) == same) {
                 add_block(&d->inputs, d->found[k], scan->sizes[k]);
-                next_end(d, scan->sizes[k]);
+                next_end(d, same ? &d->asked.n_summed : &d->asked.n_kept, scan->sizes[k]);
             }
         }
     }
-    d->graph->status = pull(d->body, d->outputs.ids, d->of_outputs.ids, d->outputs.n,
+    d->graph->status = pull(d->asked.body, d->outputs.ids, d->of_outputs.ids, d->outputs.n,
                             d->inputs.ids, d->inputs.n, d->of_inputs.ids);
     if (d->graph->status == CAD_OK) {
         take_ends(d, d->of_inputs.ids);
@@ -267,10 +254,11 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
     }
     for (size_t k = 0; k < scan->n_carried && d->graph->status == CAD_OK; k++) {
         if (before[k] != CAD_NO_ID) {
-            d->ends[k] = cad_graph_added(d->body, d->ends[k], before[k], scan->sizes[k]);
+            d->asked.ends[k] =
+                cad_graph_added(d->asked.body, d->asked.ends[k], before[k], scan->sizes[k]);
         }
     }
-    d->graph->status = d->graph->status == CAD_OK ? d->body->status : d->graph->status;
+    d->graph->status = d->graph->status == CAD_OK ? d->asked.body->status : d->graph->status;
 }
 
 /* What arrives at an end in each turn, if anything does. */
@@ -303,7 +291,6 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     const size_t n_carried = scan->n_carried, n_operands = cad_scan_n_operands(scan);
     const size_t n_ends = cad_scan_n_ends(scan);
     Derived derived, *const d = &derived;
-    size_t n_kept = 0, n_summed = 0;
     if (!begin(d, graph, of, n_carried + 2 * n_ends)) {
         finish(d);
         return;
@@ -320,20 +307,16 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         give_ends(d, 1);
         insert_body(d, 1);
     }
-    for (size_t k = n_carried; k < n_operands; k++) {
-        *(is_same_in_all(scan, k) ? &n_summed : &n_kept) += wanted[k];
-    }
     if (graph->status == CAD_OK) {
         find_known(d, 1);
         begin_with(d, seeds->last);
         pull_body(d, names + n_carried, names, wanted, pull);
     }
     if (graph->status == CAD_OK) {
-        const CadRecurrence asked = recurrence(d, n_kept, n_summed);
-        cad_graph_recur(graph, &asked, &found);
+        cad_graph_recur(graph, &d->asked, &found);
     }
     if (graph->status == CAD_OK && d->is_guarded) {
-        cad_graph_guard(graph, found.sums[n_summed], 0.0);
+        cad_graph_guard(graph, found.sums[d->asked.n_summed - 1], 0.0);
     }
     for (size_t k = 0, row = 0, sum = 0; k < n_operands && graph->status == CAD_OK; k++) {
         if (k < n_carried) {
@@ -362,15 +345,16 @@ static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
     for (size_t k = 0; k < n_ends; k++) {
         add_block(&d->outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
         if (k >= scan->n_carried) {
-            next_end(d, cad_scan_size_of_end(scan, k));
+            next_end(d, k < scan->n_carried + scan->n_kept ? &d->asked.n_kept : &d->asked.n_summed,
+                     cad_scan_size_of_end(scan, k));
         }
     }
-    d->graph->status = push(d->body, d->inputs.ids, d->of_inputs.ids, d->inputs.n, d->outputs.ids,
-                            d->outputs.n, d->of_outputs.ids);
+    d->graph->status = push(d->asked.body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
+                            d->outputs.ids, d->outputs.n, d->of_outputs.ids);
     if (d->graph->status == CAD_OK) {
         take_ends(d, d->of_outputs.ids);
         add_guards(d);
-        d->graph->status = d->body->status;
+        d->graph->status = d->asked.body->status;
     }
 }
 
@@ -418,7 +402,7 @@ static int is_at_rest(CadGraph *graph, CadScanned of, const CadOverTurns *tangen
     }
     for (size_t k = 0; k < cad_scan_n_ends(scan) && graph->status == CAD_OK; k++) {
         for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k) && rests; e++) {
-            rests = cad_graph_is(d->body, d->ends[k] + e, 0.0);
+            rests = cad_graph_is(d->asked.body, d->asked.ends[k] + e, 0.0);
         }
     }
     finish(d);
@@ -435,14 +419,13 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
     }
     if (begin(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
         for (size_t k = 0; k < scan->n_carried; k++) {
-            d->initial[k] = tangents[k].first;
+            d->asked.initial[k] = tangents[k].first;
         }
-        begin_with(d, d->initial);
+        begin_with(d, d->asked.initial);
         derive_push(d, tangents, 1, push);
     }
     if (graph->status == CAD_OK) {
-        const CadRecurrence asked = recurrence(d, scan->n_kept, scan->n_summed);
-        first = cad_graph_recur_whole(graph, &asked);
+        first = cad_graph_recur_whole(graph, &d->asked);
     }
     if (first != CAD_NO_ID && d->is_guarded) { /* behind the ends that the scan has */
         cad_graph_guard(graph, first + (CadId)cad_scan_size(scan), 0.0);

@@ -29,12 +29,9 @@ struct Body {
     Outside *outside;
     CadId next; /* input */
     CadRecurrence asked;
-    CadId *initial, *ends;
-    CadOverTurns *given;
     CadId *input_of_given;
-    Table rows;      /* which one of what is given */
-    uint32_t *sizes; /* of what is carried, given, kept */
-    size_t *kept;    /* steps of a turn */
+    Table rows;   /* which one of what is given */
+    size_t *kept; /* steps of a turn */
 };
 
 enum { NESTED = 8 }; /* loops in each other that share a block of what is given */
@@ -122,11 +119,11 @@ static void carry(const Roller *o, Body *b, int are_single, int together) {
         lagged->input = b->next;
         b->next += lagged->most * size;
         for (uint32_t lag = 0; lag < lagged->most && !together; lag++) {
-            b->sizes[b->asked.n_carried++] = size;
+            b->asked.sizes[b->asked.n_carried++] = size;
         }
     }
     if (together && b->next > begin) {
-        b->sizes[b->asked.n_carried++] = b->next - begin;
+        b->asked.sizes[b->asked.n_carried++] = b->next - begin;
     }
 }
 
@@ -141,8 +138,9 @@ static void find_carried(const Roller *o, Body *b) {
         n += b->lagged[q].most;
         n_single += size_in_turn(o, b->loop, q) == 1 ? b->lagged[q].most : 0;
     }
-    b->sizes = cad_memory_take(&b->memory, n + b->first[period] + period, sizeof *b->sizes);
-    if (b->sizes != NULL) {
+    b->asked.sizes =
+        cad_memory_take(&b->memory, n + b->first[period] + period, sizeof *b->asked.sizes);
+    if (b->asked.sizes != NULL) {
         carry(o, b, 1, b->loop->n_inner > 0 && n_single >= MANY);
         carry(o, b, 0, 0);
     }
@@ -151,8 +149,8 @@ static void find_carried(const Roller *o, Body *b) {
 /* Of what is carried, number by number, its blocks. */
 static void name_blocks(const Body *b, CadGraph *graph, const CadId *numbers, CadId *blocks) {
     for (size_t k = 0; k < b->asked.n_carried; k++) {
-        blocks[k] = cad_graph_block(graph, numbers, b->sizes[k]);
-        numbers += b->sizes[k];
+        blocks[k] = cad_graph_block(graph, numbers, b->asked.sizes[k]);
+        numbers += b->asked.sizes[k];
     }
 }
 
@@ -161,7 +159,7 @@ static int find_initial(Roller *o, Body *b) {
     const size_t n_numbers = b->next - CAD_SCAN_INPUT;
     size_t of = 0;
     CadId *const numbers = cad_memory_take(&b->memory, n_numbers, sizeof *numbers);
-    b->initial = cad_memory_take(&b->memory, b->asked.n_carried, sizeof *b->initial);
+    b->asked.initial = cad_memory_take(&b->memory, b->asked.n_carried, sizeof *b->asked.initial);
     if (b->memory.status != CAD_OK) {
         return 0;
     }
@@ -187,7 +185,7 @@ static int find_initial(Roller *o, Body *b) {
     for (size_t i = 0; i < n_numbers; i++) { /* what is read of no early turn */
         numbers[i] = numbers[i] == CAD_NO_ID ? CAD_ZERO : numbers[i];
     }
-    name_blocks(b, graph_around(o, b), numbers, b->initial);
+    name_blocks(b, graph_around(o, b), numbers, b->asked.initial);
     return 1;
 }
 
@@ -244,13 +242,13 @@ static size_t step_in_nest(const Nest *nest, size_t turn) {
  * from 1. */
 static uint32_t find_row(Body *b, CadOverTurns row, uint32_t size) {
     const uint64_t hash = cad_loops_hash(cad_loops_hash(size, row.first), (uint64_t)row.step);
-    uint32_t *const sizes = b->sizes + b->asked.n_carried;
+    uint32_t *const sizes = b->asked.sizes + b->asked.n_carried;
     FIND_PLACE(b->rows, hash, which,
-               b->given[*which - 1].first == row.first && b->given[*which - 1].step == row.step &&
-                   sizes[*which - 1] == size)
+               b->asked.given[*which - 1].first == row.first &&
+                   b->asked.given[*which - 1].step == row.step && sizes[*which - 1] == size)
     if (*which == 0) {
         sizes[b->asked.n_given] = size;
-        b->given[b->asked.n_given] = row;
+        b->asked.given[b->asked.n_given] = row;
         b->input_of_given[b->asked.n_given++] = b->next;
         b->next += size;
         *which = (uint32_t)b->asked.n_given;
@@ -351,7 +349,7 @@ static void find_given(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     const size_t n_operands = b->first[loop->period];
     b->outside = cad_memory_take(&b->memory, n_operands, sizeof *b->outside);
-    b->given = cad_memory_take(&b->memory, n_operands, sizeof *b->given);
+    b->asked.given = cad_memory_take(&b->memory, n_operands, sizeof *b->asked.given);
     b->input_of_given = cad_memory_take(&b->memory, n_operands, sizeof *b->input_of_given);
     b->rows = cad_loops_table(&b->memory, n_operands);
     if (b->memory.status != CAD_OK) {
@@ -374,9 +372,9 @@ static void find_given(Roller *o, Body *b) {
 
 /* Constants that are the same in all turns are told by their number in the graph. */
 static CadId name_of_given(const Roller *o, const Body *b, Outside outside) {
-    const CadOverTurns row = b->given[outside.which - 1];
+    const CadOverTurns row = b->asked.given[outside.which - 1];
     double value;
-    return row.step == 0 && b->sizes[b->asked.n_carried + outside.which - 1] == 1 &&
+    return row.step == 0 && b->asked.sizes[b->asked.n_carried + outside.which - 1] == 1 &&
                    cad_graph_is_constant(graph_around(o, b), row.first, &value)
                ? cad_graph_constant(b->asked.body, value)
                : b->input_of_given[outside.which - 1] + outside.offset;
@@ -440,7 +438,7 @@ static void fill_body(Roller *o, Body *b) {
 
 /* What a turn leaves of what is carried. */
 static void find_ends(const Roller *o, Body *b) {
-    const size_t n = cad_sum_of_sizes(b->sizes, b->asked.n_carried);
+    const size_t n = cad_sum_of_sizes(b->asked.sizes, b->asked.n_carried);
     CadId *const numbers = cad_memory_take(&b->memory, n, sizeof *numbers);
     for (size_t q = 0; q < b->loop->period && numbers != NULL; q++) {
         const Lagged lagged = b->lagged[q];
@@ -451,7 +449,7 @@ static void find_ends(const Roller *o, Body *b) {
         }
     }
     if (numbers != NULL) {
-        name_blocks(b, b->asked.body, numbers, b->ends);
+        name_blocks(b, b->asked.body, numbers, b->asked.ends);
     }
 }
 
@@ -512,8 +510,8 @@ static void name_results(Roller *o, Body *b) {
     for (size_t k = 0; k < b->asked.n_kept; k++) {
         const size_t q = b->kept[k];
         if (!is_last_alone(b, q)) {
-            b->sizes[n_carried + b->asked.n_given + n] = size_in_turn(o, loop, q);
-            b->ends[n_carried + n++] = b->names[q];
+            b->asked.sizes[n_carried + b->asked.n_given + n] = size_in_turn(o, loop, q);
+            b->asked.ends[n_carried + n++] = b->names[q];
         }
     }
     const size_t n_steps = b->asked.n_kept;
@@ -566,13 +564,10 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
     }
     if (done) {
         find_given(o, b);
-        b->ends = cad_memory_take(&b->memory, b->asked.n_carried + period, sizeof *b->ends);
-        b->asked.body = cad_scan_body_of(b->sizes, b->asked.n_carried + b->asked.n_given);
+        b->asked.ends =
+            cad_memory_take(&b->memory, b->asked.n_carried + period, sizeof *b->asked.ends);
+        b->asked.body = cad_scan_body_of(b->asked.sizes, b->asked.n_carried + b->asked.n_given);
         if (b->memory.status == CAD_OK && b->asked.body != NULL) {
-            b->asked.initial = b->initial;
-            b->asked.given = b->given;
-            b->asked.ends = b->ends;
-            b->asked.sizes = b->sizes;
             find_reads(o, b);
             fill_body(o, b);
             find_ends(o, b);
