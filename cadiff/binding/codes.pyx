@@ -550,7 +550,9 @@ cdef dict parts_of_scan(const CadScanPlan *plan):
 
 
 cdef dict parts_of_program(CadProgram *p):
-    return None if p == NULL else {
+    if p == NULL:
+        return None
+    return {
         "scans": [parts_of_scan(&p.scans[k]) for k in range(p.n_scans)],
         "code": copied(p.code, p.n_code, _INSTRUCTION),
         "accesses": [accesses_of(p, &p.code[k]) for k in range(p.n_code)],
