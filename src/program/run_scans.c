@@ -105,12 +105,12 @@ static CAD_INLINE void copy_some(double *to, const double *from, size_t n) {
 
 /* Some turns that follow each other: what is carried stands in their first places, where it is
  * left for the next ones, too. */
-static void run_turns(const Scan *s, const Part *part, const int64_t *ends, size_t at,
-                      size_t together, double *next) {
-    const uint32_t n_carried = s->plan->n_carried;
-    const int64_t *const sources = part->sources, *const to = sources + part->n_into;
+static CAD_INLINE void run_turns(const Scan *s, const Part *part, const int64_t *ends, size_t at,
+                                 size_t together, double *next) {
+    const uint32_t n_carried = s->plan->n_carried, n_into = part->n_into, n_from = part->n_from;
+    const int64_t *const sources = part->sources, *const to = sources + n_into;
     double *const places = part->places, *input = places + n_carried;
-    for (uint32_t k = 0; k < part->n_into; k++) {
+    for (uint32_t k = 0; k < n_into; k++) {
         if (sources[k] < 0) {
             input++;
             continue;
@@ -122,7 +122,7 @@ static void run_turns(const Scan *s, const Part *part, const int64_t *ends, size
     for (uint32_t k = 0; k < n_carried; k++) {
         next[k] = places[*ends++];
     }
-    for (uint32_t k = 0; k < part->n_from; k++) {
+    for (uint32_t k = 0; k < n_from; k++) {
         double *const out = s->strips + to[k] + at;
         for (size_t i = 0; i < together; i++) {
             out[i] = places[*ends++];
