@@ -526,32 +526,34 @@ def instruction_words():
     }
 
 
-cdef dict parts_of_turns(CadProgram *p, const CadScanPlan *turns):
+cdef dict parts_of_scan(const CadScanPlan *plan):
     return {
-        "ahead": None if turns.ahead == NULL else parts_of_program(turns.ahead),
-        "core": parts_of_program(turns.core),
-        "single": None if turns.single == NULL else parts_of_program(turns.single),
-        "behind": None if turns.behind == NULL else parts_of_program(turns.behind),
-        "in_blocks": turns.in_blocks,
-        "n_carried": turns.n_carried,
-        "n_given": turns.n_given,
-        "n_kept": turns.n_kept,
-        "n_summed": turns.n_summed,
-        "n_into_ahead": turns.n_into_ahead,
-        "n_from_ahead": turns.n_from_ahead,
-        "n_into_core": turns.n_into_core,
-        "n_from_core": turns.n_from_core,
-        "n_into_behind": turns.n_into_behind,
-        "n_from_behind": turns.n_from_behind,
-        "stride": turns.length + CAD_STRIP_MARGIN,
-        "together": turns.together,
-        "at": turns.at,
+        "ahead": parts_of_program(plan.ahead),
+        "core": parts_of_program(plan.core),
+        "single": parts_of_program(plan.single),
+        "behind": parts_of_program(plan.behind),
+        "in_blocks": plan.in_blocks,
+        "n_carried": plan.n_carried,
+        "n_given": plan.n_given,
+        "n_kept": plan.n_kept,
+        "n_summed": plan.n_summed,
+        "n_into_ahead": plan.n_into_ahead,
+        "n_from_ahead": plan.n_from_ahead,
+        "n_into_core": plan.n_into_core,
+        "n_from_core": plan.n_from_core,
+        "n_into_behind": plan.n_into_behind,
+        "n_from_behind": plan.n_from_behind,
+        "stride": plan.length + CAD_STRIP_MARGIN,
+        "together": plan.together,
+        "at": plan.at,
     }
 
 
 cdef dict parts_of_program(CadProgram *p):
+    if p == NULL:
+        return None
     return {
-        "scans": [parts_of_turns(p, &p.scans[k]) for k in range(p.n_scans)],
+        "scans": [parts_of_scan(&p.scans[k]) for k in range(p.n_scans)],
         "code": copied(p.code, p.n_code, _INSTRUCTION),
         "accesses": [accesses_of(p, &p.code[k]) for k in range(p.n_code)],
         "singles": copied(p.singles, p.n_singles, _SINGLE),

@@ -121,20 +121,20 @@ cdef enum:
     MOST_MATRICES = 4
 
 
-# A call of a loop over matrices: its arguments so far.
-cdef struct Turns:
+# Arguments of a loop over matrices, so far.
+cdef struct Args:
     int n, n_core
     char *at[MOST_MATRICES]
     Py_ssize_t outer[MOST_MATRICES]
     Py_ssize_t core[3 * MOST_MATRICES]
 
 
-cdef void put_step(Turns *turns, Py_ssize_t numbers) noexcept nogil:
-    turns.core[turns.n_core] = numbers * sizeof(double)
-    turns.n_core += 1
+cdef void put_step(Args *args, Py_ssize_t numbers) noexcept nogil:
+    args.core[args.n_core] = numbers * sizeof(double)
+    args.n_core += 1
 
 
-cdef void put(Turns *turns, cnp.ndarray x, int axes, bint of_parts=False, bint turned=False):
+cdef void put(Args *args, cnp.ndarray x, int axes, bint of_parts=False, bint turned=False):
     """The next argument: matrices, rows or numbers that stand one behind the other.
 
     Of pairs, the first axis is that of both parts. A single matrix may be turned: its columns then
@@ -142,29 +142,29 @@ cdef void put(Turns *turns, cnp.ndarray x, int axes, bint of_parts=False, bint t
     """
     cdef cnp.npy_intp *lengths = cnp.PyArray_DIMS(x) + cnp.PyArray_NDIM(x) - axes
     cdef cnp.npy_intp rows = lengths[0] if axes > 0 else 1, columns = lengths[1] if axes > 1 else 1
-    turns.at[turns.n] = <char *>cnp.PyArray_DATA(x)
-    turns.outer[turns.n] = rows * columns * sizeof(double)
-    turns.n += 1
+    args.at[args.n] = <char *>cnp.PyArray_DATA(x)
+    args.outer[args.n] = rows * columns * sizeof(double)
+    args.n += 1
     if of_parts:
-        put_step(turns, cnp.PyArray_SIZE(x) // 2)
+        put_step(args, cnp.PyArray_SIZE(x) // 2)
     if axes == 1:
-        put_step(turns, 1)
+        put_step(args, 1)
     elif axes == 2:
-        put_step(turns, 1 if turned else columns)
-        put_step(turns, rows if turned else 1)
+        put_step(args, 1 if turned else columns)
+        put_step(args, rows if turned else 1)
 
 
-cdef void put_order(Turns *turns, cnp.ndarray order, bint of_parts):
+cdef void put_order(Args *args, cnp.ndarray order, bint of_parts):
     """The next argument, in the place of a pair of which the real plane is all that is read."""
-    turns.at[turns.n] = <char *>cnp.PyArray_DATA(order)
-    turns.outer[turns.n] = last(order) * sizeof(double)
-    turns.n += 1
+    args.at[args.n] = <char *>cnp.PyArray_DATA(order)
+    args.outer[args.n] = last(order) * sizeof(double)
+    args.n += 1
     if of_parts:
-        put_step(turns, 0)
-    put_step(turns, 1)
+        put_step(args, 0)
+    put_step(args, 1)
 
 
-cdef void go_over(Turns *turns, CadStackLoop *loop, cnp.ndarray stack, bint of_parts,
+cdef void go_over(Args *args, CadStackLoop *loop, cnp.ndarray stack, bint of_parts,
                   intptr_t told=0):
     """Run a loop over a stack that its arguments are as long as: of matrices, the last axis of
     which may have another length than the one before."""
@@ -173,16 +173,16 @@ cdef void go_over(Turns *turns, CadStackLoop *loop, cnp.ndarray stack, bint of_p
     cdef Py_ssize_t n = cnp.PyArray_DIM(stack, cnp.PyArray_NDIM(stack) - 2), m = last(stack)
     cdef int i, k = 1
     dims[0] = cnp.PyArray_SIZE(stack)
-    for i in range(turns.n):
-        steps[i] = turns.outer[i]
-    for i in range(turns.n_core):
-        steps[turns.n + i] = turns.core[i]
+    for i in range(args.n):
+        steps[i] = args.outer[i]
+    for i in range(args.n_core):
+        steps[args.n + i] = args.core[i]
     if of_parts:
         dims[0], dims[1], k = dims[0] // 2, 2, 2
     dims[0] //= n * m
     dims[k], dims[k + 1] = n, m
     with nogil:
-        loop(turns.at, dims, steps, <void *>told)
+        loop(args.at, dims, steps, <void *>told)
 
 
 # --- triangles and LU ----------------------------------------------------------------------------
@@ -193,19 +193,19 @@ def solve_triangle(t, b, bint lower, bint unit=False, bint adjoint=False):
     # A stack of one is as good as the transposed: its matrix may have been transposed before.
     cdef bint turned = not of_parts and t.ndim == 2 and t.flags.f_contiguous
     cdef cnp.ndarray ts = floats(t.T if turned else t, of_parts), bs = floats(b, of_parts), x
-    cdef Turns turns
-    turns.n = turns.n_core = 0
+    cdef Args args
+    args.n = args.n_core = 0
     check_stacks(ts, bs, 2)
     x = like(bs)
     if cnp.PyArray_SIZE(x) == 0:
         return joined(x, of_parts)
     if not unit:
         check_diagonal(ts, of_parts)
-    put(&turns, ts, 2, of_parts, turned)
-    put(&turns, bs, 2, of_parts)
-    put(&turns, x, 2, of_parts)
+    put(&args, ts, 2, of_parts, turned)
+    put(&args, bs, 2, of_parts)
+    put(&args, x, 2, of_parts)
     go_over(
-        &turns, cad_solve_triangle_of_pairs if of_parts else cad_solve_triangle_of_reals, bs,
+        &args, cad_solve_triangle_of_pairs if of_parts else cad_solve_triangle_of_reals, bs,
         of_parts,
         (CAD_LOWER if lower else 0) + (CAD_UNIT if unit else 0) + (CAD_ADJOINT if adjoint else 0),
     )
@@ -216,17 +216,17 @@ def cho_solve(c, b, bint lower):
     """Solve a @ x = b for a = c @ H(c) of a lower triangle, or H(c) @ c of an upper one."""
     cdef bint of_parts = is_complex(c) or is_complex(b)
     cdef cnp.ndarray cs = floats(c, of_parts), bs = floats(b, of_parts), x
-    cdef Turns turns
-    turns.n = turns.n_core = 0
+    cdef Args args
+    args.n = args.n_core = 0
     check_stacks(cs, bs, 2)
     x = like(bs)
     if cnp.PyArray_SIZE(x) == 0:
         return joined(x, of_parts)
     check_diagonal(cs, of_parts)
-    put(&turns, cs, 2, of_parts)
-    put(&turns, bs, 2, of_parts)
-    put(&turns, x, 2, of_parts)
-    go_over(&turns, cad_cho_solve_of_pairs if of_parts else cad_cho_solve_of_reals, bs, of_parts,
+    put(&args, cs, 2, of_parts)
+    put(&args, bs, 2, of_parts)
+    put(&args, x, 2, of_parts)
+    go_over(&args, cad_cho_solve_of_pairs if of_parts else cad_cho_solve_of_reals, bs, of_parts,
             CAD_LOWER if lower else 0)
     return joined(x, of_parts)
 
@@ -235,15 +235,15 @@ def factor_lu(a):
     """The factors l and u of a[order] in one matrix, and the order, of floats."""
     cdef bint of_parts = is_complex(a)
     cdef cnp.ndarray given = floats(a, of_parts), lu, order
-    cdef Turns turns
-    turns.n = turns.n_core = 0
+    cdef Args args
+    args.n = args.n_core = 0
     check_stacks(given, given, 2)
     lu, order = like(given), without_axes(given, of_parts, 1)
     if cnp.PyArray_SIZE(lu) > 0:
-        put(&turns, given, 2, of_parts)
-        put(&turns, lu, 2, of_parts)
-        put(&turns, order, 1)
-        go_over(&turns, cad_factor_lu_of_pairs if of_parts else cad_factor_lu_of_reals, given,
+        put(&args, given, 2, of_parts)
+        put(&args, lu, 2, of_parts)
+        put(&args, order, 1)
+        go_over(&args, cad_factor_lu_of_pairs if of_parts else cad_factor_lu_of_reals, given,
                 of_parts)
     return joined(lu, of_parts), order
 
@@ -253,20 +253,20 @@ def solve_factored(lu, order, b, bint adjoint=False):
     cdef bint of_parts = is_complex(lu) or is_complex(b)
     cdef cnp.ndarray factors = floats(lu, of_parts), bs = floats(b, of_parts), x
     cdef cnp.ndarray places = indices(order)
-    cdef Turns turns
-    turns.n = turns.n_core = 0
+    cdef Args args
+    args.n = args.n_core = 0
     check_stacks(factors, bs, 2)
     check_factors(factors, places, of_parts)
     x = like(bs)
     if cnp.PyArray_SIZE(x) == 0:
         return joined(x, of_parts)
     refuse_singular(factors, of_parts)
-    put(&turns, factors, 2, of_parts)
-    put_order(&turns, places, of_parts)
-    put(&turns, bs, 2, of_parts)
-    put(&turns, x, 2, of_parts)
+    put(&args, factors, 2, of_parts)
+    put_order(&args, places, of_parts)
+    put(&args, bs, 2, of_parts)
+    put(&args, x, 2, of_parts)
     go_over(
-        &turns, cad_solve_factored_of_pairs if of_parts else cad_solve_factored_of_reals, bs,
+        &args, cad_solve_factored_of_pairs if of_parts else cad_solve_factored_of_reals, bs,
         of_parts, CAD_ADJOINT if adjoint else 0,
     )
     return joined(x, of_parts)
@@ -276,17 +276,17 @@ def inverse_adjoint(lu, order):
     """The adjoint of the inverse of a, by what `factor_lu` has made of a."""
     cdef bint of_parts = is_complex(lu)
     cdef cnp.ndarray factors = floats(lu, of_parts), places = indices(order), inverse
-    cdef Turns turns
-    turns.n = turns.n_core = 0
+    cdef Args args
+    args.n = args.n_core = 0
     check_factors(factors, places, of_parts)
     inverse = like(factors)
     if cnp.PyArray_SIZE(inverse) > 0:
         refuse_singular(factors, of_parts)
-        put(&turns, factors, 2, of_parts)
-        put_order(&turns, places, of_parts)
-        put(&turns, inverse, 2, of_parts)
+        put(&args, factors, 2, of_parts)
+        put_order(&args, places, of_parts)
+        put(&args, inverse, 2, of_parts)
         go_over(
-            &turns, cad_inverse_adjoint_of_pairs if of_parts else cad_inverse_adjoint_of_reals,
+            &args, cad_inverse_adjoint_of_pairs if of_parts else cad_inverse_adjoint_of_reals,
             factors, of_parts,
         )
     return joined(inverse, of_parts)
@@ -298,18 +298,18 @@ cdef object of_pivots(lu, order, CadStackLoop *of_reals, CadStackLoop *of_pairs,
     """What a loop makes of the factors of each matrix: a number, and a real one behind it."""
     cdef bint of_parts = is_complex(lu)
     cdef cnp.ndarray factors = floats(lu, of_parts), places = indices(order), made, more
-    cdef Turns turns
-    turns.n = turns.n_core = 0
+    cdef Args args
+    args.n = args.n_core = 0
     check_factors(factors, places, of_parts)
     more = without_axes(factors, of_parts, 2)
     made = np.empty((2,) + (<object>more).shape) if of_parts else without_axes(factors, 0, 2)
     if cnp.PyArray_SIZE(factors) > 0:
-        put(&turns, factors, 2, of_parts)
-        put_order(&turns, places, of_parts)
-        put(&turns, made, 0, of_parts)
+        put(&args, factors, 2, of_parts)
+        put_order(&args, places, of_parts)
+        put(&args, made, 0, of_parts)
         if n_results > 1:
-            put(&turns, more, 0)
-        go_over(&turns, of_pairs if of_parts else of_reals, factors, of_parts)
+            put(&args, more, 0)
+        go_over(&args, of_pairs if of_parts else of_reals, factors, of_parts)
     else:  # no rows
         made[...] = 1.0
         more[...] = 0.0
@@ -422,8 +422,8 @@ def folded(x, bint lower):
 
 cdef along_cholesky(factor, change, CadStackLoop *loop):
     cdef cnp.ndarray l = floats(factor), g = floats(change), made
-    cdef Turns turns
-    turns.n = turns.n_core = 0
+    cdef Args args
+    args.n = args.n_core = 0
     check_stacks(l, g, 2)
     if last(g) != last(l):
         raise ValueError(
@@ -431,10 +431,10 @@ cdef along_cholesky(factor, change, CadStackLoop *loop):
         )
     made = like(g)
     if cnp.PyArray_SIZE(l) > 0:
-        put(&turns, l, 2)
-        put(&turns, g, 2)
-        put(&turns, made, 2)
-        go_over(&turns, loop, l, False)
+        put(&args, l, 2)
+        put(&args, g, 2)
+        put(&args, made, 2)
+        go_over(&args, loop, l, False)
     return made
 
 

@@ -73,33 +73,33 @@ class ScanPlan:
     """
 
     def __init__(self, parts: dict[str, Any], which: int) -> None:
-        self.turns = turns = parts["scans"][which]
+        self.parts = plan = parts["scans"][which]
         self._words = parts["plans"]
-        self._at = turns["at"]
-        self.stride = turns["stride"]  # from strip to strip
-        self.initial = self._take(turns["n_carried"])
-        self.given = self._take(turns["n_given"], 3)
-        n_operands = turns["n_carried"] + turns["n_given"]
-        self.sizes = self._take(n_operands + turns["n_kept"] + turns["n_summed"])
-        self.sizes_of_ends = self.sizes[: turns["n_carried"]] + self.sizes[n_operands:]
+        self._at = plan["at"]
+        self.stride = plan["stride"]  # from strip to strip
+        self.initial = self._take(plan["n_carried"])
+        self.given = self._take(plan["n_given"], 3)
+        n_operands = plan["n_carried"] + plan["n_given"]
+        self.sizes = self._take(n_operands + plan["n_kept"] + plan["n_summed"])
+        self.sizes_of_ends = self.sizes[: plan["n_carried"]] + self.sizes[n_operands:]
         outs = self._take(len(self.sizes_of_ends), 2)
         self.outs: list[int] = [out for out, _ in outs]
         self.is_read = [out != _UNREAD for out in self.outs]
         self.steps: list[int] = [step for _, step in outs]  # 0: the last turn alone has one
-        self.in_blocks = bool(turns["in_blocks"])
+        self.in_blocks = bool(plan["in_blocks"])
         if self.in_blocks:
             self.ends = self._take(len(self.sizes_of_ends))
             return
-        self.into_ahead = self._take(turns["n_into_ahead"])
-        self.from_ahead = self._take(turns["n_from_ahead"], 2)
-        self.into_core = self._take(turns["n_into_core"])
-        self.from_core = self._take(turns["n_from_core"])
-        self._take(turns["n_carried"] + turns["together"] * turns["n_from_core"])
-        self.ends = self._take(turns["n_carried"] + turns["n_from_core"])  # of a single turn
-        self.into_behind = self._take(turns["n_into_behind"])
-        self.from_behind = self._take(turns["n_from_behind"], 2)
-        self.kept = self._take(turns["n_kept"])
-        self.sums = self._take(turns["n_summed"])
+        self.into_ahead = self._take(plan["n_into_ahead"])
+        self.from_ahead = self._take(plan["n_from_ahead"], 2)
+        self.into_core = self._take(plan["n_into_core"])
+        self.from_core = self._take(plan["n_from_core"])
+        self._take(plan["n_carried"] + plan["together"] * plan["n_from_core"])
+        self.ends = self._take(plan["n_carried"] + plan["n_from_core"])  # of a single turn
+        self.into_behind = self._take(plan["n_into_behind"])
+        self.from_behind = self._take(plan["n_from_behind"], 2)
+        self.kept = self._take(plan["n_kept"])
+        self.sums = self._take(plan["n_summed"])
 
     def _take(self, n: int, width: int = 1) -> list[Any]:
         words = self._words[self._at : self._at + n * width]
@@ -111,14 +111,14 @@ class ScanPlan:
     def n_operations(self) -> int:
         """Of one turn."""
         if self.in_blocks:
-            return int(self.turns["core"]["n_operations"])
-        programs = [self.turns[name] for name in ("ahead", "single", "behind")]
+            return int(self.parts["core"]["n_operations"])
+        programs = [self.parts[name] for name in ("ahead", "single", "behind")]
         return sum(program["n_operations"] for program in programs if program is not None)
 
     def lengths(self, n: int) -> list[int]:
         """How many numbers there are of each that is carried, kept and summed."""
         ends = enumerate(zip(self.sizes_of_ends, self.steps, strict=True))
-        return [size + (n - (k >= self.turns["n_carried"])) * step for k, (size, step) in ends]
+        return [size + (n - (k >= self.parts["n_carried"])) * step for k, (size, step) in ends]
 
     def written(self, n: int) -> list[tuple[int, int]]:
         """Where the ends that are read go, and how many numbers they have."""

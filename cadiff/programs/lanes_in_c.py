@@ -88,7 +88,7 @@ def _count(parts: dict[str, Any], run: range) -> int:
 
 def _is_simple(scan: ScanPlan) -> bool:
     """Whether all that a turn hands on and makes is single numbers, and not too many."""
-    core = scan.turns["core"]
+    core = scan.parts["core"]
     run = range(len(core["code"]))
     return (
         {*scan.sizes} <= {1}
@@ -127,8 +127,8 @@ def _straight(
 def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     """A recurrence: r is what is carried, u what is summed up."""
     scan = ScanPlan(parts, i.x)
-    n_carried, n_kept = scan.turns["n_carried"], scan.turns["n_kept"]
-    core = {**scan.turns["core"], "steps": []}
+    n_carried, n_kept = scan.parts["n_carried"], scan.parts["n_kept"]
+    core = {**scan.parts["core"], "steps": []}
     inputs = [_Given(f"r{j}[l]", False) for j in range(n_carried)]
     inputs += [_given(parts, place, step) for place, step, _ in scan.given]
     lines = _Lines(core, dict(enumerate(inputs)))

@@ -187,14 +187,12 @@ class _Listing:
 
     def scan(self, i: Instruction) -> tuple[str, str]:
         """How much work a recurrence is, and what of."""
-        turns = ScanPlan(self.parts, i.x)
-        counts = {
-            name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")
-        }
-        outs = ", ".join(self.stretch(out, 1, length) for out, length in turns.written(i.n))
+        scan = ScanPlan(self.parts, i.x)
+        counts = {name: scan.parts[f"n_{name}"] for name in ("carried", "given", "kept", "summed")}
+        outs = ", ".join(self.stretch(out, 1, length) for out, length in scan.written(i.n))
         made = [f"{count} {name}" for name, count in counts.items() if count > 0]
         return (
-            f"{i.n} × {texts.counted(turns.n_operations, 'operation')}",
+            f"{i.n} × {texts.counted(scan.n_operations, 'operation')}",
             f"{outs} = {', '.join(made)}",
         )
 

@@ -249,8 +249,8 @@ class Steps:
         elif kind == InstructionKind.TERMS:
             yield from self.terms(op, n, out, x, y)
         elif kind == InstructionKind.SCAN:
-            turns = ScanPlan(self.parts, x)
-            yield (self.blocks(turns, n, x, y) if turns.in_blocks else self.scan(turns, n, x))
+            scan = ScanPlan(self.parts, x)
+            yield (self.blocks(scan, n, x, y) if scan.in_blocks else self.scan(scan, n, x))
         elif kind == InstructionKind.CALL:
             step = self.parts["steps"][z]
             yield from (self.call if operation_of(step).helper_in_c else self.fold)(step, x, out)
@@ -369,7 +369,7 @@ class Steps:
         What parts of a turn hand on is a variable r, with the number of its strip; what is given
         for all turns is f, what is carried on n.
         """
-        turns, n_carried = scan.turns, scan.turns["n_carried"]
+        plan, n_carried = scan.parts, scan.parts["n_carried"]
         lines: list[tuple[str, str]] = []  # the variable that a line sets, if any, and its value
         begin: list[str] = []  # before all turns
         same: dict[int, str] = {}
@@ -382,7 +382,7 @@ class Steps:
                 same[-1 - k] = f"f{k}"
                 fixed[f"f{k}"] = self.operand(place)
         carried = [f"r{j}" for j in range(n_carried)]
-        n_rows = n_carried + turns["n_kept"]
+        n_rows = n_carried + plan["n_kept"]
         sums = {f"s{k}": strip for k, strip in enumerate(scan.sums) if scan.is_read[n_rows + k]}
         ends = list(zip(scan.ends, [*range(n_carried), *scan.from_core], strict=True))
         for key, workspace, given, results in (
@@ -390,11 +390,11 @@ class Steps:
             ("single", "b", scan.into_core, ends),
             ("behind", "c", scan.into_behind, scan.from_behind),
         ):
-            if turns[key] is None:
+            if plan[key] is None:
                 continue
             names = [same[k] if k < 0 else _variable(scan, k) for k in given]
             names = [*carried, *names] if key == "single" else names
-            program = {**turns[key], "steps": []}
+            program = {**plan[key], "steps": []}
             inner = _Inner(program, f"{self.name}_{key}{number}", workspace, names, self.tables)
             values = inner.values([place for place, _ in results])
             begin += inner.declared()
@@ -435,7 +435,7 @@ class Steps:
                 turn += _filled(text for _, text in some)
         read = {*re.findall(r"\bf\d+\b", "\n".join(turn))}
         begin[:0] = _declared("const double", [(f, x) for f, x in fixed.items() if f in read])
-        lasts = [*carried, *([""] * turns["n_kept"]), *(f"s{k}" for k in range(turns["n_summed"]))]
+        lasts = [*carried, *([""] * plan["n_kept"]), *(f"s{k}" for k in range(plan["n_summed"]))]
         end = [
             f"{self.at(out)} = {last};"
             for out, step, is_read, last in zip(
@@ -452,11 +452,11 @@ class Steps:
 
     def blocks(self, scan: ScanPlan, n: int, number: int, room: int) -> str:
         """Turns that hand on blocks, which are copied to where the core has them, and back."""
-        parts = {**scan.turns["core"], "steps": self.parts["steps"]}
+        parts = {**scan.parts["core"], "steps": self.parts["steps"]}
         inner = _InRoom(parts, f"{self.name}_core{number}", self.room(number), self.tables)
         steps = list(inner.steps())
         ends = list(zip(scan.ends, scan.outs, scan.steps, scan.sizes_of_ends, strict=True))
-        n_rows = len(ends) - scan.turns["n_summed"]
+        n_rows = len(ends) - scan.parts["n_summed"]
         firsts = [*scan.initial, *(first for first, _, _ in scan.given)]
         self.reaches_constants |= min(firsts, default=0) < 0
         begin, take, give = list(inner.begin(self.at(room))), [], []

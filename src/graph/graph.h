@@ -301,11 +301,11 @@ typedef struct CadRecurrence {
     size_t n, n_carried, n_given, n_kept, n_summed;
     CadGraph *body;
     CadId input;
-    const CadId *ends;
-    const CadId *initial;
-    const CadOverTurns *given;
-    const uint32_t *sizes; /* as those of a SCAN */
-    const CadKnown *known; /* what a turn need not compute, since it is given, too */
+    CadId *ends;
+    CadId *initial;
+    CadOverTurns *given;
+    uint32_t *sizes; /* as those of a SCAN */
+    CadKnown *known; /* what a turn need not compute, since it is given, too */
     size_t n_known;
 } CadRecurrence;
 

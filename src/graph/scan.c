@@ -15,8 +15,6 @@ typedef enum Carried {
     AS_SUM,  /* turns add to it, and look at it no more */
 } Carried;
 
-enum { NOT_NAMED = 1, NAMED };
-
 typedef struct Recurrence {
     CadGraph *graph, *body;
     const CadRecurrence *asked;
@@ -26,11 +24,13 @@ typedef struct Recurrence {
     uint8_t *is_live;   /* an end depends on them */
     uint8_t *waits;     /* they depend on what is carried in the loop */
     uint8_t *is_read;   /* they are to be rows of the graph */
-    uint8_t *is_needed; /* in the loop */
-    uint8_t *is_kept;   /* by the loop: NOT_NAMED yet, or NAMED among its ends */
     CadOverTurns *rows; /* what they are in all turns; CAD_NO_ID: not known yet */
     CadId *user;        /* the only number that is made of them; several: UINT32_MAX */
     CadId *name;        /* in the loop */
+    /* of the loop: */
+    CadRecurrence rest;
+    CadId next; /* input */
+    CadScanResults found;
 } Recurrence;
 
 /* --- rows --- */
@@ -97,10 +97,6 @@ static CadId end_of(const Recurrence *r, size_t k) {
     return itself(r, r->asked->ends[k]);
 }
 
-static int is_single(const Recurrence *r, CadId id) {
-    return cad_graph_record(r->body, id)->kind == CAD_RECORD_SINGLE;
-}
-
 /* The operands of a single number of the body; answers how many. */
 static int operands_of(const Recurrence *r, size_t record, CadId x[3]) {
     const CadRecord *const made = &r->body->records[record];
@@ -140,10 +136,6 @@ static void mark_operands(const Recurrence *r, size_t record, uint8_t *marks) {
 /* What is known already depends on nothing. */
 static int is_known(const Recurrence *r, CadId id) {
     return r->rows[id].first != CAD_NO_ID;
-}
-
-static int is_in_loop(const Recurrence *r, CadId id) {
-    return r->is_needed[id] && !is_known(r, id);
 }
 
 static void find_live(Recurrence *r) {
@@ -293,26 +285,32 @@ static void find_rows(Recurrence *r) {
 
 /* --- the loop --- */
 
-/* The first numbers of the loop's body are what is carried, then what is a row already. */
-static size_t name_inputs(Recurrence *r, CadScan *scan, CadId *operands) {
-    CadId next = CAD_SCAN_INPUT;
+static int has_loop(const Recurrence *r) {
+    for (size_t j = 0; j < r->asked->n_carried; j++) {
+        if (r->how[j] == IN_LOOP) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The first inputs are what is carried, then what is a row already. */
+static void name_inputs(Recurrence *r) {
     double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == IN_LOOP) {
-            operands[scan->n_carried++] = r->asked->initial[j];
-            r->name[input_of(r, j)] = next++;
+            r->rest.initial[r->rest.n_carried++] = r->asked->initial[j];
+            r->name[input_of(r, j)] = r->next++;
         }
     }
     for (CadId id = 1; id < r->body->n_numbers; id++) {
         const CadOverTurns row = r->rows[id];
-        if (r->is_needed[id] && row.first != CAD_NO_ID &&
+        if (is_known(r, id) &&
             !(row.step == 0 && cad_graph_is_constant(r->graph, row.first, &value))) {
-            r->name[id] = next++;
-            operands[scan->n_carried + scan->n_given] = row.first;
-            scan->steps[scan->n_given++] = row.step;
+            r->rest.given[r->rest.n_given++] = row;
+            r->name[id] = r->next++;
         }
     }
-    return scan->n_carried + scan->n_given;
 }
 
 static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
@@ -323,26 +321,16 @@ static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
     return r->name[id];
 }
 
-static void find_needed(Recurrence *r, int whole) {
-    for (size_t k = 0; k < n_ends(r); k++) {
-        const size_t j = k < r->asked->n_carried ? k : 0;
-        if (k >= r->asked->n_carried || r->how[j] == IN_LOOP) {
-            r->is_needed[end_of(r, k)] |= whole || r->rows[end_of(r, k)].first == CAD_NO_ID;
-        } else if (r->how[j] == AS_SUM) {
-            mark_terms(r, j, r->is_needed);
-        }
-    }
-    EACH_SINGLE_BACKWARDS(r, i, id) {
-        if (is_in_loop(r, (CadId)id)) {
-            mark_operands(r, i, r->is_needed);
-        }
-    }
-}
-
+/* Sums begin with -0 in each turn: they are its terms. */
 static void fill_body(Recurrence *r, CadGraph *to) {
+    for (size_t j = 0; j < r->asked->n_carried; j++) {
+        if (r->how[j] == AS_SUM) {
+            r->name[input_of(r, j)] = cad_graph_constant(to, -0.0);
+        }
+    }
     EACH_SINGLE(r, i, id) {
         CadId x[3];
-        if (is_in_loop(r, (CadId)id)) {
+        if (!is_known(r, (CadId)id)) {
             operands_of(r, i, x);
             for (int k = 0; k < 3; k++) {
                 x[k] = name_of(r, to, x[k]);
@@ -352,145 +340,48 @@ static void fill_body(Recurrence *r, CadGraph *to) {
     }
 }
 
-/* All terms of a sum, in the loop. */
-static CadId name_of_terms(Recurrence *r, CadGraph *to, size_t j) {
-    CadId sum = cad_graph_constant(to, -0.0), term;
-    int is_less;
-    for (CadId at = input_of(r, j); at != end_of(r, j);) {
-        at = next_sum(r, at, &term, &is_less);
-        const CadId name = name_of(r, to, term);
-        sum = cad_graph_apply(to, is_less ? CAD_OP_subtract : CAD_OP_add, sum, name, name);
-    }
-    return sum;
-}
-
-/* What the loop keeps is neither a row already nor that of something carried. */
-static void find_kept(Recurrence *r, int whole) {
-    const size_t n = r->asked->n_carried;
-    for (size_t k = 0; k < r->asked->n_kept; k++) {
-        const CadId end = end_of(r, n + k);
-        int found = r->rows[end].first == CAD_NO_ID;
-        for (size_t j = 0; j < n && found && !whole; j++) {
-            found = r->how[j] != IN_LOOP || (end != end_of(r, j) && end != input_of(r, j));
-        }
-        r->is_kept[end] = found ? NOT_NAMED : 0;
-    }
-}
-
-/* What is a row already is added up as one. */
-static int is_summed_in_loop(const Recurrence *r, CadId end) {
-    return r->rows[end].first == CAD_NO_ID;
-}
-
-static int is_carried_on(const Recurrence *r, CadId id) {
-    for (size_t j = 0; j < r->asked->n_carried; j++) {
-        if (r->how[j] == IN_LOOP && end_of(r, j) == id) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* What is costly is kept beside what is asked for; programs leave out what they do not read. */
-static void name_ends(Recurrence *r, CadScan *scan, int whole) {
-    CadGraph *const to = scan->body;
-    const size_t n = r->asked->n_carried, m = r->asked->n_kept;
-    CadId *next = scan->ends;
-    for (size_t j = 0; j < n; j++) {
-        if (r->how[j] == IN_LOOP) {
-            *next++ = name_of(r, to, end_of(r, j));
-        }
-    }
-    for (size_t k = 0; k < m; k++) {
-        const CadId end = end_of(r, n + k);
-        if (whole || r->is_kept[end] == NOT_NAMED) {
+/* Of what is a row already neither another one is kept nor a sum. */
+static void name_ends(Recurrence *r, int whole) {
+    CadGraph *const to = r->rest.body;
+    const size_t n_carried = r->asked->n_carried, n_rows = n_carried + r->asked->n_kept;
+    CadId *next = r->rest.ends;
+    for (size_t k = 0; k < n_rows; k++) {
+        const CadId end = end_of(r, k);
+        if (k < n_carried ? r->how[k] == IN_LOOP : whole || !is_known(r, end)) {
             *next++ = name_of(r, to, end);
-            r->is_kept[end] = NAMED;
-            scan->n_kept++;
+            r->rest.n_kept += k >= n_carried;
         }
     }
-    EACH_SINGLE(r, i, id) {
-        if (!whole && is_in_loop(r, (CadId)id) && r->is_kept[id] == 0 &&
-            cad_record_is_costly(&r->body->records[i]) && !is_carried_on(r, (CadId)id)) {
-            *next++ = name_of(r, to, (CadId)id);
-            scan->n_kept++;
-        }
-    }
-    for (size_t j = 0; j < n; j++) {
-        if (r->how[j] == AS_SUM) {
-            *next++ = name_of_terms(r, to, j);
-        }
-    }
-    for (size_t k = 0; k < r->asked->n_summed; k++) {
-        const CadId end = end_of(r, n + m + k);
-        if (whole || is_summed_in_loop(r, end)) {
+    for (size_t k = 0; k < n_ends(r); k++) {
+        const CadId end = end_of(r, k);
+        if (k < n_carried ? r->how[k] == AS_SUM : k >= n_rows && (whole || !is_known(r, end))) {
             *next++ = name_of(r, to, end);
+            r->rest.n_summed++;
         }
     }
-    scan->n_summed = (size_t)(next - scan->ends) - scan->n_carried - scan->n_kept;
 }
 
 /* Answers the first number of the loop; else CAD_NO_ID. */
-static CadId make_scan(Recurrence *r, int whole, CadScan *made) {
-    const size_t most = r->body->n_numbers + n_ends(r);
-    CadScan scan = {.n = r->asked->n,
-                    .ends = cad_memory_zeroed(most, sizeof *scan.ends),
-                    .steps = cad_memory_zeroed(most, sizeof *scan.steps),
-                    .sizes = cad_memory_zeroed(2 * most, sizeof *scan.sizes)};
-    CadId *const operands = cad_memory_zeroed(most, sizeof *operands);
+static CadId make_scan(Recurrence *r, int whole) {
+    CadGraph *const graph = r->graph;
     CadId first = CAD_NO_ID;
-    if (scan.ends != NULL && scan.steps != NULL && scan.sizes != NULL && operands != NULL) {
-        for (size_t k = 0; k < 2 * most; k++) {
-            scan.sizes[k] = 1;
-        }
-        find_needed(r, whole);
-        find_kept(r, whole);
-        scan.body = cad_scan_body(name_inputs(r, &scan, operands));
+    name_inputs(r);
+    r->rest.body = cad_scan_body(r->next - CAD_SCAN_INPUT);
+    if (r->rest.body == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return first;
     }
-    if (scan.body == NULL) {
-        r->graph->status = CAD_NO_MEMORY;
-    } else {
-        fill_body(r, scan.body);
-        name_ends(r, &scan, whole);
-        r->graph->status = r->graph->status == CAD_OK ? scan.body->status : r->graph->status;
+    fill_body(r, r->rest.body);
+    name_ends(r, whole);
+    graph->status = graph->status == CAD_OK ? r->rest.body->status : graph->status;
+    if (graph->status == CAD_OK) {
+        first = cad_graph_recur_in_blocks(graph, &r->rest, whole ? NULL : &r->found);
     }
-    if (r->graph->status == CAD_OK) {
-        first = cad_graph_append_scan(r->graph, &scan, operands);
-    }
-    cad_memory_free(operands);
-    if (first == CAD_NO_ID) {
-        cad_scan_free(&scan);
-    }
-    *made = scan;
+    cad_graph_free(r->rest.body);
     return first;
 }
 
 /* --- results --- */
-
-static int has_loop(const Recurrence *r) {
-    for (size_t j = 0; j < r->asked->n_carried; j++) {
-        if (r->how[j] == IN_LOOP) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Of a loop: what a turn found and left of what is carried stands beside its first number. */
-static void set_rows_of_scan(Recurrence *r, CadId first, const CadScan *scan) {
-    const CadId length = (CadId)scan->n + 1;
-    CadId next = first;
-    for (size_t j = 0; j < r->asked->n_carried; j++) {
-        if (r->how[j] == IN_LOOP) {
-            const CadId end = end_of(r, j);
-            r->rows[input_of(r, j)] = (CadOverTurns){next, 1};
-            if (is_single(r, end) || r->rows[end].first == CAD_NO_ID) {
-                r->rows[end] = (CadOverTurns){next + 1, 1};
-            }
-            next += length;
-        }
-    }
-}
 
 static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
     CadId term;
@@ -503,72 +394,79 @@ static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
     return sum;
 }
 
-static void read_rows(Recurrence *r, const CadScanResults *results) {
-    const size_t n = r->asked->n_carried, m = r->asked->n_kept;
-    for (size_t k = 0; k < m; k++) {
-        r->is_read[end_of(r, n + k)] = 1;
+/* Have all that is asked for be rows, if there is no loop. */
+static void read_rows(Recurrence *r) {
+    for (size_t k = r->asked->n_carried; k < n_ends(r); k++) {
+        r->is_read[end_of(r, k)] = 1;
     }
-    for (size_t k = 0; k < r->asked->n_summed; k++) {
-        r->is_read[end_of(r, n + m + k)] = 1;
-    }
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == AS_SUM) {
             mark_terms(r, j, r->is_read);
         }
     }
     set_rows(r);
-    for (size_t j = 0; j < n; j++) {
-        results->last[j] =
-            r->how[j] == AS_SUM ? sum_of_terms(r, j, r->asked->initial[j]) : results->last[j];
-    }
-    for (size_t k = 0; k < r->asked->n_summed; k++) {
-        results->sums[k] = sum_of(r->graph, r->asked->n, r->rows[end_of(r, n + m + k)]);
-    }
 }
 
-static void read_scan(Recurrence *r, CadId first, const CadScan *scan,
-                      const CadScanResults *results) {
+static CadId last_of_row(const Recurrence *r, size_t j) {
+    const CadOverTurns row = r->rows[end_of(r, j)];
+    return end_of(r, j) == input_of(r, j)
+               ? r->asked->initial[j]
+               : (CadId)(row.first + row.step * ((int64_t)r->asked->n - 1));
+}
+
+/* What is a row, then what the loop has of the rest. */
+static void read_results(Recurrence *r, const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
-    CadId next = first + (CadId)(scan->n_carried * (scan->n + 1));
-    CadId sum = next + (CadId)(scan->n_kept * scan->n);
+    const CadId *last = r->found.last, *sums = r->found.sums;
+    const CadOverTurns *kept = r->found.kept;
     for (size_t j = 0; j < n; j++) {
-        if (r->how[j] == AS_SUM) {
-            results->last[j] =
-                cad_graph_apply(r->graph, CAD_OP_add, r->asked->initial[j], sum, sum);
-            sum++;
+        const CadId initial = r->asked->initial[j];
+        if (r->how[j] == AS_SUM && has_loop(r)) {
+            const CadId sum = *sums++;
+            results->last[j] = cad_graph_apply(r->graph, CAD_OP_add, initial, sum, sum);
+        } else {
+            results->last[j] = r->how[j] == AS_SUM    ? sum_of_terms(r, j, initial)
+                               : r->how[j] == IN_LOOP ? *last++
+                                                      : last_of_row(r, j);
         }
+    }
+    for (size_t k = 0; k < m; k++) {
+        const CadId end = end_of(r, n + k);
+        results->kept[k] = is_known(r, end) ? r->rows[end] : *kept++;
     }
     for (size_t k = 0; k < r->asked->n_summed; k++) {
         const CadId end = end_of(r, n + m + k);
         results->sums[k] =
-            is_summed_in_loop(r, end) ? sum++ : sum_of(r->graph, scan->n, r->rows[end]);
-    }
-    set_rows_of_scan(r, first, scan);
-    for (size_t k = 0; k < m; k++) {
-        const CadId end = end_of(r, n + k);
-        if (r->is_kept[end] == NAMED) {
-            r->rows[end] = (CadOverTurns){next, 1};
-            r->is_kept[end] = 0;
-            next += (CadId)scan->n;
-        }
+            is_known(r, end) ? sum_of(r->graph, r->asked->n, r->rows[end]) : *sums++;
     }
 }
 
 static void begin(Recurrence *r) {
-    const size_t n = r->body->n_numbers;
+    const size_t n = r->body->n_numbers, more = n + n_ends(r);
     double value;
     r->how = cad_memory_take(&r->memory, r->asked->n_carried + 1, sizeof *r->how);
     r->is_live = cad_memory_take(&r->memory, n, 1);
     r->waits = cad_memory_take(&r->memory, n, 1);
     r->is_read = cad_memory_take(&r->memory, n, 1);
-    r->is_needed = cad_memory_take(&r->memory, n, 1);
-    r->is_kept = cad_memory_take(&r->memory, n, 1);
     r->rows = cad_memory_take(&r->memory, n, sizeof *r->rows);
     r->user = cad_memory_take(&r->memory, n, sizeof *r->user);
     r->name = cad_memory_take(&r->memory, n, sizeof *r->name);
+    r->rest = (CadRecurrence){.n = r->asked->n,
+                              .input = CAD_SCAN_INPUT,
+                              .initial = cad_memory_take(&r->memory, n, sizeof(CadId)),
+                              .given = cad_memory_take(&r->memory, n, sizeof(CadOverTurns)),
+                              .ends = cad_memory_take(&r->memory, more, sizeof(CadId)),
+                              .sizes = cad_memory_take(&r->memory, n + more, sizeof(uint32_t))};
+    r->found = (CadScanResults){cad_memory_take(&r->memory, more, sizeof *r->found.last),
+                                cad_memory_take(&r->memory, more, sizeof *r->found.kept),
+                                cad_memory_take(&r->memory, more, sizeof *r->found.sums)};
+    r->next = CAD_SCAN_INPUT;
     if (r->memory.status != CAD_OK) {
         r->graph->status = CAD_NO_MEMORY;
         return;
+    }
+    for (size_t k = 0; k < n + more; k++) {
+        r->rest.sizes[k] = 1;
     }
     for (size_t k = 0; k < r->asked->n_given; k++) {
         r->rows[input_of(r, r->asked->n_carried + k)] = r->asked->given[k];
@@ -590,55 +488,37 @@ static int is_of_singles(const CadRecurrence *asked) {
                                       asked->n_summed);
 }
 
-CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
-                          const CadScanResults *results) {
+/* Without `results` all is one loop, which its first number is the answer to. */
+static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanResults *results) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
-    const size_t n = asked->n_carried;
     CadId first = CAD_NO_ID;
-    CadScan scan;
     if (!is_of_singles(asked)) {
-        cad_graph_recur_in_blocks(graph, asked, results);
-        return graph->status;
+        return cad_graph_recur_in_blocks(graph, asked, results);
     }
     begin(r);
-    if (graph->status == CAD_OK) {
+    if (graph->status == CAD_OK && results != NULL) {
         find_sums(r);
         find_rows(r);
-        first = has_loop(r) ? make_scan(r, 0, &scan) : CAD_NO_ID;
     }
-    if (graph->status == CAD_OK && first != CAD_NO_ID) {
-        read_scan(r, first, &scan, results);
+    if (graph->status == CAD_OK && (results == NULL || has_loop(r))) {
+        first = make_scan(r, results == NULL);
     } else if (graph->status == CAD_OK) {
-        read_rows(r, results);
+        read_rows(r);
     }
-    for (size_t j = 0; j < n && graph->status == CAD_OK; j++) {
-        const CadOverTurns row = r->rows[end_of(r, j)];
-        if (r->how[j] != AS_SUM) {
-            results->last[j] = end_of(r, j) == input_of(r, j)
-                                   ? asked->initial[j]
-                                   : (CadId)(row.first + row.step * ((int64_t)asked->n - 1));
-        }
-    }
-    for (size_t k = 0; k < asked->n_kept && graph->status == CAD_OK; k++) {
-        results->kept[k] = r->rows[end_of(r, n + k)];
+    if (graph->status == CAD_OK && results != NULL) {
+        read_results(r, results);
     }
     cad_memory_give_back(&r->memory);
+    return first;
+}
+
+CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
+                          const CadScanResults *results) {
+    recur(graph, asked, results);
     return graph->status;
 }
 
 CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
-    Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
-    Recurrence *const r = &recurrence;
-    CadId first = CAD_NO_ID;
-    CadScan scan;
-    if (!is_of_singles(asked)) {
-        return cad_graph_recur_in_blocks(graph, asked, NULL);
-    }
-    begin(r);
-    if (graph->status == CAD_OK) {
-        first = make_scan(r, 1, &scan);
-    }
-    cad_memory_give_back(&r->memory);
-    return first;
+    return recur(graph, asked, NULL);
 }

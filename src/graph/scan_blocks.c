@@ -2,13 +2,10 @@
  * there already. */
 #include "graph/inner.h"
 
-#define NOT_ASKED SIZE_MAX
-
-/* An end of the loop, and which one of those that are asked for. */
+/* An end of the loop. */
 typedef struct End {
     CadId id;
     uint32_t size;
-    size_t asked;
 } End;
 
 /* Products of matrices that are added up over all turns are one product: of what turns have of its
@@ -52,20 +49,25 @@ static int is_carried_on(const Blocks *b, size_t j) {
     return b->whole || b->asked->ends[j] != b->inputs[j];
 }
 
-/* --- sums of products --- */
+static int is_part(CadId first, size_t size, CadId whole, size_t size_of_whole) {
+    return first >= whole && first + size <= whole + size_of_whole;
+}
 
-static size_t operand_of_input(const Blocks *b, CadId id) {
+/* Which operand some numbers of the body are part of, or how many there are. */
+static size_t operand_with(const Blocks *b, CadId first, size_t size) {
     size_t k = 0;
-    while (id - b->inputs[k] >= b->asked->sizes[k]) {
+    while (k < n_operands(b) && !is_part(first, size, b->inputs[k], b->asked->sizes[k])) {
         k++;
     }
     return k;
 }
 
+/* --- sums of products --- */
+
 /* How far on the same input of the next turn stands: blocks that are carried will be one behind
  * the other. */
 static int64_t step_of_input(const Blocks *b, CadId id) {
-    const size_t k = operand_of_input(b, id);
+    const size_t k = operand_with(b, id, 1);
     return k < b->asked->n_carried && is_carried_on(b, k) ? b->asked->sizes[k] : b->of[k].step;
 }
 
@@ -216,32 +218,8 @@ static void name_inputs(Blocks *b, CadScan *scan, CadId *operands) {
     }
 }
 
-static int is_part(CadId first, size_t size, CadId whole, size_t size_of_whole) {
-    return first >= whole && first + size <= whole + size_of_whole;
-}
-
-/* The blocks of an end that are there already, once those that are carried are known; else its
- * first is CAD_NO_ID. */
-static CadOverTurns known(const Blocks *b, size_t k) {
-    const CadRecurrence *const asked = b->asked;
-    const CadId end = asked->ends[k];
-    const size_t size = size_of_end(b, k);
-    for (size_t j = 0; j < n_operands(b); j++) {
-        if (is_part(end, size, b->inputs[j], asked->sizes[j])) {
-            return (CadOverTurns){b->of[j].first + (end - b->inputs[j]), b->of[j].step};
-        }
-        if (j < asked->n_carried && is_part(end, size, asked->ends[j], asked->sizes[j])) {
-            return (CadOverTurns){b->of[j].first + asked->sizes[j] + (end - asked->ends[j]),
-                                  b->of[j].step};
-        }
-    }
-    return (CadOverTurns){CAD_NO_ID, 0};
-}
-
-/* Which end of the loop has all numbers of a record, or else `n_ends`. */
-static size_t end_with(const Blocks *b, uint32_t record) {
-    const CadId first = cad_graph_first(b->body, record);
-    const uint32_t size = cad_record_size(&b->body->records[record]);
+/* Which end of the loop, or `n_ends`. */
+static size_t end_with(const Blocks *b, CadId first, size_t size) {
     size_t k = 0;
     while (k < b->n_ends && !is_part(first, size, b->ends[k].id, b->ends[k].size)) {
         k++;
@@ -249,55 +227,59 @@ static size_t end_with(const Blocks *b, uint32_t record) {
     return k;
 }
 
-static void add_end(Blocks *b, CadId id, uint32_t size, size_t asked, size_t *n) {
-    b->ends[b->n_ends++] = (End){id, size, asked};
+static void add_end(Blocks *b, CadId id, uint32_t size, size_t *n) {
+    b->ends[b->n_ends++] = (End){id, size};
     *n += 1;
 }
 
-/* What is read of products is kept. */
-static void keep_operands(Blocks *b, const Product *product, CadScan *scan) {
-    for (int x = 0; x < 2; x++) {
-        const uint32_t i = cad_graph_record_of(b->body, product->operands[x]);
-        if (b->body->records[i].kind != CAD_RECORD_INPUT && end_with(b, i) == b->n_ends) {
-            add_end(b, cad_graph_first(b->body, i), cad_record_size(&b->body->records[i]),
-                    NOT_ASKED, &scan->n_kept);
-        }
+/* Unless it is there already. */
+static void keep(Blocks *b, CadId id, uint32_t size, CadScan *scan) {
+    if (operand_with(b, id, size) == n_operands(b) && end_with(b, id, size) == b->n_ends) {
+        add_end(b, id, size, &scan->n_kept);
     }
 }
 
-/* What is kept may be there already. What is costly is kept, so that derivatives need not compute
- * it again; programs that do not read it do not keep it. */
+static void keep_record(Blocks *b, size_t i, CadScan *scan) {
+    keep(b, cad_graph_first(b->body, i), cad_record_size(&b->body->records[i]), scan);
+}
+
+/* What is costly is kept, so that derivatives need not compute it again; programs that do not read
+ * it do not keep it. So is what products read. */
 static void find_ends(Blocks *b, CadScan *scan) {
     const CadRecurrence *const asked = b->asked;
     const size_t n_rows = asked->n_carried + asked->n_kept;
     for (size_t k = 0; k < asked->n_carried; k++) {
         if (is_carried_on(b, k)) {
-            add_end(b, asked->ends[k], asked->sizes[k], k, &scan->n_carried);
+            add_end(b, asked->ends[k], asked->sizes[k], &scan->n_carried);
         }
     }
     for (size_t k = asked->n_carried; k < n_rows; k++) {
-        if (b->whole || known(b, k).first == CAD_NO_ID) {
-            add_end(b, asked->ends[k], size_of_end(b, k), k, &scan->n_kept);
+        if (b->whole) {
+            add_end(b, asked->ends[k], size_of_end(b, k), &scan->n_kept);
+        } else {
+            keep(b, asked->ends[k], size_of_end(b, k), scan);
         }
     }
     int is_needed = 0; /* so are all ends of a loop within */
     for (size_t i = 1; i < b->body->n_records && !b->whole; i++) {
         const CadRecord *const record = &b->body->records[i];
         is_needed = record->kind == CAD_RECORD_END ? is_needed : b->needed[i] == 2;
-        if (is_needed && cad_record_is_made(record) && cad_record_is_costly(record) &&
-            end_with(b, (uint32_t)i) == b->n_ends) {
-            add_end(b, cad_graph_first(b->body, i), cad_record_size(record), NOT_ASKED,
-                    &scan->n_kept);
+        if (is_needed && cad_record_is_made(record) && cad_record_is_costly(record)) {
+            keep_record(b, i, scan);
         }
     }
     for (size_t k = n_rows; k < n_ends(b); k++) {
-        if (product_of(b, k) != NULL) {
-            keep_operands(b, product_of(b, k), scan);
+        const Product *const product = product_of(b, k);
+        for (int x = 0; x < 2 && product != NULL; x++) {
+            const uint32_t i = cad_graph_record_of(b->body, product->operands[x]);
+            if (b->body->records[i].kind != CAD_RECORD_INPUT) {
+                keep_record(b, i, scan);
+            }
         }
     }
     for (size_t k = n_rows; k < n_ends(b); k++) {
         if (product_of(b, k) == NULL) {
-            add_end(b, asked->ends[k], size_of_end(b, k), k, &scan->n_summed);
+            add_end(b, asked->ends[k], size_of_end(b, k), &scan->n_summed);
         }
     }
     for (size_t k = scan->n_carried; k < b->n_ends; k++) {
@@ -376,20 +358,18 @@ static CadId make_scan(Blocks *b, CadScan *made) {
 
 /* --- results --- */
 
-/* What a number is in all turns: of an input, or of an end. */
-static CadOverTurns row_of(const Blocks *b, CadId id, CadId first, const CadScan *scan) {
-    const uint32_t i = cad_graph_record_of(b->body, id);
-    if (b->body->records[i].kind == CAD_RECORD_INPUT) {
-        const size_t k = operand_of_input(b, id);
+/* What some numbers of the body are in all turns: part of an operand, or of an end. */
+static CadOverTurns row_of(const Blocks *b, CadId id, size_t size, CadId first,
+                           const CadScan *scan) {
+    const size_t k = operand_with(b, id, size), end = end_with(b, id, size);
+    if (k < n_operands(b)) {
         return (CadOverTurns){b->of[k].first + (id - b->inputs[k]), b->of[k].step};
     }
-    const size_t end = end_with(b, i);
-    for (size_t k = 0; k < end; k++) {
-        first += (CadId)cad_scan_length_of_end(scan, k);
+    for (size_t before = 0; before < end; before++) {
+        first += (CadId)cad_scan_length_of_end(scan, before);
     }
-    const uint32_t size = b->ends[end].size;
-    return (CadOverTurns){first + (end < scan->n_carried ? size : 0) + (id - b->ends[end].id),
-                          size};
+    const CadId found = end < scan->n_carried ? b->ends[end].size : 0;
+    return (CadOverTurns){first + found + (id - b->ends[end].id), b->ends[end].size};
 }
 
 static CadId product_of_all(const Blocks *b, const Product *product, CadId first,
@@ -398,45 +378,43 @@ static CadId product_of_all(const Blocks *b, const Product *product, CadId first
                               product->shape[2]};
     CadNumbers views[3] = {{0, product->result}};
     for (int x = 0; x < 2; x++) {
-        views[x + 1] =
-            (CadNumbers){row_of(b, product->operands[x], first, scan).first, product->strides[x]};
+        const CadId operand = product->operands[x];
+        const uint32_t i = cad_graph_record_of(b->body, operand);
+        CadId whole = operand; /* an input is part of an operand of the loop */
+        size_t size = 1;
+        if (b->body->records[i].kind != CAD_RECORD_INPUT) {
+            whole = cad_graph_first(b->body, i);
+            size = cad_record_size(&b->body->records[i]);
+        }
+        views[x + 1] = (CadNumbers){row_of(b, whole, size, first, scan).first + (operand - whole),
+                                    product->strides[x]};
     }
     return cad_graph_map(b->graph, product->op, (size_t)(shape[0] * shape[2]), 3, shape, 3, views);
 }
 
-/* What is asked for of the loop, then of what was there already. */
+/* What is carried is known first, since other results may be part of it. */
 static void read_results(Blocks *b, CadId first, const CadScan *scan,
                          const CadScanResults *results) {
     const CadRecurrence *const asked = b->asked;
     const size_t n_rows = asked->n_carried + asked->n_kept;
-    const CadId begin = first;
-    for (size_t k = 0; k < asked->n_carried; k++) {
-        results->last[k] = asked->initial[k];
-    }
-    for (size_t k = 0; k < asked->n_kept; k++) {
-        results->kept[k].first = CAD_NO_ID;
-    }
-    for (size_t end = 0; end < b->n_ends; end++) {
-        const CadId length = (CadId)cad_scan_length_of_end(scan, end), size = b->ends[end].size;
-        const size_t k = b->ends[end].asked;
-        if (k < asked->n_carried) {
-            b->of[k] = (CadOverTurns){first, size};
-            results->last[k] = first + length - size;
-        } else if (k < n_rows) {
-            results->kept[k - asked->n_carried] = (CadOverTurns){first, size};
-        } else if (k != NOT_ASKED) {
-            results->sums[k - n_rows] = first;
-        }
-        first += length;
-    }
-    for (size_t k = 0; k < asked->n_kept; k++) {
-        if (results->kept[k].first == CAD_NO_ID) {
-            results->kept[k] = known(b, k + asked->n_carried);
+    CadId next = first, sum = first + (CadId)cad_scan_size(scan);
+    for (size_t j = 0, end = 0; j < asked->n_carried; j++) {
+        results->last[j] = asked->initial[j];
+        if (is_carried_on(b, j)) {
+            b->of[j] = (CadOverTurns){next, asked->sizes[j]};
+            next += (CadId)cad_scan_length_of_end(scan, end++);
+            results->last[j] = next - asked->sizes[j];
         }
     }
-    for (size_t k = 0; k < asked->n_summed; k++) {
+    for (size_t k = 0; k < asked->n_kept; k++) {
+        const size_t end = asked->n_carried + k;
+        results->kept[k] = row_of(b, asked->ends[end], size_of_end(b, end), first, scan);
+    }
+    for (size_t k = asked->n_summed; k-- > 0;) {
         if (product_of(b, n_rows + k) != NULL) {
-            results->sums[k] = product_of_all(b, &b->products[k], begin, scan);
+            results->sums[k] = product_of_all(b, &b->products[k], first, scan);
+        } else {
+            results->sums[k] = sum -= size_of_end(b, n_rows + k);
         }
     }
 }

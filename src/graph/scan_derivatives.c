@@ -3,32 +3,41 @@
  * it, and all else is computed again. */
 #include "graph/inner.h"
 
+/* Blocks, number by number. */
+typedef struct Numbers {
+    CadId *ids;
+    size_t n;
+} Numbers;
+
 /* A body of derivatives: its inputs are told one after the other. */
 typedef struct Derived {
-    CadGraph *graph, *body;
+    CadGraph *graph;
     CadMemory memory;
     CadScanned of;
-    CadOverTurns *given; /* behind what is carried */
+    CadRecurrence asked; /* of what the scan has kept it is known what it is */
     CadId *found;        /* of the scan's body: its inputs, and its ends, in this one */
-    CadId *ends;
-    uint32_t *sizes;
-    size_t n_carried, n_given, n_more; /* of the sizes, which are one behind the other */
-    size_t n_inputs;                   /* numbers */
-    CadKnown *known;                   /* of what the scan has kept */
-    size_t n_known;
+    CadId *kept;         /* what turns have left and kept, in this one */
+    size_t n_inputs;     /* numbers */
+    Numbers inputs, of_inputs, outputs, of_outputs; /* lists of the numbers of a turn */
     int is_guarded; /* the last one of what is added up says how often its guards do not hold */
 } Derived;
 
 static CadId next_input(Derived *d, CadOverTurns row, uint32_t size) {
     const CadId first = CAD_SCAN_INPUT + (CadId)d->n_inputs;
-    d->sizes[d->n_carried + d->n_given] = size;
-    d->given[d->n_given++] = row;
+    d->asked.sizes[d->asked.n_carried + d->asked.n_given] = size;
+    d->asked.given[d->asked.n_given++] = row;
     d->n_inputs += size;
     return first;
 }
 
-static void next_end(Derived *d, uint32_t size) {
-    d->sizes[d->n_carried + d->n_given + d->n_more++] = size;
+static size_t n_more(const Derived *d) {
+    return d->asked.n_kept + d->asked.n_summed;
+}
+
+/* One that is kept, or summed, `n` of which there are. */
+static void next_end(Derived *d, size_t *n, uint32_t size) {
+    d->asked.sizes[d->asked.n_carried + d->asked.n_given + n_more(d)] = size;
+    *n += 1;
 }
 
 static CadOverTurns backwards(CadOverTurns row, size_t n) {
@@ -39,32 +48,6 @@ static CadOverTurns in_order(CadOverTurns row, size_t n, int is_backwards) {
     return is_backwards ? backwards(row, n) : row;
 }
 
-/* Room for as many inputs as there may be, all that the scan had among them. */
-static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_more) {
-    const CadScan *const scan = of.scan;
-    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
-    *d = (Derived){.graph = graph, .of = of, .n_carried = scan->n_carried};
-    d->given = cad_memory_take(&d->memory, n_operands + n_more, sizeof *d->given);
-    d->found = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->found);
-    d->ends = cad_memory_take(&d->memory, n_operands + n_ends + 1, sizeof *d->ends);
-    d->sizes =
-        cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_more + 1, sizeof *d->sizes);
-    if (d->memory.status != CAD_OK) {
-        graph->status = CAD_NO_MEMORY;
-        return 0;
-    }
-    memcpy(d->sizes, scan->sizes, scan->n_carried * sizeof *d->sizes);
-    d->n_inputs = cad_sum_of_sizes(d->sizes, d->n_carried);
-    return 1;
-}
-
-static void finish(Derived *d) {
-    cad_graph_free(d->body);
-    cad_memory_give_back(&d->memory);
-}
-
-/* --- blocks, number by number --- */
-
 static size_t n_in_ends(const CadScan *scan) {
     size_t n = 0;
     for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
@@ -73,17 +56,44 @@ static size_t n_in_ends(const CadScan *scan) {
     return n;
 }
 
-typedef struct Numbers {
-    CadId *ids;
-    size_t n;
-} Numbers;
-
-static Numbers room_for(Derived *d, CadMemory *memory, size_t n) {
-    const Numbers numbers = {cad_memory_take(memory, n, sizeof *numbers.ids), 0};
-    if (numbers.ids == NULL) {
-        d->graph->status = CAD_NO_MEMORY;
+/* Room for as many inputs as there may be, all that the scan had among them. */
+static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_seeds) {
+    const CadScan *const scan = of.scan;
+    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
+    const size_t n_inputs = cad_scan_n_inputs(scan), n_outputs = n_in_ends(scan);
+    *d = (Derived){.graph = graph, .of = of};
+    d->asked =
+        (CadRecurrence){.n = scan->n, .n_carried = scan->n_carried, .input = CAD_SCAN_INPUT};
+    d->asked.given = cad_memory_take(&d->memory, n_operands + n_seeds, sizeof *d->asked.given);
+    d->found = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->found);
+    d->kept = cad_memory_take(&d->memory, n_ends, sizeof *d->kept);
+    d->asked.known = cad_memory_take(&d->memory, n_ends, sizeof *d->asked.known);
+    d->asked.initial = cad_memory_take(&d->memory, n_operands, sizeof *d->asked.initial);
+    d->inputs.ids = cad_memory_take(&d->memory, n_inputs, sizeof *d->inputs.ids);
+    d->of_inputs.ids = cad_memory_take(&d->memory, n_inputs, sizeof *d->of_inputs.ids);
+    d->outputs.ids = cad_memory_take(&d->memory, n_outputs, sizeof *d->outputs.ids);
+    d->of_outputs.ids = cad_memory_take(&d->memory, n_outputs, sizeof *d->of_outputs.ids);
+    d->asked.ends = cad_memory_take(&d->memory, n_operands + n_ends + 1, sizeof *d->asked.ends);
+    d->asked.sizes = cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_seeds + 1,
+                                     sizeof *d->asked.sizes);
+    if (d->memory.status != CAD_OK) {
+        graph->status = CAD_NO_MEMORY;
+        return 0;
     }
-    return numbers;
+    memcpy(d->asked.sizes, scan->sizes, scan->n_carried * sizeof *d->asked.sizes);
+    d->n_inputs = cad_sum_of_sizes(d->asked.sizes, d->asked.n_carried);
+    return 1;
+}
+
+static void finish(Derived *d) {
+    cad_graph_free(d->asked.body);
+    cad_memory_give_back(&d->memory);
+}
+
+/* --- blocks, number by number --- */
+
+static void begin_lists(Derived *d) {
+    d->inputs.n = d->of_inputs.n = d->outputs.n = d->of_outputs.n = 0;
 }
 
 static void add_block(Numbers *numbers, CadId first, uint32_t size) {
@@ -101,16 +111,17 @@ static void add_zeros(Numbers *numbers, uint32_t size) {
 /* Take numbers as blocks of the body, as many as there are sizes. */
 static void take_blocks(Derived *d, const CadId *ids, const uint32_t *sizes, size_t n,
                         CadId *blocks) {
-    for (size_t k = 0; k < n && d->body->status == CAD_OK; ids += sizes[k++]) {
-        blocks[k] = cad_graph_block(d->body, ids, sizes[k]);
+    for (size_t k = 0; k < n && d->asked.body->status == CAD_OK; ids += sizes[k++]) {
+        blocks[k] = cad_graph_block(d->asked.body, ids, sizes[k]);
     }
 }
 
 /* The ends of the derived body, carried ones first. */
 static void take_ends(Derived *d, const CadId *ids) {
-    take_blocks(d, ids, d->sizes, d->n_carried, d->ends);
-    take_blocks(d, ids + cad_sum_of_sizes(d->sizes, d->n_carried),
-                d->sizes + d->n_carried + d->n_given, d->n_more, d->ends + d->n_carried);
+    take_blocks(d, ids, d->asked.sizes, d->asked.n_carried, d->asked.ends);
+    take_blocks(d, ids + cad_sum_of_sizes(d->asked.sizes, d->asked.n_carried),
+                d->asked.sizes + d->asked.n_carried + d->asked.n_given, n_more(d),
+                d->asked.ends + d->asked.n_carried);
 }
 
 /* What turns found and were given is given; then the inputs are all there, and the scan's body is
@@ -118,8 +129,7 @@ static void take_ends(Derived *d, const CadId *ids) {
 static void insert_body(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const size_t n = scan->n, n_operands = cad_scan_n_operands(scan);
-    const size_t n_ends = cad_scan_n_ends(scan), n_inputs = cad_scan_n_inputs(scan);
-    const size_t n_numbers = n_in_ends(scan);
+    const size_t n_ends = cad_scan_n_ends(scan);
     CadId first = d->of.first;
     for (size_t k = 0; k < n_operands; k++) {
         const CadOverTurns row =
@@ -129,36 +139,34 @@ static void insert_body(Derived *d, int is_backwards) {
         first += k < scan->n_carried ? (CadId)cad_scan_length_of_end(scan, k) : 0;
         d->found[k] = next_input(d, in_order(row, n, is_backwards), scan->sizes[k]);
     }
-    Numbers inputs = room_for(d, &d->memory, n_inputs);
-    Numbers operands = room_for(d, &d->memory, n_inputs);
-    Numbers outputs = room_for(d, &d->memory, n_numbers);
-    Numbers results = room_for(d, &d->memory, n_numbers);
-    d->body = cad_scan_body_of(d->sizes, d->n_carried + d->n_given);
-    if (d->memory.status != CAD_OK || d->body == NULL) {
+    d->asked.body = cad_scan_body_of(d->asked.sizes, d->asked.n_carried + d->asked.n_given);
+    if (d->asked.body == NULL) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
-    d->body->calls = d->graph->calls;
-    d->body->owner = d->graph->owner;
-    add_block(&inputs, CAD_SCAN_INPUT, (uint32_t)n_inputs);
+    d->asked.body->calls = d->graph->calls;
+    d->asked.body->owner = d->graph->owner;
+    begin_lists(d);
+    add_block(&d->inputs, CAD_SCAN_INPUT, (uint32_t)cad_scan_n_inputs(scan));
     for (size_t k = 0; k < n_operands; k++) {
-        add_block(&operands, d->found[k], scan->sizes[k]);
+        add_block(&d->of_inputs, d->found[k], scan->sizes[k]);
     }
     for (size_t k = 0; k < n_ends; k++) {
-        add_block(&outputs, scan->ends[k], cad_scan_size_of_end(scan, k));
+        add_block(&d->outputs, scan->ends[k], cad_scan_size_of_end(scan, k));
     }
-    cad_graph_insert(d->body, scan->body, inputs.ids, operands.ids, n_inputs, outputs.ids,
-                     n_numbers, results.ids);
-    take_blocks(d, results.ids, scan->sizes, scan->n_carried, d->found + n_operands);
-    take_blocks(d, results.ids + cad_sum_of_sizes(scan->sizes, scan->n_carried),
+    const CadId *const results = d->of_outputs.ids;
+    cad_graph_insert(d->asked.body, scan->body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
+                     d->outputs.ids, d->outputs.n, d->of_outputs.ids);
+    take_blocks(d, results, scan->sizes, scan->n_carried, d->found + n_operands);
+    take_blocks(d, results + cad_sum_of_sizes(scan->sizes, scan->n_carried),
                 scan->sizes + n_operands, n_ends - scan->n_carried,
                 d->found + n_operands + scan->n_carried);
-    d->graph->status = d->body->status;
+    d->graph->status = d->asked.body->status;
 }
 
 /* What derivatives of calls need to hold is looked at in each turn, and added up. */
 static void add_guards(Derived *d) {
-    CadGraph *const body = d->body;
+    CadGraph *const body = d->asked.body;
     CadId sum = CAD_ZERO;
     for (size_t k = 0; k < body->n_guards; k++) {
         const CadOutcome guard = body->guards[k];
@@ -168,60 +176,46 @@ static void add_guards(Derived *d) {
     }
     d->is_guarded = body->n_guards > 0;
     if (d->is_guarded) {
-        d->ends[d->n_carried + d->n_more] = sum;
-        next_end(d, 1);
+        d->asked.ends[d->asked.n_carried + n_more(d)] = sum;
+        next_end(d, &d->asked.n_summed, 1);
     }
 }
 
 /* What turns have left and kept is given, too: it need not be computed again. */
-static void give_ends(Derived *d, CadId *names, int is_backwards) {
+static void give_ends(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     CadId first = d->of.first;
     for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
         const uint32_t size = cad_scan_size_of_end(scan, k);
         const CadOverTurns row = {first + (k < scan->n_carried ? size : 0), size};
-        names[k] = next_input(d, in_order(row, scan->n, is_backwards), size);
+        d->kept[k] = next_input(d, in_order(row, scan->n, is_backwards), size);
         first += (CadId)cad_scan_length_of_end(scan, k);
     }
 }
 
 /* Those that stand for a record as a whole; or, forwards, for one that is costly: to compute again
  * is cheaper where what is read has tangents of its own. */
-static void find_known(Derived *d, const CadId *names, int is_backwards) {
+static void find_known(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const CadId *const found = d->found + cad_scan_n_operands(scan);
-    const size_t n = scan->n_carried + scan->n_kept;
-    d->known = cad_memory_take(&d->memory, n, sizeof *d->known);
-    if (d->known == NULL) {
-        d->graph->status = CAD_NO_MEMORY;
-        return;
-    }
-    for (size_t k = 0; k < n; k++) {
-        const CadRecord *const record = cad_graph_record(d->body, found[k]);
+    for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
+        const CadRecord *const record = cad_graph_record(d->asked.body, found[k]);
         if (cad_record_is_made(record) && (is_backwards || cad_record_is_costly(record)) &&
-            found[k] == cad_graph_first(d->body, cad_graph_record_of(d->body, found[k])) &&
+            found[k] ==
+                cad_graph_first(d->asked.body, cad_graph_record_of(d->asked.body, found[k])) &&
             cad_record_size(record) == cad_scan_size_of_end(scan, k)) {
-            d->known[d->n_known++] = (CadKnown){found[k], names[k]};
+            d->asked.known[d->asked.n_known++] = (CadKnown){found[k], d->kept[k]};
         }
     }
 }
 
-/* Its ends are in `ends`. */
-static CadRecurrence recurrence(const Derived *d, const CadId *initial, size_t n_kept,
-                                size_t n_summed) {
-    return (CadRecurrence){.n = d->of.scan->n,
-                           .n_carried = d->n_carried,
-                           .n_given = d->n_given,
-                           .n_kept = n_kept,
-                           .n_summed = n_summed + (size_t)d->is_guarded,
-                           .body = d->body,
-                           .input = CAD_SCAN_INPUT,
-                           .ends = d->ends,
-                           .initial = initial,
-                           .given = d->given,
-                           .sizes = d->sizes,
-                           .known = d->known,
-                           .n_known = d->n_known};
+/* What is carried at first; CAD_NO_ID: zeros. */
+static void begin_with(Derived *d, const CadId *first) {
+    for (size_t k = 0; k < d->asked.n_carried; k++) {
+        d->asked.initial[k] = first[k] != CAD_NO_ID
+                                  ? first[k]
+                                  : cad_graph_repeated(d->graph, CAD_ZERO, d->of.scan->sizes[k]);
+    }
 }
 
 static int is_same_in_all(const CadScan *scan, size_t operand) {
@@ -233,73 +227,61 @@ static int is_same_in_all(const CadScan *scan, size_t operand) {
 static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const uint8_t *wanted,
                       CadPullBody *pull) {
     const CadScan *const scan = d->of.scan;
-    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
-    const size_t n_inputs = cad_scan_n_inputs(scan);
-    const size_t n_numbers = n_in_ends(scan);
-    CadMemory memory = {0};
-    Numbers outputs = room_for(d, &memory, n_numbers);
-    Numbers cotangents = room_for(d, &memory, n_numbers);
-    Numbers wrt = room_for(d, &memory, n_inputs);
-    Numbers results = room_for(d, &memory, n_inputs);
-    if (memory.status != CAD_OK) {
-        cad_memory_give_back(&memory);
-        return;
-    }
-    for (size_t k = 0; k < n_ends; k++) {
+    const size_t n_operands = cad_scan_n_operands(scan);
+    begin_lists(d);
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
         if (seeds[k] != CAD_NO_ID) {
-            add_block(&outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
-            add_block(&cotangents, seeds[k], cad_scan_size_of_end(scan, k));
+            add_block(&d->outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
+            add_block(&d->of_outputs, seeds[k], cad_scan_size_of_end(scan, k));
         }
     }
     for (size_t k = 0; k < scan->n_carried; k++) {
-        add_block(&wrt, d->found[k], scan->sizes[k]);
+        add_block(&d->inputs, d->found[k], scan->sizes[k]);
     }
     for (int same = 0; same < 2; same++) {
         for (size_t k = scan->n_carried; k < n_operands; k++) {
             if (wanted[k] && is_same_in_all(scan, k) == same) {
-                add_block(&wrt, d->found[k], scan->sizes[k]);
-                next_end(d, scan->sizes[k]);
+                add_block(&d->inputs, d->found[k], scan->sizes[k]);
+                next_end(d, same ? &d->asked.n_summed : &d->asked.n_kept, scan->sizes[k]);
             }
         }
     }
-    d->graph->status =
-        pull(d->body, outputs.ids, cotangents.ids, outputs.n, wrt.ids, wrt.n, results.ids);
+    d->graph->status = pull(d->asked.body, d->outputs.ids, d->of_outputs.ids, d->outputs.n,
+                            d->inputs.ids, d->inputs.n, d->of_inputs.ids);
     if (d->graph->status == CAD_OK) {
-        take_ends(d, results.ids);
+        take_ends(d, d->of_inputs.ids);
         add_guards(d);
     }
     for (size_t k = 0; k < scan->n_carried && d->graph->status == CAD_OK; k++) {
         if (before[k] != CAD_NO_ID) {
-            d->ends[k] = cad_graph_added(d->body, d->ends[k], before[k], scan->sizes[k]);
+            d->asked.ends[k] =
+                cad_graph_added(d->asked.body, d->asked.ends[k], before[k], scan->sizes[k]);
         }
     }
-    d->graph->status = d->graph->status == CAD_OK ? d->body->status : d->graph->status;
-    cad_memory_give_back(&memory);
+    d->graph->status = d->graph->status == CAD_OK ? d->asked.body->status : d->graph->status;
+}
+
+/* What arrives at an end in each turn, if anything does. */
+static CadId seed_of(Derived *d, size_t end, CadOverTurns row) {
+    return row.first != CAD_NO_ID ? next_input(d, backwards(row, d->of.scan->n),
+                                               cad_scan_size_of_end(d->of.scan, end))
+                                  : CAD_NO_ID;
 }
 
 /* The seeds of the ends of a turn: what is carried, and inputs for those that there are. */
 static void name_seeds(Derived *d, const CadScanSeeds *given, CadId *seeds, CadId *before) {
     const CadScan *const scan = d->of.scan;
+    const size_t n_rows = scan->n_carried + scan->n_kept;
     CadId input = CAD_SCAN_INPUT;
     for (size_t k = 0; k < scan->n_carried; k++) {
         seeds[k] = input;
         input += scan->sizes[k];
-        before[k] = given->before[k].first != CAD_NO_ID
-                        ? next_input(d, backwards(given->before[k], scan->n), scan->sizes[k])
-                        : CAD_NO_ID;
+        before[k] = seed_of(d, k, given->before[k]);
     }
-    for (size_t k = 0; k < scan->n_kept; k++) {
-        const size_t end = scan->n_carried + k;
-        seeds[end] = given->kept[k].first != CAD_NO_ID
-                         ? next_input(d, backwards(given->kept[k], scan->n),
-                                      cad_scan_size_of_end(scan, end))
-                         : CAD_NO_ID;
-    }
-    for (size_t k = 0; k < scan->n_summed; k++) {
-        const size_t end = scan->n_carried + scan->n_kept + k;
-        seeds[end] = given->sums[k] != CAD_NO_ID ? next_input(d, (CadOverTurns){given->sums[k], 0},
-                                                              cad_scan_size_of_end(scan, end))
-                                                 : CAD_NO_ID;
+    for (size_t k = scan->n_carried; k < cad_scan_n_ends(scan); k++) {
+        seeds[k] = seed_of(d, k,
+                           k < n_rows ? given->kept[k - scan->n_carried]
+                                      : (CadOverTurns){given->sums[k - n_rows], 0});
     }
 }
 
@@ -309,14 +291,11 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     const size_t n_carried = scan->n_carried, n_operands = cad_scan_n_operands(scan);
     const size_t n_ends = cad_scan_n_ends(scan);
     Derived derived, *const d = &derived;
-    size_t n_kept = 0, n_summed = 0;
     if (!begin(d, graph, of, n_carried + 2 * n_ends)) {
         finish(d);
         return;
     }
     CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends, sizeof *names);
-    CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
-    CadId *const given = cad_memory_take(&d->memory, n_ends, sizeof *given);
     const CadScanResults found = {
         cad_memory_take(&d->memory, n_carried, sizeof *found.last),
         cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
@@ -325,29 +304,19 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         graph->status = CAD_NO_MEMORY;
     } else {
         name_seeds(d, seeds, names + n_carried, names);
-        give_ends(d, given, 1);
+        give_ends(d, 1);
         insert_body(d, 1);
     }
     if (graph->status == CAD_OK) {
-        find_known(d, given, 1);
-    }
-    for (size_t k = n_carried; k < n_operands; k++) {
-        *(is_same_in_all(scan, k) ? &n_summed : &n_kept) += wanted[k];
-    }
-    if (graph->status == CAD_OK) {
-        for (size_t k = 0; k < n_carried; k++) {
-            initial[k] = seeds->last[k] != CAD_NO_ID
-                             ? seeds->last[k]
-                             : cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]);
-        }
+        find_known(d, 1);
+        begin_with(d, seeds->last);
         pull_body(d, names + n_carried, names, wanted, pull);
     }
     if (graph->status == CAD_OK) {
-        const CadRecurrence asked = recurrence(d, initial, n_kept, n_summed);
-        cad_graph_recur(graph, &asked, &found);
+        cad_graph_recur(graph, &d->asked, &found);
     }
     if (graph->status == CAD_OK && d->is_guarded) {
-        cad_graph_guard(graph, found.sums[n_summed], 0.0);
+        cad_graph_guard(graph, found.sums[d->asked.n_summed - 1], 0.0);
     }
     for (size_t k = 0, row = 0, sum = 0; k < n_operands && graph->status == CAD_OK; k++) {
         if (k < n_carried) {
@@ -364,38 +333,29 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
 static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
     const CadScan *const scan = d->of.scan;
     const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
-    const size_t n_numbers = n_in_ends(scan);
-    CadMemory memory = {0};
-    Numbers wrt = room_for(d, &memory, cad_scan_n_inputs(scan));
-    Numbers tangents = room_for(d, &memory, cad_scan_n_inputs(scan));
-    Numbers outputs = room_for(d, &memory, n_numbers);
-    Numbers results = room_for(d, &memory, n_numbers);
-    if (memory.status != CAD_OK) {
-        cad_memory_give_back(&memory);
-        return;
-    }
+    begin_lists(d);
     for (size_t k = 0; k < n_operands; k++) {
-        add_block(&wrt, d->found[k], scan->sizes[k]);
+        add_block(&d->inputs, d->found[k], scan->sizes[k]);
         if (along[k] == CAD_NO_ID) {
-            add_zeros(&tangents, scan->sizes[k]);
+            add_zeros(&d->of_inputs, scan->sizes[k]);
         } else {
-            add_block(&tangents, along[k], scan->sizes[k]);
+            add_block(&d->of_inputs, along[k], scan->sizes[k]);
         }
     }
     for (size_t k = 0; k < n_ends; k++) {
-        add_block(&outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
+        add_block(&d->outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
         if (k >= scan->n_carried) {
-            next_end(d, cad_scan_size_of_end(scan, k));
+            next_end(d, k < scan->n_carried + scan->n_kept ? &d->asked.n_kept : &d->asked.n_summed,
+                     cad_scan_size_of_end(scan, k));
         }
     }
-    d->graph->status =
-        push(d->body, wrt.ids, tangents.ids, wrt.n, outputs.ids, outputs.n, results.ids);
+    d->graph->status = push(d->asked.body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
+                            d->outputs.ids, d->outputs.n, d->of_outputs.ids);
     if (d->graph->status == CAD_OK) {
-        take_ends(d, results.ids);
+        take_ends(d, d->of_outputs.ids);
         add_guards(d);
-        d->graph->status = d->body->status;
+        d->graph->status = d->asked.body->status;
     }
-    cad_memory_give_back(&memory);
 }
 
 /* The tangents of a turn, in a body of their own. Those of what is carried are carried, or zero.
@@ -404,9 +364,8 @@ static void derive_push(Derived *d, const CadOverTurns *tangents, int carries, C
     const CadScan *const scan = d->of.scan;
     const size_t n_operands = cad_scan_n_operands(scan);
     CadId *const along = cad_memory_take(&d->memory, n_operands, sizeof *along);
-    CadId *const given = cad_memory_take(&d->memory, cad_scan_n_ends(scan), sizeof *given);
     CadId input = CAD_SCAN_INPUT;
-    if (d->memory.status != CAD_OK) {
+    if (along == NULL) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
@@ -418,13 +377,11 @@ static void derive_push(Derived *d, const CadOverTurns *tangents, int carries, C
             along[k] = next_input(d, tangents[k], scan->sizes[k]);
         }
     }
-    give_ends(d, given, 0);
+    give_ends(d, 0);
     insert_body(d, 0);
     if (d->graph->status == CAD_OK) {
         push_body(d, along, push);
-    }
-    if (d->graph->status == CAD_OK) {
-        find_known(d, given, 0);
+        find_known(d, 0);
     }
 }
 
@@ -445,7 +402,7 @@ static int is_at_rest(CadGraph *graph, CadScanned of, const CadOverTurns *tangen
     }
     for (size_t k = 0; k < cad_scan_n_ends(scan) && graph->status == CAD_OK; k++) {
         for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k) && rests; e++) {
-            rests = cad_graph_is(d->body, d->ends[k] + e, 0.0);
+            rests = cad_graph_is(d->asked.body, d->asked.ends[k] + e, 0.0);
         }
     }
     finish(d);
@@ -460,23 +417,15 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
     if (is_at_rest(graph, of, tangents, push) || graph->status != CAD_OK) {
         return first;
     }
-    CadId *initial = NULL;
     if (begin(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
-        initial = cad_memory_take(&d->memory, scan->n_carried, sizeof *initial);
-    }
-    if (initial == NULL) {
-        graph->status = CAD_NO_MEMORY;
-    } else {
         for (size_t k = 0; k < scan->n_carried; k++) {
-            initial[k] = tangents[k].first == CAD_NO_ID
-                             ? cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k])
-                             : tangents[k].first;
+            d->asked.initial[k] = tangents[k].first;
         }
+        begin_with(d, d->asked.initial);
         derive_push(d, tangents, 1, push);
     }
     if (graph->status == CAD_OK) {
-        const CadRecurrence asked = recurrence(d, initial, scan->n_kept, scan->n_summed);
-        first = cad_graph_recur_whole(graph, &asked);
+        first = cad_graph_recur_whole(graph, &d->asked);
     }
     if (first != CAD_NO_ID && d->is_guarded) { /* behind the ends that the scan has */
         cad_graph_guard(graph, first + (CadId)cad_scan_size(scan), 0.0);

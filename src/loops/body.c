@@ -29,11 +29,9 @@ struct Body {
     Outside *outside;
     CadId next; /* input */
     CadRecurrence asked;
-    CadId *initial, *ends;
-    CadOverTurns *given;
     CadId *input_of_given;
-    uint32_t *sizes; /* of what is carried, given, kept */
-    size_t *kept;    /* steps of a turn */
+    Table rows;   /* which one of what is given */
+    size_t *kept; /* steps of a turn */
 };
 
 enum { NESTED = 8 }; /* loops in each other that share a block of what is given */
@@ -121,11 +119,11 @@ static void carry(const Roller *o, Body *b, int are_single, int together) {
         lagged->input = b->next;
         b->next += lagged->most * size;
         for (uint32_t lag = 0; lag < lagged->most && !together; lag++) {
-            b->sizes[b->asked.n_carried++] = size;
+            b->asked.sizes[b->asked.n_carried++] = size;
         }
     }
     if (together && b->next > begin) {
-        b->sizes[b->asked.n_carried++] = b->next - begin;
+        b->asked.sizes[b->asked.n_carried++] = b->next - begin;
     }
 }
 
@@ -140,8 +138,9 @@ static void find_carried(const Roller *o, Body *b) {
         n += b->lagged[q].most;
         n_single += size_in_turn(o, b->loop, q) == 1 ? b->lagged[q].most : 0;
     }
-    b->sizes = cad_memory_take(&b->memory, n + b->first[period] + period, sizeof *b->sizes);
-    if (b->sizes != NULL) {
+    b->asked.sizes =
+        cad_memory_take(&b->memory, n + b->first[period] + period, sizeof *b->asked.sizes);
+    if (b->asked.sizes != NULL) {
         carry(o, b, 1, b->loop->n_inner > 0 && n_single >= MANY);
         carry(o, b, 0, 0);
     }
@@ -150,8 +149,8 @@ static void find_carried(const Roller *o, Body *b) {
 /* Of what is carried, number by number, its blocks. */
 static void name_blocks(const Body *b, CadGraph *graph, const CadId *numbers, CadId *blocks) {
     for (size_t k = 0; k < b->asked.n_carried; k++) {
-        blocks[k] = cad_graph_block(graph, numbers, b->sizes[k]);
-        numbers += b->sizes[k];
+        blocks[k] = cad_graph_block(graph, numbers, b->asked.sizes[k]);
+        numbers += b->asked.sizes[k];
     }
 }
 
@@ -160,7 +159,7 @@ static int find_initial(Roller *o, Body *b) {
     const size_t n_numbers = b->next - CAD_SCAN_INPUT;
     size_t of = 0;
     CadId *const numbers = cad_memory_take(&b->memory, n_numbers, sizeof *numbers);
-    b->initial = cad_memory_take(&b->memory, b->asked.n_carried, sizeof *b->initial);
+    b->asked.initial = cad_memory_take(&b->memory, b->asked.n_carried, sizeof *b->asked.initial);
     if (b->memory.status != CAD_OK) {
         return 0;
     }
@@ -185,7 +184,7 @@ static int find_initial(Roller *o, Body *b) {
     for (size_t i = 0; i < n_numbers; i++) { /* what is read of no early turn */
         numbers[i] = numbers[i] == CAD_NO_ID ? CAD_ZERO : numbers[i];
     }
-    name_blocks(b, graph_around(o, b), numbers, b->initial);
+    name_blocks(b, graph_around(o, b), numbers, b->asked.initial);
     return 1;
 }
 
@@ -238,54 +237,22 @@ static size_t step_in_nest(const Nest *nest, size_t turn) {
     return step;
 }
 
-/* What an operand from outside is in all turns. */
-static CadOverTurns row_of_operand(Roller *o, const Body *b, const Nest *nest, uint32_t k) {
-    CadGraph *const graph = graph_around(o, b);
-    const size_t n = b->loop->n, n_within = size_of_nest(nest);
-    const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
-    CadId *const ids = cad_graph_room(graph, &o->room, n * n_within * size);
-    CadId *next = ids;
-    if (ids == NULL) {
-        return (CadOverTurns){CAD_ZERO, 0};
-    }
-    for (size_t turn = 0; turn < n; turn++) {
-        for (size_t within = 0; within < n_within; within++) {
-            const CadId from = name_outside(o, b, turn, step_in_nest(nest, within), k);
-            for (size_t e = 0; e < size; e++) {
-                *next++ = from + (CadId)e;
-            }
-        }
-    }
-    return row_of_ids(graph, ids, n, n_within * size);
-}
-
-/* Rows by hash: which one of what is given, counted from 1. */
-typedef struct Rows {
-    uint32_t *table;
-    size_t mask;
-} Rows;
-
 /* Rows that are the same are one input: they are looked up by hash. Answers which one, counted
  * from 1. */
-static uint32_t find_row(Body *b, const Rows *rows, CadOverTurns row, uint32_t size) {
-    uint32_t *const table = rows->table;
-    const uint64_t hash =
-        ((uint64_t)row.first << 32 ^ (uint64_t)row.step ^ size) * 0x9e3779b97f4a7c15u;
-    const uint32_t *const sizes = b->sizes + b->asked.n_carried;
-    size_t place = (hash >> 32) & rows->mask;
-    while (table[place] != 0 &&
-           (b->given[table[place] - 1].first != row.first ||
-            b->given[table[place] - 1].step != row.step || sizes[table[place] - 1] != size)) {
-        place = (place + 1) & rows->mask;
-    }
-    if (table[place] == 0) {
-        b->sizes[b->asked.n_carried + b->asked.n_given] = size;
-        b->given[b->asked.n_given] = row;
+static uint32_t find_row(Body *b, CadOverTurns row, uint32_t size) {
+    const uint64_t hash = cad_loops_hash(cad_loops_hash(size, row.first), (uint64_t)row.step);
+    uint32_t *const sizes = b->asked.sizes + b->asked.n_carried;
+    FIND_PLACE(b->rows, hash, which,
+               b->asked.given[*which - 1].first == row.first &&
+                   b->asked.given[*which - 1].step == row.step && sizes[*which - 1] == size)
+    if (*which == 0) {
+        sizes[b->asked.n_given] = size;
+        b->asked.given[b->asked.n_given] = row;
         b->input_of_given[b->asked.n_given++] = b->next;
         b->next += size;
-        table[place] = (uint32_t)b->asked.n_given;
+        *which = (uint32_t)b->asked.n_given;
     }
-    return table[place];
+    return *which;
 }
 
 static int is_outside_within(const Roller *o, const Body *b, const Nest *nest, uint32_t k) {
@@ -297,21 +264,18 @@ static int is_outside_within(const Roller *o, const Body *b, const Nest *nest, u
     return within == n;
 }
 
-/* Whether an operand is the same in all turns of one of the loops. */
-static int is_same_in_all(const Roller *o, const Body *b, const Nest *nest, uint32_t k, size_t d) {
-    Nest first = *nest;
-    const size_t n = size_of_nest(nest);
-    for (size_t turn = 0; turn < b->loop->n; turn++) {
-        for (size_t within = 0; within < n; within++) {
-            const size_t step = step_in_nest(nest, within);
-            size_t turn_of_loop = within;
-            for (size_t e = nest->depth; e-- > d + 1;) {
-                turn_of_loop /= nest->n[e];
-            }
-            first.at = step - turn_of_loop % nest->n[d] * nest->period[d];
-            if (name_outside(o, b, turn, step, k) != name_outside(o, b, turn, first.at, k)) {
-                return 0;
-            }
+/* Of names in all turns, those in one turn of a loop within, if they are the same in all of its
+ * turns, which follow each other `scale` names apart. Answers whether they are. */
+static int strike_out(CadId *names, size_t n, size_t n_turns, size_t scale) {
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (names[i] != names[i - i / scale % n_turns * scale]) {
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i / scale % n_turns == 0) {
+            names[left++] = names[i];
         }
     }
     return 1;
@@ -319,33 +283,47 @@ static int is_same_in_all(const Roller *o, const Body *b, const Nest *nest, uint
 
 /* What comes from outside into all turns of loops within is one block of each turn: of those loops
  * in whose turns it differs. */
-static void give_to_operand(Roller *o, Body *b, const Rows *rows, const Nest *nest, uint32_t k) {
-    Nest given = {.at = nest->at};
-    size_t same[NESTED];
-    if (!is_outside_within(o, b, nest, k)) {
+static void give_to_operand(Roller *o, Body *b, const Nest *nest, uint32_t k) {
+    CadGraph *const graph = graph_around(o, b);
+    const size_t n_turns = b->loop->n, n = size_of_nest(nest);
+    const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
+    size_t n_left = 1, strides[NESTED], n_names = n_turns * n;
+    CadId *names =
+        is_outside_within(o, b, nest, k) ? cad_graph_room(graph, &o->room, n_names) : NULL;
+    if (names == NULL) {
         return;
     }
-    for (size_t d = 0; d < nest->depth; d++) {
-        same[d] = (size_t)is_same_in_all(o, b, nest, k, d);
-        if (!same[d]) {
-            given.n[given.depth] = nest->n[d];
-            given.period[given.depth++] = nest->period[d];
+    for (size_t i = 0; i < n_names; i++) {
+        names[i] = name_outside(o, b, i / n, step_in_nest(nest, i % n), k);
+    }
+    for (size_t d = nest->depth; d-- > 0;) {
+        strides[d] = n_left * size;
+        if (strike_out(names, n_names, nest->n[d], n_left)) {
+            strides[d] = 0;
+            n_names /= nest->n[d];
+        } else {
+            n_left *= nest->n[d];
         }
     }
-    const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
-    const uint32_t which = find_row(b, rows, row_of_operand(o, b, &given, k),
-                                    (uint32_t)(size_of_nest(&given) * size));
-    for (size_t within = 0; within < size_of_nest(nest); within++) {
-        size_t offset = 0, scale = size, turn = within;
+    names = cad_graph_room(graph, &o->room, n_names * size);
+    for (size_t i = names != NULL ? n_names * size : 0; i-- > 0;) {
+        names[i] = names[i / size] + (CadId)(i % size);
+    }
+    if (names == NULL) {
+        return;
+    }
+    const uint32_t which =
+        find_row(b, row_of_ids(graph, names, n_turns, n_left * size), (uint32_t)(n_left * size));
+    for (size_t within = 0; within < n; within++) {
+        size_t offset = 0, turn = within;
         for (size_t d = nest->depth; d-- > 0; turn /= nest->n[d]) {
-            offset += same[d] ? 0 : turn % nest->n[d] * scale;
-            scale *= same[d] ? 1 : nest->n[d];
+            offset += turn % nest->n[d] * strides[d];
         }
         b->outside[b->first[step_in_nest(nest, within)] + k] = (Outside){which, (uint32_t)offset};
     }
 }
 
-static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inner, Nest nest) {
+static void give_to_inner(Roller *o, Body *b, const Loop *inner, Nest nest) {
     const Loop *next = inner->inner;
     const size_t begin = nest.at, turn = inner->n / 2 * (size_t)inner->period;
     nest.n[nest.depth] = inner->n;
@@ -354,14 +332,14 @@ static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inne
         if (next < inner->inner + inner->n_inner && next->begin == inner->begin + turn + q) {
             nest.at = begin + q;
             if (nest.depth < NESTED) {
-                give_to_inner(o, b, rows, next, nest);
+                give_to_inner(o, b, next, nest);
             }
             q += steps_of_loop(next++) - 1;
             continue;
         }
         nest.at = begin + q;
         for (uint32_t k = 0; k < arity(o, b->loop, nest.at); k++) {
-            give_to_operand(o, b, rows, &nest, k);
+            give_to_operand(o, b, &nest, k);
         }
     }
 }
@@ -369,28 +347,21 @@ static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inne
 static void find_given(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     const size_t n_operands = b->first[loop->period];
-    size_t size = 16, of;
-    while (size < 2 * n_operands) {
-        size *= 2;
-    }
     b->outside = cad_memory_take(&b->memory, n_operands, sizeof *b->outside);
-    b->given = cad_memory_take(&b->memory, n_operands, sizeof *b->given);
+    b->asked.given = cad_memory_take(&b->memory, n_operands, sizeof *b->asked.given);
     b->input_of_given = cad_memory_take(&b->memory, n_operands, sizeof *b->input_of_given);
-    const Rows rows = {cad_memory_take(&b->memory, size, sizeof *rows.table), size - 1};
+    b->rows = cad_loops_table(&b->memory, n_operands);
     if (b->memory.status != CAD_OK) {
         return;
     }
     for (size_t i = 0; i < loop->n_inner; i++) {
-        const Nest nest = {.at = loop->inner[i].begin - middle_of(loop)};
-        give_to_inner(o, b, &rows, &loop->inner[i], nest);
+        give_to_inner(o, b, &loop->inner[i], (Nest){.at = loop->inner[i].begin - middle_of(loop)});
     }
     for (size_t q = 0; q < loop->period; q++) {
+        const Nest alone = {.at = q};
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
-            Outside *const outside = &b->outside[b->first[q] + k];
-            if (outside->which == 0 && cad_loops_lag(o->r, loop, q, k, &of) < 0) {
-                const Nest alone = {.at = q};
-                outside->which = find_row(b, &rows, row_of_operand(o, b, &alone, k),
-                                          operand_in_turn(o, loop, 0, q, k).size);
+            if (b->outside[b->first[q] + k].which == 0) {
+                give_to_operand(o, b, &alone, k);
             }
         }
     }
@@ -400,9 +371,9 @@ static void find_given(Roller *o, Body *b) {
 
 /* Constants that are the same in all turns are told by their number in the graph. */
 static CadId name_of_given(const Roller *o, const Body *b, Outside outside) {
-    const CadOverTurns row = b->given[outside.which - 1];
+    const CadOverTurns row = b->asked.given[outside.which - 1];
     double value;
-    return row.step == 0 && b->sizes[b->asked.n_carried + outside.which - 1] == 1 &&
+    return row.step == 0 && b->asked.sizes[b->asked.n_carried + outside.which - 1] == 1 &&
                    cad_graph_is_constant(graph_around(o, b), row.first, &value)
                ? cad_graph_constant(b->asked.body, value)
                : b->input_of_given[outside.which - 1] + outside.offset;
@@ -466,7 +437,7 @@ static void fill_body(Roller *o, Body *b) {
 
 /* What a turn leaves of what is carried. */
 static void find_ends(const Roller *o, Body *b) {
-    const size_t n = cad_sum_of_sizes(b->sizes, b->asked.n_carried);
+    const size_t n = cad_sum_of_sizes(b->asked.sizes, b->asked.n_carried);
     CadId *const numbers = cad_memory_take(&b->memory, n, sizeof *numbers);
     for (size_t q = 0; q < b->loop->period && numbers != NULL; q++) {
         const Lagged lagged = b->lagged[q];
@@ -477,7 +448,7 @@ static void find_ends(const Roller *o, Body *b) {
         }
     }
     if (numbers != NULL) {
-        name_blocks(b, b->asked.body, numbers, b->ends);
+        name_blocks(b, b->asked.body, numbers, b->asked.ends);
     }
 }
 
@@ -538,8 +509,8 @@ static void name_results(Roller *o, Body *b) {
     for (size_t k = 0; k < b->asked.n_kept; k++) {
         const size_t q = b->kept[k];
         if (!is_last_alone(b, q)) {
-            b->sizes[n_carried + b->asked.n_given + n] = size_in_turn(o, loop, q);
-            b->ends[n_carried + n++] = b->names[q];
+            b->asked.sizes[n_carried + b->asked.n_given + n] = size_in_turn(o, loop, q);
+            b->asked.ends[n_carried + n++] = b->names[q];
         }
     }
     const size_t n_steps = b->asked.n_kept;
@@ -592,13 +563,10 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
     }
     if (done) {
         find_given(o, b);
-        b->ends = cad_memory_take(&b->memory, b->asked.n_carried + period, sizeof *b->ends);
-        b->asked.body = cad_scan_body_of(b->sizes, b->asked.n_carried + b->asked.n_given);
+        b->asked.ends =
+            cad_memory_take(&b->memory, b->asked.n_carried + period, sizeof *b->asked.ends);
+        b->asked.body = cad_scan_body_of(b->asked.sizes, b->asked.n_carried + b->asked.n_given);
         if (b->memory.status == CAD_OK && b->asked.body != NULL) {
-            b->asked.initial = b->initial;
-            b->asked.given = b->given;
-            b->asked.ends = b->ends;
-            b->asked.sizes = b->sizes;
             find_reads(o, b);
             fill_body(o, b);
             find_ends(o, b);

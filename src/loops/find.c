@@ -82,14 +82,9 @@ static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
         const size_t reach = (size_t)last[q] % period;
         const int64_t size = size_of_step(r, step + q);
         if (reach > 0) {
-            const size_t end = q + reach;
-            change[q + 1 < period ? q + 1 : 0] += size;
-            if (end >= period) {
-                change[end - period + 1] -= size;
-                change[0] += q + 1 < period ? size : 0;
-            } else {
-                change[end + 1] -= size;
-            }
+            change[0] += q + reach >= period ? size : 0;
+            change[q + 1] += size;
+            change[(q + reach) % period + 1] -= size;
         }
     }
     int64_t now = 0, least = INT64_MAX;
@@ -104,23 +99,19 @@ static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
     return best;
 }
 
-/* Whether the operands of a turn are as those of another one, in which all of them are settled. */
-static int is_turn(const Finder *f, const Loop *loop, size_t turn, size_t settled) {
+/* Whether a turn is another one, moved, in which all operands are settled. Turns at the beginning
+ * may read other numbers in place of what no turn from `begin` on has computed. */
+static int is_turn(const Finder *f, size_t begin, size_t turn, size_t settled, size_t period) {
     const Recorded *const r = f->r;
-    const size_t begin = loop->begin, period = loop->period;
-    for (size_t q = 0; q < period; q++) {
-        const size_t step = begin + turn * period + q, other = begin + settled * period + q;
+    for (size_t step = turn, other = settled; step < turn + period; step++, other++) {
+        if (!are_alike(f, step, other)) {
+            return 0;
+        }
         for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
-            const size_t distance = distance_of(r, other, k, begin);
-            const size_t now = distance_of(r, step, k, begin);
-            if (distance == now) {
-                if (distance > 0 && !is_same_part(r, step, other, k)) {
-                    return 0;
-                }
-                continue;
-            }
-            const size_t lag = distance > 0 ? lag_of(distance, q, period) : 0;
-            if (lag <= turn || now > 0) {
+            const size_t distance = distance_of(r, step, k, begin);
+            const size_t expected = distance_of(r, other, k, begin);
+            if (distance == expected ? distance > 0 && !is_same_part(r, step, other, k)
+                                     : distance > 0 || expected <= step - begin) {
                 return 0;
             }
         }
@@ -273,73 +264,29 @@ static size_t accept(Finder *f, Loop *loop, size_t together) {
 /* Take as many turns from a step on as are alike. */
 static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
     Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period), NULL, 0};
-    const size_t settled = loop.n / 2;
-    size_t n = 0;
-    while (n < loop.n && is_turn(f, &loop, n, settled)) {
-        n++;
+    const size_t settled = middle_of(&loop);
+    size_t turn = begin;
+    while (turn < begin + steps_of_loop(&loop) && is_turn(f, begin, turn, settled, period)) {
+        turn += period;
     }
-    f->work += n * period;
-    loop.n = (uint32_t)n;
-    return n > settled ? accept(f, &loop, together) : 0;
+    f->work += turn - begin;
+    loop.n = (uint32_t)((turn - begin) / period);
+    return turn > settled ? accept(f, &loop, together) : 0;
 }
 
-static size_t try_period(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
-    const size_t n = (end - begin) / period;
-    if (!is_enough(f, begin, period, n)) {
-        return 0;
-    }
-    const size_t phase = best_phase(f, begin + n / 2 * period, period, begin);
+/* Some turns at the beginning may be unlike the others. */
+static size_t try_early(Finder *f, size_t begin, size_t end, size_t period, size_t n_early,
+                        size_t together) {
     size_t found = 0;
-    begin += phase;
-    for (size_t peeled = 0; peeled < MOST_PEELED && begin < end && found == 0 && !f->is_refused;
-         peeled++) {
+    f->is_refused = false;
+    for (size_t k = 0; k <= n_early && begin < end && found == 0 && !f->is_refused;
+         k++, begin += period) {
         found = try_turns(f, begin, end, period, together);
-        begin += period;
     }
     return found;
 }
 
 /* --- runs --- */
-
-/* Whether the turn from a step on is that from another one, moved. */
-static int is_moved(const Finder *f, size_t begin, size_t other, size_t period) {
-    const Recorded *const r = f->r;
-    for (size_t q = 0; q < period; q++) {
-        const size_t step = begin + q, same = other + q;
-        if (!are_alike(f, step, same)) {
-            return 0;
-        }
-        for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
-            const size_t distance = distance_of(r, step, k, f->begin);
-            if (distance != distance_of(r, same, k, f->begin) ||
-                (distance > 0 && !is_same_part(r, step, same, k))) {
-                return 0;
-            }
-        }
-    }
-    return 1;
-}
-
-/* A run as a loop, with turns before it that may be the first ones. */
-static int find_early(const Finder *f, size_t begin, size_t end, size_t period, Loop *loop) {
-    size_t most = 0;
-    while (most < MOST_PEELED * period && begin > f->begin + most &&
-           are_alike(f, begin - most - 1, begin - most - 1 + period)) {
-        most++;
-    }
-    for (size_t early = most / period + 1; early-- > 0;) {
-        const size_t n = (end - begin) / period + early;
-        size_t turn = 0;
-        *loop = (Loop){(uint32_t)(begin - early * period), (uint32_t)period, (uint32_t)n, NULL, 0};
-        while (turn < n && is_turn(f, loop, turn, n / 2)) {
-            turn++;
-        }
-        if (turn == n) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 /* The turns around a step that are alike, though others of the same kinds may follow at once:
  * turns of the next of several loops. */
@@ -360,10 +307,10 @@ static size_t try_run(Finder *f, size_t step, size_t period) {
     }
     const size_t settled = step + best_phase(f, step, period, f->begin);
     size_t begin = settled, end = settled + period;
-    while (end + period <= f->end && is_moved(f, end, settled, period)) {
+    while (end + period <= f->end && is_turn(f, f->begin, end, settled, period)) {
         end += period;
     }
-    while (begin >= f->begin + period && is_moved(f, begin - period, settled, period)) {
+    while (begin >= f->begin + period && is_turn(f, f->begin, begin - period, settled, period)) {
         begin -= period;
     }
     f->work += 2 * period + end - begin;
@@ -371,11 +318,24 @@ static size_t try_run(Finder *f, size_t step, size_t period) {
     if (!is_enough(f, settled, period, (end - begin) / period + MOST_PEELED)) {
         return 0;
     }
-    Loop loop;
-    return find_early(f, begin, end, period, &loop) ? accept(f, &loop, 1) : 0;
+    size_t early = 0;
+    while (early < MOST_PEELED * period && begin - early > f->begin &&
+           are_alike(f, begin - early - 1, begin - early - 1 + period)) {
+        early++;
+    }
+    return try_early(f, begin - early / period * period, end, period, early / period, 1);
 }
 
 /* --- stretches --- */
+
+static size_t try_period(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
+    const size_t n = (end - begin) / period;
+    if (!is_enough(f, begin, period, n)) {
+        return 0;
+    }
+    begin += best_phase(f, begin + n / 2 * period, period, begin);
+    return try_early(f, begin, end, period, MOST_PEELED - 1, together);
+}
 
 /* The stretch around a step whose kinds are those of one period before. */
 static size_t try_stretch(Finder *f, size_t step, size_t before) {
@@ -392,8 +352,8 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
         begin--;
     }
     f->work += end - begin;
-    f->is_refused = false;
     size_t found = 0;
+    f->is_refused = false;
     for (size_t together = 1; together <= MOST_TOGETHER && found == 0 && !f->is_refused;
          together++) {
         found = try_period(f, begin - period, end, together * period, together);

@@ -108,11 +108,27 @@ static inline size_t distance_of(const Recorded *r, size_t step, uint32_t k, siz
     return back <= step - begin ? back : 0;
 }
 
-/* How many turns before this one something was computed that stands so far back from a step, `at`
- * steps behind the beginning of the turn. */
-static inline size_t lag_of(size_t distance, size_t at, size_t period) {
-    return distance <= at ? 0 : (distance - at - 1) / period + 1;
+/* Things by hash, counted from 1; 0 where there is none. */
+typedef struct Table {
+    uint32_t *things;
+    size_t mask;
+} Table;
+
+static inline Table cad_loops_table(CadMemory *memory, size_t n) {
+    Table table = {.mask = 15};
+    while (table.mask < 2 * n) {
+        table.mask = 2 * table.mask + 1;
+    }
+    table.things = cad_memory_take(memory, table.mask + 1, sizeof *table.things);
+    return table;
 }
+
+/* Where the one is that is the same as another one with this hash, or where it is to be. */
+#define FIND_PLACE(table, hash, thing, is_same)                                                   \
+    uint32_t *thing = &(table).things[(hash) >> 32 & (table).mask];                               \
+    while (*thing != 0 && !(is_same)) {                                                           \
+        thing = thing < (table).things + (table).mask ? thing + 1 : (table).things;               \
+    }
 
 static inline uint64_t cad_loops_hash(uint64_t hash, uint64_t next) {
     return (hash ^ next) * 0x9e3779b97f4a7c15u ^ hash >> 29;

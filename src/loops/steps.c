@@ -3,12 +3,6 @@
 
 enum { FIRST_ARRAY = 1 << 20 }; /* of the kinds; those before are of single numbers */
 
-/* Kinds of arrays by hash: the step, counted from 1, at which one was seen first. */
-typedef struct Kinds {
-    uint32_t *first;
-    size_t mask;
-} Kinds;
-
 /* --- operands --- */
 
 static uint32_t arity_of_record(const CadGraph *graph, const CadRecord *record) {
@@ -79,50 +73,46 @@ static uint32_t form_of(const Recorded *r, const CadRecord *record) {
     return form;
 }
 
-static uint64_t hash_of_array(const Recorded *r, size_t step) {
+/* All by which steps are told apart, word by word. */
+static uint32_t n_words_of(const Recorded *r, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
-    uint64_t hash = (uint64_t)record->kind << 48 | (uint64_t)record->op << 32 |
-                    record->of.array.size << 3 | r->constants[step];
-    hash ^= (uint64_t)form_of(r, record) << 40;
-    if (has_plan(record)) {
-        CadPlan *const plan = cad_graph_plan(r->graph, record);
-        for (uint32_t k = 0; k < plan->words; k++) {
-            hash = (hash ^ (uint64_t)word_of_plan(plan, first_operand(record), k)) *
-                       0x9e3779b97f4a7c15u ^
-                   hash >> 29;
-        }
+    return 2 + (has_plan(record) ? cad_graph_plan(r->graph, record)->words : 0);
+}
+
+static uint64_t word_of(const Recorded *r, size_t step, uint32_t k) {
+    const CadRecord *const record = record_of_step(r, step);
+    return k == 0 ? (uint64_t)record->kind << 48 | (uint64_t)record->op << 32 |
+                        record->of.array.size << 3 | r->constants[step]
+           : k == 1 ? form_of(r, record)
+                    : (uint64_t)word_of_plan(cad_graph_plan(r->graph, record),
+                                             first_operand(record), k - 2);
+}
+
+static uint64_t hash_of_array(const Recorded *r, size_t step) {
+    uint64_t hash = 0;
+    for (uint32_t k = 0; k < n_words_of(r, step); k++) {
+        hash = cad_loops_hash(hash, word_of(r, step, k));
     }
-    return hash * 0x9e3779b97f4a7c15u;
+    return hash;
 }
 
 static int are_alike(const Recorded *r, size_t step, size_t other) {
-    const CadRecord *const a = record_of_step(r, step), *const b = record_of_step(r, other);
-    int alike = a->kind == b->kind && a->op == b->op && a->of.array.size == b->of.array.size &&
-                r->constants[step] == r->constants[other] && form_of(r, a) == form_of(r, b);
-    if (alike && has_plan(a)) {
-        CadPlan *const plan = cad_graph_plan(r->graph, a), *const same =
-                                                               cad_graph_plan(r->graph, b);
-        alike = plan->words == same->words;
-        for (uint32_t k = 0; k < plan->words && alike; k++) {
-            alike =
-                word_of_plan(plan, first_operand(a), k) == word_of_plan(same, first_operand(a), k);
-        }
+    const uint32_t n = n_words_of(r, step);
+    int alike = n == n_words_of(r, other);
+    for (uint32_t k = 0; k < n && alike; k++) {
+        alike = word_of(r, step, k) == word_of(r, other, k);
     }
     return alike;
 }
 
-static uint32_t kind_of_array(const Recorded *r, const Kinds *kinds, size_t step) {
-    size_t place = (hash_of_array(r, step) >> 32) & kinds->mask;
-    while (kinds->first[place] != 0 && !are_alike(r, step, kinds->first[place] - 1)) {
-        place = (place + 1) & kinds->mask;
-    }
-    if (kinds->first[place] == 0) {
-        kinds->first[place] = (uint32_t)step + 1;
-    }
-    return FIRST_ARRAY + kinds->first[place];
+/* By the step at which one was seen first. */
+static uint32_t kind_of_array(const Recorded *r, Table kinds, size_t step) {
+    FIND_PLACE(kinds, hash_of_array(r, step), first, are_alike(r, step, *first - 1))
+    *first = *first == 0 ? (uint32_t)step + 1 : *first;
+    return FIRST_ARRAY + *first;
 }
 
-static uint32_t kind_of_step(const Recorded *r, const Kinds *kinds, size_t step) {
+static uint32_t kind_of_step(const Recorded *r, Table kinds, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
     return record->kind == CAD_RECORD_SINGLE ? (uint32_t)record->op << 3 | r->constants[step]
            : may_be_in_turn(record)          ? kind_of_array(r, kinds, step)
@@ -131,17 +121,13 @@ static uint32_t kind_of_step(const Recorded *r, const Kinds *kinds, size_t step)
 
 int cad_loops_list_steps(Recorded *r) {
     CadGraph *const graph = r->graph;
-    Kinds kinds = {.mask = 15};
-    while (kinds.mask < 2 * graph->n_arrays) {
-        kinds.mask = 2 * kinds.mask + 1;
-    }
+    const Table kinds = cad_loops_table(&r->memory, graph->n_arrays);
     r->records = cad_memory_take(&r->memory, graph->n_records, sizeof *r->records);
     r->constants = cad_memory_take(&r->memory, graph->n_records, sizeof *r->constants);
     r->kinds = cad_memory_take(&r->memory, graph->n_records, sizeof *r->kinds);
     r->steps = cad_memory_take(&r->memory, graph->n_numbers, sizeof *r->steps);
     r->sources = cad_memory_take(&r->memory, count_operands(graph), sizeof *r->sources);
     r->first = cad_memory_take(&r->memory, graph->n_records + 1, sizeof *r->first);
-    kinds.first = cad_memory_take(&r->memory, kinds.mask + 1, sizeof *kinds.first);
     if (r->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
         return 0;
@@ -154,7 +140,7 @@ int cad_loops_list_steps(Recorded *r) {
         const CadId first = cad_graph_first(graph, i);
         r->records[r->n_steps] = (uint32_t)i;
         find_sources(r, r->n_steps);
-        r->kinds[r->n_steps] = kind_of_step(r, &kinds, r->n_steps);
+        r->kinds[r->n_steps] = kind_of_step(r, kinds, r->n_steps);
         r->n_steps++;
         for (uint32_t k = 0; k < cad_record_size(record); k++) {
             r->steps[first + k] = (uint32_t)r->n_steps;

@@ -3,119 +3,105 @@
 
 int64_t cad_loops_lag(const Recorded *r, const Loop *loop, size_t q, uint32_t k, size_t *of) {
     const size_t distance = distance_of(r, middle_of(loop) + q, k, loop->begin);
-    const size_t lag = lag_of(distance, q, loop->period);
+    const size_t lag = distance <= q ? 0 : (distance - q - 1) / loop->period + 1;
     *of = q + lag * loop->period - distance;
     return distance > 0 ? (int64_t)lag : -1;
 }
 
 /* --- waiting --- */
 
-/* Of steps of a settled turn: who reads them. */
-typedef struct Readers {
-    uint32_t *begin, *steps; /* of each step its readers, one behind the other */
-    uint8_t *is_sum;         /* turns only add to it: see find_sums */
-    uint32_t *n_awaited;     /* how many operands, that are computed in the loop, it has */
-    uint32_t *ready;         /* steps that wait for none any more */
-} Readers;
+/* Of steps of a settled turn. */
+typedef struct Steps {
+    uint32_t *reader; /* the only step that reads it, counted from 1; several: SEVERAL */
+    uint32_t *way;    /* the step, counted from 1, from which it was come to: see find_sums */
+    uint8_t *is_sum;  /* turns only add to it */
+    uint8_t *is_told; /* it waits for no turn before */
+} Steps;
 
-static void find_readers(const Recorded *r, const Loop *loop, const Readers *readers) {
+#define SEVERAL UINT32_MAX
+
+static void find_readers(const Recorded *r, const Loop *loop, const Steps *steps) {
     size_t of;
-    for (int fills = 0; fills < 2; fills++) {
-        for (size_t q = 0; q < loop->period; q++) {
-            for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q); k++) {
-                if (cad_loops_lag(r, loop, q, k, &of) < 0) {
-                    continue;
-                }
-                if (fills) {
-                    readers->steps[--readers->begin[of]] = (uint32_t)q;
-                } else {
-                    readers->begin[of]++;
-                    readers->n_awaited[q]++;
-                }
+    for (size_t q = 0; q < loop->period; q++) {
+        for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q); k++) {
+            if (cad_loops_lag(r, loop, q, k, &of) >= 0) {
+                steps->reader[of] = steps->reader[of] == 0 ? (uint32_t)q + 1 : SEVERAL;
             }
-        }
-        for (size_t q = 0, n = 0; q <= loop->period && !fills; q++) {
-            n += readers->begin[q];
-            readers->begin[q] = (uint32_t)n;
         }
     }
 }
 
 /* The addition that is all that reads a step, or `period`. */
-static size_t next_sum(const Recorded *r, const Loop *loop, const Readers *readers, size_t at) {
+static size_t next_sum(const Recorded *r, const Loop *loop, const Steps *steps, size_t at) {
+    const uint32_t reader = steps->reader[at];
     size_t of;
-    if (readers->begin[at + 1] - readers->begin[at] != 1) {
+    if (reader == 0 || reader == SEVERAL) {
         return loop->period;
     }
-    const size_t next = readers->steps[readers->begin[at]];
-    const CadRecord *const record = record_of_step(r, middle_of(loop) + next);
-    const int is_first = cad_loops_lag(r, loop, next, 0, &of) >= 0 && of == at;
+    const CadRecord *const record = record_of_step(r, middle_of(loop) + reader - 1);
+    const int is_first = cad_loops_lag(r, loop, reader - 1, 0, &of) >= 0 && of == at;
     return record->kind == CAD_RECORD_SINGLE &&
                    (record->op == CAD_OP_add || (record->op == CAD_OP_subtract && is_first))
-               ? next
+               ? reader - 1
                : loop->period;
 }
 
 /* Steps that are all that an addition each is made of but for what it adds, round in a circle:
  * what turns add up. Each step is gone through once: those of a way are marked by its beginning.
  */
-static void find_sums(const Recorded *r, const Loop *loop, const Readers *readers) {
-    uint32_t *const way = readers->ready;
+static void find_sums(const Recorded *r, const Loop *loop, const Steps *steps) {
+    uint32_t *const way = steps->way;
     for (size_t q = 0; q < loop->period; q++) {
         size_t at = q;
         while (at < loop->period && way[at] == 0) {
             way[at] = (uint32_t)q + 1;
-            at = next_sum(r, loop, readers, at);
+            at = next_sum(r, loop, steps, at);
         }
-        while (at < loop->period && way[at] == q + 1 && !readers->is_sum[at]) {
-            readers->is_sum[at] = 1;
-            at = next_sum(r, loop, readers, at);
+        while (at < loop->period && way[at] == q + 1 && !steps->is_sum[at]) {
+            steps->is_sum[at] = 1;
+            at = next_sum(r, loop, steps, at);
         }
     }
 }
 
-/* How many steps are left if those go whose operands are all there, and so on: they wait for each
- * other in a circle, or for such. */
-static size_t count_waiting(const Loop *loop, const Readers *readers) {
-    size_t n_ready = 0;
-    for (size_t q = 0; q < loop->period; q++) {
-        if (readers->is_sum[q]) { /* it is one operand of the next one */
-            readers->n_awaited[readers->steps[readers->begin[q]]]--;
-        }
+static int is_told(const Recorded *r, const Loop *loop, const Steps *steps, size_t q) {
+    size_t of;
+    int told = 1;
+    for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q) && told; k++) {
+        told = cad_loops_lag(r, loop, q, k, &of) < 0 || steps->is_sum[of] || steps->is_told[of];
     }
-    for (size_t q = 0; q < loop->period; q++) {
-        if (readers->n_awaited[q] == 0) {
-            readers->ready[n_ready++] = (uint32_t)q;
-        }
-    }
-    for (size_t k = 0; k < n_ready; k++) {
-        const uint32_t q = readers->ready[k];
-        for (uint32_t i = readers->begin[q]; i < readers->begin[q + 1] && !readers->is_sum[q];
-             i++) {
-            if (--readers->n_awaited[readers->steps[i]] == 0) {
-                readers->ready[n_ready++] = readers->steps[i];
+    return told;
+}
+
+/* How many steps are left if those go that are made of what is told, and so on: they wait for each
+ * other in a circle, or for such. As in graph/scan.c, a long line of steps is given up. */
+static size_t count_waiting(const Recorded *r, const Loop *loop, const Steps *steps) {
+    enum { MOST_TIMES = 64 };
+    size_t n = loop->period, before = n + 1;
+    for (int time = 0; time < MOST_TIMES && n < before; time++) {
+        before = n;
+        for (size_t q = 0; q < loop->period; q++) {
+            if (!steps->is_told[q] && is_told(r, loop, steps, q)) {
+                steps->is_told[q] = 1;
+                n--;
             }
         }
     }
-    return loop->period - n_ready;
+    return n;
 }
 
 int cad_loops_waits(const Recorded *r, const Loop *loop) {
     const size_t period = loop->period;
-    size_t n_operands = 0, n = 0;
+    size_t n = 0;
     CadMemory memory = {0};
-    for (size_t q = 0; q < period; q++) {
-        n_operands += arity_of_step(r, middle_of(loop) + q);
-    }
-    const Readers readers = {cad_memory_take(&memory, period + 1, sizeof *readers.begin),
-                             cad_memory_take(&memory, n_operands, sizeof *readers.steps),
-                             cad_memory_take(&memory, period, sizeof *readers.is_sum),
-                             cad_memory_take(&memory, period, sizeof *readers.n_awaited),
-                             cad_memory_take(&memory, period, sizeof *readers.ready)};
+    const Steps steps = {cad_memory_take(&memory, period, sizeof *steps.reader),
+                         cad_memory_take(&memory, period, sizeof *steps.way),
+                         cad_memory_take(&memory, period, sizeof *steps.is_sum),
+                         cad_memory_take(&memory, period, sizeof *steps.is_told)};
     if (memory.status == CAD_OK) {
-        find_readers(r, loop, &readers);
-        find_sums(r, loop, &readers);
-        n = count_waiting(loop, &readers);
+        find_readers(r, loop, &steps);
+        find_sums(r, loop, &steps);
+        n = count_waiting(r, loop, &steps);
     } else {
         r->graph->status = CAD_NO_MEMORY;
     }
@@ -127,8 +113,8 @@ int cad_loops_waits(const Recorded *r, const Loop *loop) {
 
 /* Steps of a turn that compute what no step before them does, of the same operands. */
 typedef struct Distinct {
-    uint32_t *table, *same; /* steps by hash, counted from 1; of steps the first one like it */
-    size_t mask;
+    Table steps;
+    uint32_t *same; /* of steps the first one like it */
 } Distinct;
 
 static CadId distinct_operand(const Recorded *r, const Loop *loop, const Distinct *d, size_t q,
@@ -158,13 +144,10 @@ static size_t count_distinct(const Recorded *r, const Loop *loop, const Distinct
         for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q); k++) {
             hash = cad_loops_hash(hash, distinct_operand(r, loop, d, q, k));
         }
-        size_t place = (hash >> 32) & d->mask;
-        while (d->table[place] != 0 && !is_same_step(r, loop, d, q, d->table[place] - 1)) {
-            place = (place + 1) & d->mask;
-        }
-        d->same[q] = d->table[place] == 0 ? (uint32_t)q : d->table[place] - 1;
-        n += d->table[place] == 0;
-        d->table[place] = d->same[q] + 1;
+        FIND_PLACE(d->steps, hash, first, is_same_step(r, loop, d, q, *first - 1))
+        n += *first == 0;
+        *first = *first == 0 ? (uint32_t)q + 1 : *first;
+        d->same[q] = *first - 1;
     }
     return n;
 }
@@ -197,13 +180,9 @@ static size_t count_rolled(const Recorded *r, const Loop *inner, uint8_t *differ
 int cad_loops_are_worth_it(const Recorded *r, const Loop *loop) {
     enum { PARTS = 4, MORE = 3 }; /* of what is computed without loops so much may be added */
     CadMemory memory = {0};
-    size_t size = 16, n_distinct = 0, n_rolled = loop->period;
-    while (size < 2 * (size_t)loop->period) {
-        size *= 2;
-    }
-    const Distinct distinct = {cad_memory_take(&memory, size, sizeof *distinct.table),
-                               cad_memory_take(&memory, loop->period, sizeof *distinct.same),
-                               size - 1};
+    size_t n_distinct = 0, n_rolled = loop->period;
+    const Distinct distinct = {cad_loops_table(&memory, loop->period),
+                               cad_memory_take(&memory, loop->period, sizeof *distinct.same)};
     uint8_t *const differs = cad_memory_take(&memory, loop->period, 1);
     if (memory.status != CAD_OK) {
         r->graph->status = CAD_NO_MEMORY;

@@ -98,13 +98,13 @@ static void visit_checks(Visitor to, const CadInstruction *i) {
 
 static void visit_scan(Visitor to, const CadInstruction *i) {
     const int64_t *const plans = to.program->plans;
-    const CadScanPlan *const turns = &to.program->scans[i->x];
-    const int64_t *word = plans + turns->at, *size = cad_scan_plan_sizes(turns, plans);
-    const int64_t *const outs = cad_scan_plan_outs(turns, plans);
-    for (uint32_t k = 0; k < turns->n_carried; k++) {
+    const CadScanPlan *const plan = &to.program->scans[i->x];
+    const int64_t *word = plans + plan->at, *size = cad_scan_plan_sizes(plan, plans);
+    const int64_t *const outs = cad_scan_plan_outs(plan, plans);
+    for (uint32_t k = 0; k < plan->n_carried; k++) {
         visit_row(to, READS, *word++, 1, *size++);
     }
-    for (uint32_t k = 0; k < turns->n_given; k++, word += 3) {
+    for (uint32_t k = 0; k < plan->n_given; k++, word += 3) {
         const int64_t lengths[2] = {i->n, *size++}, steps[2] = {word[1], 1};
         visit_region(to, READS,
                      (CadRegion){.first = word[0],
@@ -114,9 +114,9 @@ static void visit_scan(Visitor to, const CadInstruction *i) {
                                  .steps = steps});
     }
     visit_row(to, WRITES, i->y, 1, i->z);
-    for (size_t k = 0; k < cad_scan_plan_n_ends(turns); k++) {
+    for (size_t k = 0; k < cad_scan_plan_n_ends(plan); k++) {
         if (outs[2 * k] != CAD_UNREAD) {
-            visit_row(to, WRITES, outs[2 * k], 1, cad_scan_plan_length(turns, plans, k, i->n));
+            visit_row(to, WRITES, outs[2 * k], 1, cad_scan_plan_length(plan, plans, k, i->n));
         }
     }
 }
@@ -174,13 +174,13 @@ static void rename_list(Namer namer, int32_t *listed, uint32_t n) {
 }
 
 static void rename_scan(Namer namer, CadProgram *program, CadInstruction *i) {
-    const CadScanPlan *const turns = &program->scans[i->x];
-    int64_t *const word = program->plans + turns->at;
-    for (uint32_t k = 0; k < turns->n_carried + turns->n_given; k++) {
-        rename_word(namer, &word[k < turns->n_carried ? k : 3 * k - 2 * turns->n_carried]);
+    const CadScanPlan *const plan = &program->scans[i->x];
+    int64_t *const word = program->plans + plan->at;
+    for (uint32_t k = 0; k < plan->n_carried + plan->n_given; k++) {
+        rename_word(namer, &word[k < plan->n_carried ? k : 3 * k - 2 * plan->n_carried]);
     }
-    int64_t *const outs = (int64_t *)cad_scan_plan_outs(turns, program->plans);
-    for (size_t k = 0; k < 2 * cad_scan_plan_n_ends(turns); k += 2) {
+    int64_t *const outs = (int64_t *)cad_scan_plan_outs(plan, program->plans);
+    for (size_t k = 0; k < 2 * cad_scan_plan_n_ends(plan); k += 2) {
         rename_word(namer, &outs[k]);
     }
     rename_place(namer, &i->y);

@@ -16,6 +16,12 @@ enum {
 /* When a number of the body is computed. */
 typedef enum When { NEVER, AHEAD, IN_TURN, BEHIND } When;
 
+/* A word of the plan. Where a strip begins is known once all have a length. */
+typedef struct Word {
+    int64_t value;
+    enum { AS_IT_IS, OF_STRIP, OF_STRIP_BY_ONE } is;
+} Word;
+
 typedef struct Divider {
     CadMaker *m;
     const CadScan *scan;
@@ -24,16 +30,14 @@ typedef struct Divider {
     CadGraph *body;
     CadMemory memory;
     uint8_t *when;    /* of numbers of the body */
-    uint8_t *is_read; /* by what is computed at another time, bit by bit; and as a result */
+    uint8_t *is_read; /* by what is computed later, or as a result */
     int64_t *strip;   /* where it begins, in strips of length 1 */
     CadId *name;      /* in the graph that is being made */
     int64_t n_strips;
-    CadScanPlan turns;
-    int64_t *words;
+    CadScanPlan plan;
+    Word *words; /* of the plan */
     size_t n_words, words_capacity;
 } Divider;
-
-enum { BY_CORE = 1, BY_BEHIND = 2, BY_RESULTS = 4 };
 
 static int is_single(const Divider *d, size_t record) {
     return d->body->records[record].kind == CAD_RECORD_SINGLE;
@@ -55,13 +59,21 @@ static int is_same_in_all(const Divider *d, CadId id) {
     return (k >= 0 && d->scan->steps[k] == 0) || cad_graph_is_constant(d->body, id, &value);
 }
 
-static void add_word(Divider *d, int64_t word) {
+static void add(Divider *d, Word word) {
     if (cad_memory_grow((void **)&d->words, &d->words_capacity, d->n_words + 1,
                         sizeof *d->words) == CAD_OK) {
         d->words[d->n_words++] = word;
     } else {
         fail(d->m);
     }
+}
+
+static void add_word(Divider *d, int64_t value) {
+    add(d, (Word){value, AS_IT_IS});
+}
+
+static void add_strip(Divider *d, int64_t strip) {
+    add(d, (Word){strip, strip < 0 ? AS_IT_IS : OF_STRIP});
 }
 
 /* --- what programs read of ends --- */
@@ -128,7 +140,7 @@ static int find_rows(CadMaker *m) {
 
 /* Turns themselves read what is carried into them as blocks. */
 static int is_end_read(const Divider *d, size_t k) {
-    return d->m->uses[d->record + 1 + k] > 0 || (d->turns.in_blocks && k < d->scan->n_carried);
+    return d->m->uses[d->record + 1 + k] > 0 || (d->plan.in_blocks && k < d->scan->n_carried);
 }
 
 /* --- what is computed when --- */
@@ -175,26 +187,18 @@ static void find_readers(Divider *d) {
         const CadId id = cad_graph_first(d->body, i);
         cad_graph_operands(d->body, i, &of);
         for (size_t k = 0; k < of.n && is_single(d, i); k++) {
-            const int when = d->when[id];
-            if (when != NEVER && when != d->when[of.ids[k]]) {
-                d->is_read[of.ids[k]] |= when == IN_TURN  ? BY_CORE
-                                         : when == BEHIND ? BY_BEHIND
-                                                          : 0;
-            }
+            d->is_read[of.ids[k]] |= d->when[id] >= IN_TURN && d->when[id] != d->when[of.ids[k]];
         }
     }
     for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
         const CadId end = d->scan->ends[k];
-        if (k >= d->scan->n_carried && !is_end_read(d, k)) {
-            continue;
-        }
-        if (k >= d->scan->n_carried) {
-            d->is_read[end] |= BY_RESULTS;
+        if (k < d->scan->n_carried) {
+            d->is_read[end] |= d->when[end] != IN_TURN;
+        } else if (is_end_read(d, k)) {
+            d->is_read[end] = 1;
             if (is_same_in_all(d, end)) { /* for a strip of them */
                 d->when[end] = BEHIND;
             }
-        } else if (d->when[end] != IN_TURN) {
-            d->is_read[end] |= BY_CORE;
         }
     }
 }
@@ -225,14 +229,20 @@ static int is_chain_of_singles(const CadProgram *program) {
     return program->n_code == 1 && program->code->kind == CAD_SINGLES && program->code->y == 1;
 }
 
-/* Where the numbers of a result are in its program. */
-static void add_places(Divider *d, const CadProgram *program) {
-    for (size_t k = 0; k < program->n_outputs; k++) {
+/* Where the numbers of its results are in a program, one behind the other. */
+static int64_t *places_in(Divider *d, const CadProgram *program) {
+    int64_t *const places = cad_memory_take(&d->memory, program->n_results, sizeof *places);
+    int64_t *next = places;
+    if (places == NULL) {
+        fail(d->m);
+    }
+    for (size_t k = 0; k < program->n_outputs && places != NULL; k++) {
         const CadStretch s = program->outputs[k];
         for (int32_t i = 0; i < (int32_t)s.n; i++) {
-            add_word(d, s.listed ? program->lists[s.place + i] : s.place + i * s.step);
+            *next++ = s.listed ? program->lists[s.place + i] : s.place + i * s.step;
         }
     }
+    return places;
 }
 
 static CadProgram *program_of(Divider *d, CadGraph *graph, CadUse use, const CadId *roots,
@@ -260,10 +270,9 @@ static CadProgram *program_of(Divider *d, CadGraph *graph, CadUse use, const Cad
     return program;
 }
 
-/* What is carried in strips; where a source begins is known once strips have a length. */
-static int64_t source_of(const Divider *d, CadId id) {
+static void add_source(Divider *d, CadId id) {
     const int64_t k = given_of(d, id);
-    return k >= 0 && d->scan->steps[k] == 0 ? -1 - k : d->strip[id];
+    add_strip(d, k >= 0 && d->scan->steps[k] == 0 ? -1 - k : d->strip[id]);
 }
 
 static CadId name_of(Divider *d, CadGraph *to, CadId id) {
@@ -281,6 +290,20 @@ static void apply(Divider *d, CadGraph *to, size_t record) {
     }
     d->name[cad_graph_first(d->body, record)] =
         cad_graph_apply(to, (CadOp)d->body->records[record].op, x[0], x[1], x[2]);
+}
+
+/* What is computed at some time. */
+static void compute(Divider *d, CadGraph *to, When when) {
+    for (size_t i = 1; i < d->body->n_records; i++) {
+        if (is_single(d, i) && d->when[cad_graph_first(d->body, i)] == when) {
+            apply(d, to, i);
+        }
+    }
+}
+
+/* Whether a number that is computed at some time is handed on, by each turn. */
+static int is_told(const Divider *d, CadId id, When when) {
+    return d->when[id] == when && d->is_read[id] != 0;
 }
 
 /* Whether a number comes from elsewhere to what is computed at some time. */
@@ -309,13 +332,12 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
                                   uint32_t *n_into, uint32_t *n_from) {
     const CadId n = d->body->n_numbers;
     CadProgram *program = NULL;
-    size_t n_roots = 0;
     mark_read(d, when, marks);
     for (CadId id = 1; id < n; id++) {
         marks[id] |= d->when[id] == when && given_of(d, id) >= 0; /* a result as it is */
         if (comes_from_elsewhere(d, marks, id, when) || (marks[id] && given_of(d, id) >= 0)) {
             d->name[id] = CAD_SCAN_INPUT + (*n_into)++;
-            add_word(d, source_of(d, id));
+            add_source(d, id);
         }
     }
     CadGraph *const to = cad_scan_body(*n_into);
@@ -323,38 +345,22 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
         fail(d->m);
         return NULL;
     }
-    for (size_t i = 1; i < d->body->n_records; i++) {
-        if (is_single(d, i) && d->when[cad_graph_first(d->body, i)] == when) {
-            apply(d, to, i);
-        }
-    }
+    compute(d, to, when);
     for (CadId id = 1; id < n; id++) {
-        if (d->when[id] == when && d->is_read[id] != 0) {
-            roots[n_roots++] = name_of(d, to, id);
+        if (is_told(d, id, when)) {
+            roots[(*n_from)++] = name_of(d, to, id);
         }
     }
-    if (n_roots > 0) {
-        program = program_of(d, to, CAD_AT_MANY_POINTS, roots, n_roots);
+    if (*n_from > 0) {
+        program = program_of(d, to, CAD_AT_MANY_POINTS, roots, *n_from);
     }
-    const size_t begin = d->n_words;
-    if (program != NULL) {
-        add_places(d, program);
-    }
-    /* Each place is followed by its strip. */
-    for (size_t k = 0; k < n_roots && program != NULL; k++) {
-        add_word(d, 0);
-    }
-    for (size_t k = n_roots; k-- > 0 && d->m->status == CAD_OK;) {
-        d->words[begin + 2 * k] = d->words[begin + k];
-    }
-    size_t next = begin + 1;
-    for (CadId id = 1; id < n && d->m->status == CAD_OK && program != NULL; id++) {
-        if (d->when[id] == when && d->is_read[id] != 0) {
-            d->words[next] = d->strip[id];
-            next += 2;
+    const int64_t *place = program != NULL ? places_in(d, program) : NULL;
+    for (CadId id = 1; id < n && place != NULL; id++) {
+        if (is_told(d, id, when)) {
+            add_word(d, *place++);
+            add_strip(d, d->strip[id]);
         }
     }
-    *n_from = (uint32_t)n_roots;
     cad_graph_free(to);
     return program;
 }
@@ -371,16 +377,11 @@ static int comes_into_turn(const Divider *d, const uint8_t *marks, CadId id) {
     return comes_from_elsewhere(d, marks, id, IN_TURN) && !is_carried(d, id);
 }
 
-/* Whether the core tells a number of each turn: what each leaves of what is carried apart. */
-static int is_told(const Divider *d, CadId id) {
-    return d->when[id] == IN_TURN && d->is_read[id] != 0;
-}
-
 /* Some turns that follow each other, as one program; its places are listed. */
 static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together) {
     const CadScan *const scan = d->scan;
     const CadId n = d->body->n_numbers;
-    const size_t n_told = d->turns.n_from_core;
+    const size_t n_told = d->plan.n_from_core;
     CadMemory memory = {0};
     CadId *const first = cad_memory_take(&memory, n, sizeof *first);
     CadId *const now = cad_memory_take(&memory, scan->n_carried, sizeof *now);
@@ -414,11 +415,7 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
                 d->name[id] = first[id] + (is_same_in_all(d, id) ? 0 : (CadId)turn);
             }
         }
-        for (size_t i = 1; i < d->body->n_records; i++) {
-            if (is_single(d, i) && d->when[cad_graph_first(d->body, i)] == IN_TURN) {
-                apply(d, to, i);
-            }
-        }
+        compute(d, to, IN_TURN);
         for (size_t j = 0; j < scan->n_carried; j++) {
             now[j] = name_of(d, to, scan->ends[j]);
         }
@@ -427,7 +424,7 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
             roots[scan->n_carried + told++ * together + turn] = now[j];
         }
         for (CadId id = 1; id < n; id++) {
-            if (is_told(d, id)) {
+            if (is_told(d, id, IN_TURN)) {
                 roots[scan->n_carried + told++ * together + turn] = d->name[id];
             }
         }
@@ -442,8 +439,9 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
         cad_program_free(program);
         program = program_of(d, to, CAD_IN_TURNS, roots, n_roots);
     }
-    if (program != NULL) {
-        add_places(d, program);
+    const int64_t *const places = program != NULL ? places_in(d, program) : NULL;
+    for (size_t k = 0; k < n_roots && places != NULL; k++) {
+        add_word(d, places[k]);
     }
     cad_memory_give_back(&memory);
     cad_graph_free(to);
@@ -465,7 +463,7 @@ static void add_operands(Divider *d, const CadId *operands) {
         add_word(d, cad_maker_place_of(d->m, operands[k]));
         if (k >= scan->n_carried) {
             add_word(d, scan->steps[k - scan->n_carried]);
-            add_word(d, d->strip[CAD_SCAN_INPUT + k]);
+            add_strip(d, d->strip[CAD_SCAN_INPUT + k]);
         }
     }
     for (size_t k = 0; k < scan->n_given + cad_scan_n_ends(scan); k++) {
@@ -499,14 +497,10 @@ static void place_ends(Divider *d) {
 
 static void divide(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
-    CadScanPlan *const turns = &d->turns;
+    CadScanPlan *const plan = &d->plan;
     const CadId n = d->body->n_numbers;
     uint8_t *const marks = cad_memory_take(&d->memory, n, 1);
     CadId *const roots = cad_memory_take(&d->memory, n, sizeof *roots);
-    if (d->memory.status != CAD_OK) {
-        fail(d->m);
-        return;
-    }
     find_when(d);
     if (d->memory.status != CAD_OK) {
         fail(d->m);
@@ -516,40 +510,39 @@ static void divide(Divider *d, const CadId *operands) {
     take_strips(d);
     add_operands(d, operands);
     place_ends(d);
-    turns->ahead =
-        divide_stretch(d, AHEAD, marks, roots, &turns->n_into_ahead, &turns->n_from_ahead);
+    plan->ahead = divide_stretch(d, AHEAD, marks, roots, &plan->n_into_ahead, &plan->n_from_ahead);
     mark_read_in_turn(d, marks);
     for (CadId id = 1; id < n; id++) {
         if (comes_into_turn(d, marks, id)) {
-            add_word(d, source_of(d, id));
-            turns->n_into_core++;
+            add_source(d, id);
+            plan->n_into_core++;
         }
     }
     for (size_t j = 0; j < scan->n_carried; j++) {
-        add_word(d, d->strip[CAD_SCAN_INPUT + j]); /* one on, below */
+        add(d, (Word){d->strip[CAD_SCAN_INPUT + j], OF_STRIP_BY_ONE});
     }
-    turns->n_from_core = (uint32_t)scan->n_carried;
+    plan->n_from_core = (uint32_t)scan->n_carried;
     for (CadId id = 1; id < n; id++) {
-        if (is_told(d, id)) {
-            add_word(d, d->strip[id]);
-            turns->n_from_core++;
+        if (is_told(d, id, IN_TURN)) {
+            add_strip(d, d->strip[id]);
+            plan->n_from_core++;
         }
     }
     const size_t most = MOST_SINGLES / count_in_turn(d);
-    turns->together = 1;
-    while (turns->together < MOST_TOGETHER && 2 * turns->together <= most &&
-           4 * turns->together <= scan->n) {
-        turns->together *= 2;
+    plan->together = 1;
+    while (plan->together < MOST_TOGETHER && 2 * plan->together <= most &&
+           4 * plan->together <= scan->n) {
+        plan->together *= 2;
     }
-    turns->core = divide_core(d, marks, turns->together);
-    turns->single = d->m->status == CAD_OK ? divide_core(d, marks, 1) : NULL;
+    plan->core = divide_core(d, marks, plan->together);
+    plan->single = d->m->status == CAD_OK ? divide_core(d, marks, 1) : NULL;
     if (d->m->status != CAD_OK) {
         return;
     }
-    turns->behind =
-        divide_stretch(d, BEHIND, marks, roots, &turns->n_into_behind, &turns->n_from_behind);
+    plan->behind =
+        divide_stretch(d, BEHIND, marks, roots, &plan->n_into_behind, &plan->n_from_behind);
     for (size_t k = scan->n_carried; k < cad_scan_n_ends(scan); k++) {
-        add_word(d, is_end_read(d, k) ? d->strip[scan->ends[k]] : NO_STRIP);
+        add_strip(d, is_end_read(d, k) ? d->strip[scan->ends[k]] : NO_STRIP);
     }
 }
 
@@ -560,79 +553,32 @@ static size_t room_of(const CadProgram *program, size_t lanes) {
 }
 
 static void choose_length(Divider *d) {
-    CadScanPlan *const turns = &d->turns;
-    const size_t one = (size_t)d->n_strips + room_of(turns->ahead, 1) + room_of(turns->behind, 1);
-    turns->length = LONGEST;
-    while (turns->length > SHORTEST && turns->length * one > IN_CACHE) {
-        turns->length /= 2;
+    CadScanPlan *const plan = &d->plan;
+    const size_t one = (size_t)d->n_strips + room_of(plan->ahead, 1) + room_of(plan->behind, 1);
+    plan->length = LONGEST;
+    while (plan->length > SHORTEST && plan->length * one > IN_CACHE) {
+        plan->length /= 2;
     }
-    turns->n_in_strips = (size_t)d->n_strips * (turns->length + CAD_STRIP_MARGIN);
+    plan->n_in_strips = (size_t)d->n_strips * (plan->length + CAD_STRIP_MARGIN);
 }
 
-static void lengthen(const Divider *d, int64_t *word) {
-    *word *= *word > 0 ? d->turns.length + CAD_STRIP_MARGIN : 1;
-}
-
-/* Words that name strips say where they begin. */
-static void place_strips(Divider *d) {
-    const CadScanPlan *const t = &d->turns;
-    const uint32_t n_carried = t->n_carried;
-    int64_t *word = d->words + n_carried;
-    for (uint32_t k = 0; k < t->n_given; k++, word += 3) {
-        lengthen(d, word + 2);
-    }
-    word += cad_scan_plan_n_sizes(t) + 2 * cad_scan_plan_n_ends(t);
-    for (uint32_t k = 0; k < t->n_into_ahead; k++) {
-        lengthen(d, word++);
-    }
-    for (uint32_t k = 0; k < t->n_from_ahead; k++, word += 2) {
-        lengthen(d, word + 1);
-    }
-    for (uint32_t k = 0; k < t->n_into_core; k++) {
-        lengthen(d, word++);
-    }
-    for (uint32_t k = 0; k < t->n_from_core; k++, word++) {
-        lengthen(d, word);
-        *word += k < n_carried;
-    }
-    word += 2 * n_carried + (t->together + 1) * t->n_from_core;
-    for (uint32_t k = 0; k < t->n_into_behind; k++) {
-        lengthen(d, word++);
-    }
-    for (uint32_t k = 0; k < t->n_from_behind; k++, word += 2) {
-        lengthen(d, word + 1);
-    }
-    for (uint32_t k = 0; k < t->n_kept + t->n_summed; k++) {
-        lengthen(d, word++);
+static void add_plan(const Divider *d) {
+    CadProgram *const program = d->m->program;
+    const int64_t stride = d->plan.length + CAD_STRIP_MARGIN;
+    for (size_t k = 0; k < d->n_words; k++) {
+        const Word word = d->words[k];
+        program->plans[program->n_plan_words++] =
+            word.is == AS_IT_IS ? word.value : word.value * stride + (word.is == OF_STRIP_BY_ONE);
     }
 }
 
 /* --- turns that compute arrays --- */
 
-static void add_ends(Divider *d) {
-    const CadScan *const scan = d->scan;
-    const size_t begin = d->n_words;
-    add_places(d, d->turns.core);
-    const size_t n = d->n_words - begin;
-    int64_t *const places = cad_memory_take(&d->memory, n, sizeof *places);
-    if (places == NULL || d->m->status != CAD_OK) {
-        fail(d->m);
-        return;
-    }
-    memcpy(places, d->words + begin, n * sizeof *places);
-    d->n_words = begin;
-    for (size_t k = 0, at = 0; k < cad_scan_n_ends(scan); k++) {
-        const int is_read = is_end_read(d, k);
-        add_word(d, is_read ? places[at] : 0);
-        at += is_read ? cad_scan_size_of_end(scan, k) : 0;
-    }
-}
-
 static void make_core(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
     const size_t n_ends = cad_scan_n_ends(scan);
     size_t n_roots = 0;
-    d->turns.in_blocks = 1;
+    d->plan.in_blocks = 1;
     for (size_t k = 0; k < n_ends; k++) {
         n_roots += is_end_read(d, k) ? cad_scan_size_of_end(scan, k) : 0;
     }
@@ -649,10 +595,12 @@ static void make_core(Divider *d, const CadId *operands) {
     }
     add_operands(d, operands);
     place_ends(d);
-    d->turns.core =
+    d->plan.core =
         program_of(d, d->body, d->for_points ? CAD_AT_MANY_POINTS : CAD_IN_BLOCKS, roots, n_roots);
-    if (d->turns.core != NULL) {
-        add_ends(d);
+    const int64_t *place = d->plan.core != NULL ? places_in(d, d->plan.core) : NULL;
+    for (size_t k = 0; k < n_ends && place != NULL; k++) {
+        add_word(d, is_end_read(d, k) ? *place : 0);
+        place += is_end_read(d, k) ? cad_scan_size_of_end(scan, k) : 0;
     }
 }
 
@@ -666,12 +614,12 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
                        .body = scan->body,
                        .for_points = m->use == CAD_AT_MANY_POINTS};
     Divider *const d = &divider;
-    CadScanPlan *const turns = &d->turns;
+    CadScanPlan *const plan = &d->plan;
     CadOperands of;
-    *turns = (CadScanPlan){.n_carried = (uint32_t)scan->n_carried,
-                           .n_given = (uint32_t)scan->n_given,
-                           .n_kept = (uint32_t)scan->n_kept,
-                           .n_summed = (uint32_t)scan->n_summed};
+    *plan = (CadScanPlan){.n_carried = (uint32_t)scan->n_carried,
+                          .n_given = (uint32_t)scan->n_given,
+                          .n_kept = (uint32_t)scan->n_kept,
+                          .n_summed = (uint32_t)scan->n_summed};
     d->when = cad_memory_take(&d->memory, n, 1);
     d->is_read = cad_memory_take(&d->memory, n, 1);
     d->strip = cad_memory_take(&d->memory, n, sizeof *d->strip);
@@ -683,20 +631,17 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
         if (m->rows != NULL || find_rows(m)) {
             (cad_scan_is_of_singles(scan) && !d->for_points ? divide : make_core)(d, of.ids);
         }
-        turns->at = program->n_plan_words;
-        program->scans[program->n_scans++] = *turns;
-    }
-    if (m->status == CAD_OK && d->memory.status == CAD_OK && !turns->in_blocks) {
-        choose_length(d);
-        place_strips(d);
-        program->scans[program->n_scans - 1] = *turns;
+        if (m->status == CAD_OK && !plan->in_blocks) {
+            choose_length(d);
+        }
+        plan->at = program->n_plan_words;
+        program->scans[program->n_scans++] = *plan;
     }
     if (m->status == CAD_OK && GROW(program, plans, program->n_plan_words, d->n_words)) {
-        memcpy(program->plans + program->n_plan_words, d->words, d->n_words * sizeof *d->words);
-        program->n_plan_words += d->n_words;
-        const size_t room = turns->n_in_strips + room_of(turns->ahead, turns->length) +
-                            room_of(turns->core, 1) + room_of(turns->single, 1) +
-                            room_of(turns->behind, turns->length) + scan->n_carried;
+        add_plan(d);
+        const size_t room = plan->n_in_strips + room_of(plan->ahead, plan->length) +
+                            room_of(plan->core, 1) + room_of(plan->single, 1) +
+                            room_of(plan->behind, plan->length) + scan->n_carried;
         const int32_t place = cad_maker_take_block(m, room);
         cad_maker_release_after(m, m->level[i], place, room);
         cad_maker_emit(m, (CadInstruction){.kind = CAD_SCAN,
@@ -705,9 +650,9 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
                                            .y = place,
                                            .z = (int32_t)room});
         program->n_operations +=
-            scan->n * (turns->in_blocks ? turns->core->n_operations : scan->body->n_records - 2);
-        program->has_arrays |= !d->for_points || turns->core->has_arrays;
-        program->has_calls |= turns->core->has_calls;
+            scan->n * (plan->in_blocks ? plan->core->n_operations : scan->body->n_records - 2);
+        program->has_arrays |= !d->for_points || plan->core->has_arrays;
+        program->has_calls |= plan->core->has_calls;
     }
     cad_memory_free(d->words);
     cad_memory_give_back(&d->memory);

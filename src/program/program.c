@@ -10,17 +10,17 @@ size_t cad_program_room(const CadProgram *program, size_t lanes) {
 }
 
 /* Numbers that a loop goes through: what is known, and what it leaves, of each turn. */
-static size_t numbers_along(const CadProgram *program, const CadScanPlan *turns, size_t n) {
-    const int64_t *const given = program->plans + turns->at + turns->n_carried;
+static size_t numbers_along(const CadProgram *program, const CadScanPlan *plan, size_t n) {
+    const int64_t *const given = program->plans + plan->at + plan->n_carried;
     size_t numbers = 0;
-    for (size_t k = 0; k < turns->n_given; k++) {
+    for (size_t k = 0; k < plan->n_given; k++) {
         if (given[3 * k] < 0) {
             numbers += (size_t)llabs(given[3 * k + 1]) * n;
         }
     }
-    for (size_t k = 0; k < cad_scan_plan_n_ends(turns); k++) {
-        if (cad_scan_plan_outs(turns, program->plans)[2 * k] != CAD_UNREAD) {
-            numbers += (size_t)cad_scan_plan_length(turns, program->plans, k, n);
+    for (size_t k = 0; k < cad_scan_plan_n_ends(plan); k++) {
+        if (cad_scan_plan_outs(plan, program->plans)[2 * k] != CAD_UNREAD) {
+            numbers += (size_t)cad_scan_plan_length(plan, program->plans, k, n);
         }
     }
     return numbers;
@@ -102,9 +102,9 @@ size_t cad_program_bytes(const CadProgram *program) {
     }
     size_t bytes = sizeof *program CAD_PROGRAM_LISTS(BYTES);
     for (size_t k = 0; k < program->n_scans; k++) {
-        const CadScanPlan *const turns = &program->scans[k];
-        bytes += cad_program_bytes(turns->ahead) + cad_program_bytes(turns->core) +
-                 cad_program_bytes(turns->single) + cad_program_bytes(turns->behind);
+        const CadScanPlan *const plan = &program->scans[k];
+        bytes += cad_program_bytes(plan->ahead) + cad_program_bytes(plan->core) +
+                 cad_program_bytes(plan->single) + cad_program_bytes(plan->behind);
     }
     return bytes;
 }

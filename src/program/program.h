@@ -111,16 +111,26 @@ typedef struct CadTeam {
  * The first strips are those of what is carried: what the first turn of a stretch finds, then what
  * each has left. Of `plans` from `at` on these are, one behind the other (a source is where in the
  * strips it begins, or -1 - k for the k-th of what is given, which is the same in all turns):
- *   initial    the place of each that is carried, at first
- *   given      of each that is given its place, how far on the next one is, and its strip or -1
- *   sizes      of blocks: of what is carried, given, kept and summed
- *   outs       of each end where its numbers go, or CAD_UNREAD; and how far on the next turn has
- * its own, or 0: then it is the last one that is left For blocks, in the core, there follow ends
- * of each its place; inputs stand in a row and else ahead      sources of its inputs; then of each
- * result its place there, and its strip core       sources of its inputs behind what is carried;
- * where in the strips results go core       places of what is carried on; then for each turn those
- * of results single     the same for one turn behind     as ahead kept       where in the strips
- * it is sums       likewise */
+ *
+ * - initial: the place of each that is carried, at first
+ * - given: of each that is given its place, how far on the next one is, and its strip or -1
+ * - sizes: of blocks: of what is carried, given, kept and summed
+ * - outs: of each end where its numbers go, or CAD_UNREAD; and how far on the next turn has its
+ *   own, or 0: then it is the last one that is left
+ *
+ * For blocks, in the core, whose inputs stand in a row, there follow
+ *
+ * - ends: of each its place
+ *
+ * and else
+ *
+ * - ahead: sources of its inputs; then of each result its place there, and its strip
+ * - core: sources of its inputs behind what is carried; where in the strips results go
+ * - core: places of what is carried on; then for each turn those of results
+ * - single: the same for one turn
+ * - behind: as ahead
+ * - kept: where in the strips it is
+ * - sums: likewise */
 enum { CAD_STRIP_MARGIN = 8 }; /* by which strips are longer than a stretch */
 #define CAD_UNREAD INT64_MIN
 
@@ -135,29 +145,29 @@ typedef struct CadScanPlan {
 } CadScanPlan;
 
 /* Of blocks, with those of what is given behind those of what is carried, then of what is kept. */
-static inline const int64_t *cad_scan_plan_sizes(const CadScanPlan *turns, const int64_t *plans) {
-    return plans + turns->at + turns->n_carried + 3 * (size_t)turns->n_given;
+static inline const int64_t *cad_scan_plan_sizes(const CadScanPlan *plan, const int64_t *plans) {
+    return plans + plan->at + plan->n_carried + 3 * (size_t)plan->n_given;
 }
 
-static inline size_t cad_scan_plan_n_sizes(const CadScanPlan *turns) {
-    return (size_t)turns->n_carried + turns->n_given + turns->n_kept + turns->n_summed;
+static inline size_t cad_scan_plan_n_sizes(const CadScanPlan *plan) {
+    return (size_t)plan->n_carried + plan->n_given + plan->n_kept + plan->n_summed;
 }
 
-static inline size_t cad_scan_plan_n_ends(const CadScanPlan *turns) {
-    return (size_t)turns->n_carried + turns->n_kept + turns->n_summed;
+static inline size_t cad_scan_plan_n_ends(const CadScanPlan *plan) {
+    return (size_t)plan->n_carried + plan->n_kept + plan->n_summed;
 }
 
-static inline const int64_t *cad_scan_plan_outs(const CadScanPlan *turns, const int64_t *plans) {
-    return cad_scan_plan_sizes(turns, plans) + cad_scan_plan_n_sizes(turns);
+static inline const int64_t *cad_scan_plan_outs(const CadScanPlan *plan, const int64_t *plans) {
+    return cad_scan_plan_sizes(plan, plans) + cad_scan_plan_n_sizes(plan);
 }
 
 /* How many numbers there are of an end. */
-static inline int64_t cad_scan_plan_length(const CadScanPlan *turns, const int64_t *plans,
+static inline int64_t cad_scan_plan_length(const CadScanPlan *plan, const int64_t *plans,
                                            size_t end, size_t n) {
-    const size_t n_carried = turns->n_carried;
+    const size_t n_carried = plan->n_carried;
     const int64_t size =
-        cad_scan_plan_sizes(turns, plans)[end < n_carried ? end : end + turns->n_given];
-    const int is_row = cad_scan_plan_outs(turns, plans)[2 * end + 1] != 0;
+        cad_scan_plan_sizes(plan, plans)[end < n_carried ? end : end + plan->n_given];
+    const int is_row = cad_scan_plan_outs(plan, plans)[2 * end + 1] != 0;
     return is_row ? size * (int64_t)(end < n_carried ? n + 1 : n) : size;
 }
 

@@ -3,20 +3,21 @@
 
 /* A loop while it runs. */
 typedef struct Scan {
-    const CadScanPlan *turns;
+    const CadScanPlan *plan;
     const Places *places;
     const int64_t *given;
     double *strips;
     CadInnerRuns runs;
 } Scan;
 
-static double *places_in(const CadProgram *program, double *room) {
-    return program != NULL ? cad_program_places(program, room) : NULL;
-}
-
-static double *room_behind(const CadProgram *program, size_t lanes, double *room) {
-    return room + (program != NULL ? cad_program_room(program, lanes) : 0);
-}
+/* One of its programs, with its places, and the words of the plan that say where its inputs come
+ * from; `program` may be NULL. */
+typedef struct Part {
+    const CadProgram *program;
+    double *places;
+    const int64_t *sources;
+    uint32_t n_into, n_from;
+} Part;
 
 static const double *first_given(const Scan *s, int64_t k) {
     return numbers_at(s->places, (int32_t)s->given[3 * k]);
@@ -28,25 +29,30 @@ static void fill(double *to, double value, size_t n) {
     }
 }
 
-/* What is the same in all turns is written to the inputs once, for all lanes. */
-static void begin_inputs(const Scan *s, const CadProgram *program, size_t lanes, double *room,
-                         double *places, const int64_t *sources, uint32_t n, size_t together) {
-    if (program == NULL) {
+/* Take room for lanes. What is the same in all turns is written to the inputs once, for all of
+ * them; inputs stand behind what is carried, and others have a place for each turn. */
+static void begin_part(const Scan *s, Part *part, size_t lanes, size_t n_carried, size_t together,
+                       double **room) {
+    if (part->program == NULL) {
         return;
     }
-    cad_program_prepare(program, room);
-    for (uint32_t k = 0; k < n; k++) {
-        if (sources[k] < 0) {
-            fill(places, *first_given(s, -1 - sources[k]), lanes);
+    cad_program_prepare(part->program, *room);
+    part->places = cad_program_places(part->program, *room);
+    *room += cad_program_room(part->program, lanes);
+    double *input = part->places + n_carried;
+    for (uint32_t k = 0; k < part->n_into; k++) {
+        const int64_t source = part->sources[k];
+        if (source < 0) {
+            fill(input, *first_given(s, -1 - source), lanes);
         }
-        places += lanes * (sources[k] < 0 ? 1 : together);
+        input += lanes * (source < 0 ? 1 : together);
     }
 }
 
 /* A stretch of what differs from turn to turn. */
 static void take_given(const Scan *s, size_t turn, size_t n) {
     const int64_t *given = s->given;
-    for (uint32_t k = 0; k < s->turns->n_given; k++, given += 3) {
+    for (uint32_t k = 0; k < s->plan->n_given; k++, given += 3) {
         if (given[2] < 0) {
             continue;
         }
@@ -65,21 +71,21 @@ static void take_given(const Scan *s, size_t turn, size_t n) {
 }
 
 /* All of a stretch at once. */
-static void run_stretch(const Scan *s, const CadProgram *program, double *places,
-                        const int64_t *sources, uint32_t n_into, uint32_t n_from, size_t n) {
-    const size_t lanes = s->turns->length;
-    const int64_t *from = sources + n_into;
-    if (program == NULL) {
+static void run_stretch(const Scan *s, const Part *part, size_t n) {
+    const size_t lanes = s->plan->length;
+    const int64_t *from = part->sources + part->n_into;
+    if (part->program == NULL) {
         return;
     }
-    for (uint32_t k = 0; k < n_into; k++) {
-        if (sources[k] >= 0) {
-            memcpy(places + k * lanes, s->strips + sources[k], n * sizeof *places);
+    for (uint32_t k = 0; k < part->n_into; k++) {
+        if (part->sources[k] >= 0) {
+            memcpy(part->places + k * lanes, s->strips + part->sources[k],
+                   n * sizeof *part->places);
         }
     }
-    s->runs.lanes(program, places, lanes);
-    const Lanes results = cad_lanes_in(program, places, lanes);
-    for (uint32_t k = 0; k < n_from; k++, from += 2) {
+    s->runs.lanes(part->program, part->places, lanes);
+    const Lanes results = cad_lanes_in(part->program, part->places, lanes);
+    for (uint32_t k = 0; k < part->n_from; k++, from += 2) {
         cad_lanes_copy(s->strips + from[1], results, from[0]);
     }
 }
@@ -99,13 +105,12 @@ static CAD_INLINE void copy_some(double *to, const double *from, size_t n) {
 
 /* Some turns that follow each other: what is carried stands in their first places, where it is
  * left for the next ones, too. */
-static void run_turns(const Scan *s, const CadProgram *program, double *places,
-                      const int64_t *sources, const int64_t *ends, size_t at, size_t together,
-                      double *next) {
-    const CadScanPlan *const turns = s->turns;
-    const int64_t *const to = sources + turns->n_into_core;
-    double *input = places + turns->n_carried;
-    for (uint32_t k = 0; k < turns->n_into_core; k++) {
+static CAD_INLINE void run_turns(const Scan *s, const Part *part, const int64_t *ends, size_t at,
+                                 size_t together, double *next) {
+    const uint32_t n_carried = s->plan->n_carried, n_into = part->n_into, n_from = part->n_from;
+    const int64_t *const sources = part->sources, *const to = sources + n_into;
+    double *const places = part->places, *input = places + n_carried;
+    for (uint32_t k = 0; k < n_into; k++) {
         if (sources[k] < 0) {
             input++;
             continue;
@@ -113,17 +118,17 @@ static void run_turns(const Scan *s, const CadProgram *program, double *places,
         copy_some(input, s->strips + sources[k] + at, together);
         input += together;
     }
-    s->runs.code(program, places);
-    for (uint32_t k = 0; k < turns->n_carried; k++) {
+    s->runs.code(part->program, places);
+    for (uint32_t k = 0; k < n_carried; k++) {
         next[k] = places[*ends++];
     }
-    for (uint32_t k = 0; k < turns->n_from_core; k++) {
+    for (uint32_t k = 0; k < n_from; k++) {
         double *const out = s->strips + to[k] + at;
         for (size_t i = 0; i < together; i++) {
             out[i] = places[*ends++];
         }
     }
-    memcpy(places, next, turns->n_carried * sizeof *places);
+    memcpy(places, next, n_carried * sizeof *places);
 }
 
 static double sum_of(const double *x, size_t n) {
@@ -136,7 +141,7 @@ static double sum_of(const double *x, size_t n) {
 
 /* Of one point, at `places`; or of many, with lanes of each number side by side. */
 typedef struct Blocks {
-    const CadScanPlan *turns;
+    const CadScanPlan *plan;
     const int64_t *initial, *given, *sizes, *outs, *ends;
     size_t n; /* turns */
     const Places *places;
@@ -150,21 +155,21 @@ static double *at_place(const Blocks *b, int64_t place) {
 
 static Blocks blocks_of(const CadProgram *program, const CadInstruction *i, const Places *places,
                         Lanes lanes) {
-    const CadScanPlan *const turns = &program->scans[i->x];
-    Blocks b = {.turns = turns, .n = i->n, .places = places, .lanes = lanes};
-    b.initial = program->plans + turns->at;
-    b.given = b.initial + turns->n_carried;
-    b.sizes = cad_scan_plan_sizes(turns, program->plans);
-    b.outs = cad_scan_plan_outs(turns, program->plans);
-    b.ends = b.outs + 2 * cad_scan_plan_n_ends(turns);
+    const CadScanPlan *const plan = &program->scans[i->x];
+    Blocks b = {.plan = plan, .n = i->n, .places = places, .lanes = lanes};
+    b.initial = program->plans + plan->at;
+    b.given = b.initial + plan->n_carried;
+    b.sizes = cad_scan_plan_sizes(plan, program->plans);
+    b.outs = cad_scan_plan_outs(plan, program->plans);
+    b.ends = b.outs + 2 * cad_scan_plan_n_ends(plan);
     double *const room = at_place(&b, i->y);
-    cad_program_prepare(turns->core, room);
-    b.inner = cad_lanes_in(turns->core, cad_program_places(turns->core, room), lanes.count);
+    cad_program_prepare(plan->core, room);
+    b.inner = cad_lanes_in(plan->core, cad_program_places(plan->core, room), lanes.count);
     return b;
 }
 
 static size_t size_of_end(const Blocks *b, size_t k) {
-    return (size_t)b->sizes[k < b->turns->n_carried ? k : k + b->turns->n_given];
+    return (size_t)b->sizes[k < b->plan->n_carried ? k : k + b->plan->n_given];
 }
 
 /* Where the block of a turn stands: of what is carried that which turns find, the next one being
@@ -197,15 +202,15 @@ static CAD_INLINE void bring(const Blocks *b, double *to, int64_t place, int64_t
 
 /* What a turn finds; what is the same in all is there after the first one. */
 static void take_blocks(const Blocks *b, size_t turn) {
-    const CadScanPlan *const turns = b->turns;
+    const CadScanPlan *const plan = b->plan;
     double *to = b->inner.own;
-    for (size_t k = 0; k < turns->n_carried; k++) {
+    for (size_t k = 0; k < plan->n_carried; k++) {
         const size_t size = b->lanes.count * (size_t)b->sizes[k];
         copy_block(to, block_at(b, k, turn), size);
         to += size;
     }
-    const int64_t *given = b->given, *const sizes = b->sizes + turns->n_carried;
-    for (size_t k = 0; k < turns->n_given; k++, given += 3) {
+    const int64_t *given = b->given, *const sizes = b->sizes + plan->n_carried;
+    for (size_t k = 0; k < plan->n_given; k++, given += 3) {
         if (turn == 0 || given[1] != 0) {
             bring(b, to, given[0], given[1] * (int64_t)turn, (size_t)sizes[k]);
         }
@@ -214,9 +219,9 @@ static void take_blocks(const Blocks *b, size_t turn) {
 }
 
 static void hand_on(const Blocks *b, size_t turn) {
-    const size_t count = b->lanes.count, n_carried = b->turns->n_carried;
-    const size_t n_rows = n_carried + b->turns->n_kept;
-    for (size_t k = 0; k < cad_scan_plan_n_ends(b->turns); k++) {
+    const size_t count = b->lanes.count, n_carried = b->plan->n_carried;
+    const size_t n_rows = n_carried + b->plan->n_kept;
+    for (size_t k = 0; k < cad_scan_plan_n_ends(b->plan); k++) {
         if (b->outs[2 * k] == CAD_UNREAD) {
             continue;
         }
@@ -236,11 +241,11 @@ static void hand_on(const Blocks *b, size_t turn) {
 }
 
 static void begin_blocks(const Blocks *b) {
-    const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
-    for (size_t k = 0; k < b->turns->n_carried; k++) {
+    const size_t n_rows = (size_t)b->plan->n_carried + b->plan->n_kept;
+    for (size_t k = 0; k < b->plan->n_carried; k++) {
         bring(b, block_at(b, k, 0), b->initial[k], 0, size_of_end(b, k));
     }
-    for (size_t k = n_rows; k < cad_scan_plan_n_ends(b->turns); k++) {
+    for (size_t k = n_rows; k < cad_scan_plan_n_ends(b->plan); k++) {
         if (b->outs[2 * k] != CAD_UNREAD) {
             memset(block_at(b, k, 0), 0, b->lanes.count * size_of_end(b, k) * sizeof(double));
         }
@@ -248,7 +253,7 @@ static void begin_blocks(const Blocks *b) {
 }
 
 static long run_blocks(const Blocks *b, CadInnerRuns runs) {
-    const CadProgram *const core = b->turns->core;
+    const CadProgram *const core = b->plan->core;
     long failed = -1;
     begin_blocks(b);
     for (size_t turn = 0; turn < b->n && failed == -1; turn++) {
@@ -280,86 +285,78 @@ static void write_to(const Scan *s, const int64_t *out, size_t turn, const doubl
     }
 }
 
+/* What a stretch leaves, from a turn on. */
+static void write_ends(const Scan *s, const int64_t *outs, const int64_t *strips, size_t turn,
+                       size_t n) {
+    const CadScanPlan *const plan = s->plan;
+    for (uint32_t k = 0; k < plan->n_carried; k++, outs += 2) {
+        write_to(s, outs, turn + 1, s->strips + k * (plan->length + CAD_STRIP_MARGIN) + 1, n);
+    }
+    for (uint32_t k = 0; k < plan->n_kept; k++, outs += 2) {
+        write_to(s, outs, turn, s->strips + *strips++, n);
+    }
+    for (uint32_t k = 0; k < plan->n_summed; k++, outs += 2, strips++) {
+        if (*outs != CAD_UNREAD) {
+            *numbers_at(s->places, (int32_t)*outs) += sum_of(s->strips + *strips, n);
+        }
+    }
+}
+
 long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
                   CadInnerRuns runs) {
-    const CadScanPlan *const turns = &program->scans[i->x];
-    if (turns->in_blocks) {
+    const CadScanPlan *const plan = &program->scans[i->x];
+    if (plan->in_blocks) {
         const Blocks blocks = blocks_of(program, i, places, (Lanes){.count = 1});
         return run_blocks(&blocks, runs);
     }
-    const size_t n = i->n, lanes = turns->length, together = turns->together;
-    const uint32_t n_carried = turns->n_carried, n_rows = n_carried + turns->n_kept;
+    const size_t n = i->n, lanes = plan->length, together = plan->together;
+    const uint32_t n_carried = plan->n_carried, n_rows = n_carried + plan->n_kept;
     const double zero = 0.0;
-    const int64_t *const initial = program->plans + turns->at;
-    const int64_t *const given = initial + n_carried;
-    const int64_t *const outs = cad_scan_plan_outs(turns, program->plans);
-    const int64_t *const ahead = outs + 2 * cad_scan_plan_n_ends(turns);
-    const int64_t *const core = ahead + turns->n_into_ahead + 2 * turns->n_from_ahead;
-    const int64_t *const ends = core + turns->n_into_core + turns->n_from_core;
-    const int64_t *const ends_of_one = ends + n_carried + together * turns->n_from_core;
-    const int64_t *const behind = ends_of_one + n_carried + turns->n_from_core;
-    const int64_t *const kept = behind + turns->n_into_behind + 2 * turns->n_from_behind;
-    const int64_t *const sums = kept + turns->n_kept;
-    double *const room = numbers_at(places, i->y);
-    double *const room_of_ahead = room + turns->n_in_strips;
-    double *const room_of_core = room_behind(turns->ahead, lanes, room_of_ahead);
-    double *const room_of_single = room_behind(turns->core, 1, room_of_core);
-    double *const room_of_behind = room_behind(turns->single, 1, room_of_single);
-    double *const next = room_behind(turns->behind, lanes, room_of_behind);
-    double *const in_ahead = places_in(turns->ahead, room_of_ahead);
-    double *const in_core = places_in(turns->core, room_of_core);
-    double *const in_single = places_in(turns->single, room_of_single);
-    double *const in_behind = places_in(turns->behind, room_of_behind);
-    const Scan scan = {turns, places, given, room, runs};
-    begin_inputs(&scan, turns->ahead, lanes, room_of_ahead, in_ahead, ahead, turns->n_into_ahead,
-                 1);
-    begin_inputs(&scan, turns->core, 1, room_of_core, in_core + n_carried, core,
-                 turns->n_into_core, together);
-    begin_inputs(&scan, turns->single, 1, room_of_single, in_single + n_carried, core,
-                 turns->n_into_core, 1);
-    begin_inputs(&scan, turns->behind, lanes, room_of_behind, in_behind, behind,
-                 turns->n_into_behind, 1);
+    const int64_t *const initial = program->plans + plan->at;
+    const int64_t *const outs = cad_scan_plan_outs(plan, program->plans);
+    const int64_t *const ahead = outs + 2 * cad_scan_plan_n_ends(plan);
+    const int64_t *const core = ahead + plan->n_into_ahead + 2 * plan->n_from_ahead;
+    const int64_t *const ends = core + plan->n_into_core + plan->n_from_core;
+    const int64_t *const ends_of_one = ends + n_carried + together * plan->n_from_core;
+    const int64_t *const behind = ends_of_one + n_carried + plan->n_from_core;
+    const int64_t *const kept = behind + plan->n_into_behind + 2 * plan->n_from_behind;
+    const Scan scan = {plan, places, initial + n_carried, numbers_at(places, i->y), runs};
+    Part before = {plan->ahead, NULL, ahead, plan->n_into_ahead, plan->n_from_ahead};
+    Part some = {plan->core, NULL, core, plan->n_into_core, plan->n_from_core};
+    Part one = {plan->single, NULL, core, plan->n_into_core, plan->n_from_core};
+    Part after = {plan->behind, NULL, behind, plan->n_into_behind, plan->n_from_behind};
+    double *next = scan.strips + plan->n_in_strips; /* behind all rooms: what is carried on */
+    begin_part(&scan, &before, lanes, 0, 1, &next);
+    begin_part(&scan, &some, 1, n_carried, together, &next);
+    begin_part(&scan, &one, 1, n_carried, 1, &next);
+    begin_part(&scan, &after, lanes, 0, 1, &next);
     for (uint32_t k = 0; k < n_carried; k++) {
-        in_core[k] = *numbers_at(places, (int32_t)initial[k]);
-        write_to(&scan, outs + 2 * k, 0, in_core + k, 1);
+        some.places[k] = *numbers_at(places, (int32_t)initial[k]);
+        write_to(&scan, outs + 2 * k, 0, some.places + k, 1);
     }
-    for (uint32_t k = 0; k < turns->n_summed; k++) {
+    for (uint32_t k = 0; k < plan->n_summed; k++) {
         write_to(&scan, outs + 2 * (n_rows + k), 0, &zero, 1);
     }
     for (size_t turn = 0; turn < n; turn += lanes) {
         const size_t length = n - turn < lanes ? n - turn : lanes;
         size_t at = 0;
         take_given(&scan, turn, length);
-        run_stretch(&scan, turns->ahead, in_ahead, ahead, turns->n_into_ahead, turns->n_from_ahead,
-                    length);
+        run_stretch(&scan, &before, length);
         for (uint32_t k = 0; k < n_carried; k++) { /* what the first turn finds */
-            room[k * (lanes + CAD_STRIP_MARGIN)] = in_core[k];
+            scan.strips[k * (lanes + CAD_STRIP_MARGIN)] = some.places[k];
         }
         for (; at + together <= length; at += together) {
-            run_turns(&scan, turns->core, in_core, core, ends, at, together, next);
+            run_turns(&scan, &some, ends, at, together, next);
         }
         if (at < length) {
-            memcpy(in_single, in_core, n_carried * sizeof *in_core);
+            memcpy(one.places, some.places, n_carried * sizeof *one.places);
             for (; at < length; at++) {
-                run_turns(&scan, turns->single, in_single, core, ends_of_one, at, 1, next);
+                run_turns(&scan, &one, ends_of_one, at, 1, next);
             }
-            memcpy(in_core, in_single, n_carried * sizeof *in_core);
+            memcpy(some.places, one.places, n_carried * sizeof *one.places);
         }
-        run_stretch(&scan, turns->behind, in_behind, behind, turns->n_into_behind,
-                    turns->n_from_behind, length);
-        for (uint32_t k = 0; k < n_carried; k++) {
-            write_to(&scan, outs + 2 * k, turn + 1, room + k * (lanes + CAD_STRIP_MARGIN) + 1,
-                     length);
-        }
-        for (uint32_t k = 0; k < turns->n_kept; k++) {
-            write_to(&scan, outs + 2 * (n_carried + k), turn, room + kept[k], length);
-        }
-        for (uint32_t k = 0; k < turns->n_summed; k++) {
-            const int64_t out = outs[2 * (n_rows + k)];
-            if (out != CAD_UNREAD) {
-                *numbers_at(places, (int32_t)out) += sum_of(room + sums[k], length);
-            }
-        }
+        run_stretch(&scan, &after, length);
+        write_ends(&scan, outs, kept, turn, length);
     }
     return -1;
 }

@@ -791,12 +791,12 @@ static int32_t place_at_last(void *namer, int32_t place) {
 /* --- the instructions of groups --- */
 
 /* Some of the rows of a group, and how many tiles of as many there are, in a part and in all. */
-typedef struct Turns {
+typedef struct Tiles {
     int64_t rows, first, some, in_part, n;
-} Turns;
+} Tiles;
 
-static int are_in_parts(const Turns *turns) {
-    return turns->in_part < turns->n;
+static int are_in_parts(const Tiles *tiles) {
+    return tiles->in_part < tiles->n;
 }
 
 /* Where the first part has its sum for a member, if each has its own. */
@@ -806,8 +806,8 @@ static int64_t place_of_sum(const Tiler *t, const Group *group, uint32_t k) {
 
 /* The plan of some rows; how far each view moves from tile to tile, and that of the result from
  * part to part. */
-static int32_t add_plan_of_turns(Tiler *t, const Group *group, uint32_t k, const CadInstruction *i,
-                                 const Turns *part) {
+static int32_t add_plan_of_tiles(Tiler *t, const Group *group, uint32_t k, const CadInstruction *i,
+                                 const Tiles *part) {
     CadMaker *const m = t->m;
     CadProgram *const program = t->program;
     const size_t at = program->n_plan_words, from = (size_t)i->x;
@@ -846,7 +846,7 @@ static int32_t moved(const Tiler *t, int32_t place, int64_t by) {
 }
 
 static void add_member(Tiler *t, const Group *group, uint32_t k, CadInstruction i,
-                       const Turns *part) {
+                       const Tiles *part) {
     const int64_t in_row = i.n / part->rows, by = in_row * part->first;
     const int adds = is_sum(t->program, &i, t->axes[k]);
     if (i.kind == CAD_VECTOR || i.kind == CAD_ZEROS) {
@@ -854,7 +854,7 @@ static void add_member(Tiler *t, const Group *group, uint32_t k, CadInstruction 
         i.y = moved(t, i.y, by * i.sy);
         i.z = moved(t, i.z, by * i.sz);
     } else {
-        i.x = add_plan_of_turns(t, group, k, &i, part);
+        i.x = add_plan_of_tiles(t, group, k, &i, part);
     }
     i.n = adds && i.kind == CAD_TERMS ? 0 : (uint32_t)(in_row * part->some);
     i.out = adds || i.kind == CAD_ADD_TO ? i.out : moved(t, i.out, by);
@@ -863,7 +863,7 @@ static void add_member(Tiler *t, const Group *group, uint32_t k, CadInstruction 
 
 /* Sums begin as zeros, those of parts among them. */
 static void begin_sums(Tiler *t, const CadInstruction *code, const Group *group,
-                       const Turns *whole) {
+                       const Tiles *whole) {
     for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
         const CadInstruction *const i = &code[t->order[at]];
         if (i->kind == CAD_TERMS && is_sum(t->program, i, t->axes[t->order[at]])) {
@@ -878,27 +878,27 @@ static void begin_sums(Tiler *t, const CadInstruction *code, const Group *group,
     }
 }
 
-static void write_turns(Tiler *t, const CadInstruction *code, const Group *group,
-                        const Turns *turns) {
+static void write_tiles(Tiler *t, const CadInstruction *code, const Group *group,
+                        const Tiles *tiles) {
     CadProgram *const program = t->program;
-    if (turns->n > 1) {
+    if (tiles->n > 1) {
         cad_maker_emit(t->m, (CadInstruction){.kind = CAD_TILES,
-                                              .n = (uint32_t)turns->n,
-                                              .x = (int32_t)turns->in_part});
+                                              .n = (uint32_t)tiles->n,
+                                              .x = (int32_t)tiles->in_part});
         if (t->m->status == CAD_OK) {
             program->code[program->n_code - 1].fused = group->count + 1;
         }
     }
     for (uint32_t at = group->begin;
-         at < group->begin + group->count && t->m->status == CAD_OK && turns->n > 0; at++) {
-        add_member(t, group, t->order[at], code[t->order[at]], turns);
+         at < group->begin + group->count && t->m->status == CAD_OK && tiles->n > 0; at++) {
+        add_member(t, group, t->order[at], code[t->order[at]], tiles);
     }
 }
 
 /* The sums that all parts have for a member are added to its result, in their order: the axes are
  * parts, then those of the result. */
 static void add_up_member(Tiler *t, const Group *group, uint32_t k, const CadInstruction *i,
-                          const Turns *whole) {
+                          const Tiles *whole) {
     CadMaker *const m = t->m;
     CadProgram *const program = t->program;
     const size_t at = program->n_plan_words;
@@ -934,7 +934,7 @@ static void add_up_member(Tiler *t, const Group *group, uint32_t k, const CadIns
     cad_maker_emit(m, (CadInstruction){.kind = CAD_ADD_TO, .out = i->out, .x = (int32_t)at});
 }
 
-static void add_up(Tiler *t, const CadInstruction *code, const Group *group, const Turns *whole) {
+static void add_up(Tiler *t, const CadInstruction *code, const Group *group, const Tiles *whole) {
     for (uint32_t at = group->begin; at < group->begin + group->count && are_in_parts(whole);
          at++) {
         const uint32_t k = t->order[at];
@@ -957,12 +957,12 @@ static void write_code(Tiler *t) {
             continue;
         }
         const int64_t rows = group->rows, left = rows % group->together;
-        const Turns whole = {rows, 0, group->together, group->in_part, group->turns};
-        const Turns rest = {rows, rows - left, left, 1, left > 0};
+        const Tiles whole = {rows, 0, group->together, group->in_part, group->turns};
+        const Tiles rest = {rows, rows - left, left, 1, left > 0};
         begin_sums(t, code, group, &whole);
-        write_turns(t, code, group, &whole);
+        write_tiles(t, code, group, &whole);
         add_up(t, code, group, &whole);
-        write_turns(t, code, group, &rest);
+        write_tiles(t, code, group, &rest);
         at += group->count;
         group++;
     }

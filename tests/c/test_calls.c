@@ -377,7 +377,7 @@ enum { TURNS = 20 };
 
 /* The block (x0, x1) becomes (x0 x1, sin x0) + 0.1 at each turn; answers the last one. */
 static CadId loop_of(CadGraph *graph, CadId x) {
-    static const uint32_t size = 2;
+    uint32_t size = 2;
     CadGraph *const body = cad_scan_body_of(&size, 1);
     CadId last = CAD_NO_ID;
     if (body == NULL) {
@@ -388,7 +388,7 @@ static CadId loop_of(CadGraph *graph, CadId x) {
     const CadId more = cad_graph_constant(body, 0.1);
     const CadId both[2] = {cad_graph_apply(body, CAD_OP_add, call, more, more),
                            cad_graph_apply(body, CAD_OP_add, call + 1, more, more)};
-    const CadId end = cad_graph_pack(body, both, 2);
+    CadId end = cad_graph_pack(body, both, 2);
     graph->status = body->status;
     if (graph->status == CAD_OK) {
         cad_graph_recur(graph,

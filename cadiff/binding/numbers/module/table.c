@@ -22,7 +22,8 @@ static Py_NO_INLINE PyObject *new_dual(double primal, double tangent, CadTag tag
     return cad_dual_new(primal, tangent, tag);
 }
 
-/* A function of one number answers floats, Vars and Duals itself: it is what loops call. */
+/* A function of one number answers floats, Vars and Duals itself: it is what loops call. Of sin
+ * there are of_one_sin, function_sin and method_sin, and so of each row. */
 #define CAD_ROW1(name, value_, dx)                                                                \
     static PyObject *of_one_##name(PyObject *x) {                                                 \
         if (PyFloat_CheckExact(x)) {                                                              \

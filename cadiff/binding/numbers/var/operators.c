@@ -46,7 +46,8 @@ PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive,
 
 /* --- operators --- */
 
-/* The number slots: scalars at once, everything else by the general path. */
+/* The number slots: scalars at once, everything else by the general path. They are slot_add,
+ * slot_subtract, slot_multiply, slot_divide, slot_floor_divide and slot_mod. */
 #define BINARY_SLOT(name)                                                                         \
     static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
         double c;                                                                                 \
