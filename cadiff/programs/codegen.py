@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import binding
 from ..inspection.texts import counted
-from .instructions import InstructionKind, cores, instruction, result_places
-from .steps_in_c import PART, SHORT, Steps, block, called, includes, loop, operation_of
+from .instructions import Trait, cores, instruction, result_places
+from .steps_in_c import PART, SHORT, Steps, block, called, has_text, includes, loop, operation_of
 
 _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
@@ -117,12 +117,13 @@ def _parts(code: Any, name: str) -> dict[str, Any]:
 
 
 def _check_instructions(code: Any, parts: dict[str, Any], name: str) -> None:
-    if np.isin(parts["code"]["kind"], [InstructionKind.TAKE_BY, InstructionKind.ADD_BY]).any():
+    kinds = parts["code"]["kind"]
+    if not all(map(has_text, kinds.tolist())):
         raise ValueError(
             f"{name} indexes by whole numbers that it computes, which has no text in C: pass the "
             "indices as an argument, an array of integers, which are constants there"
         )
-    for k in np.flatnonzero(parts["code"]["kind"] == InstructionKind.CALL).tolist():
+    for k in np.flatnonzero(Trait.CALLS[kinds]).tolist():
         step = code.steps[instruction(parts, k).z]
         operation = operation_of(step)
         if operation.fold_in_c is None and operation.helper_in_c is None:

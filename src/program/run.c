@@ -162,17 +162,13 @@ static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int
 
 static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
     Walk walk;
-    if (i->kind == CAD_ROWS && cad_has_short_rows(plan)) {
+    if (cad_has_short_rows(plan)) {
         start_walk_over(&walk, places, plan, 2, turn);
         cad_compute_short_rows(&walk, (CadOp)i->op, value_of(i));
         return;
     }
     start_walk_over(&walk, places, plan, 1, turn);
-    if (i->kind == CAD_ROWS) {
-        compute_rows(&walk, (CadOp)i->op, value_of(i));
-    } else {
-        add_rows(&walk);
-    }
+    compute_rows(&walk, (CadOp)i->op, value_of(i));
 }
 
 /* Many small products, those along the last axis of the stack together: else it would be calls of
@@ -363,7 +359,7 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
     }
     if (i->kind == CAD_TERMS) {
         run_kind(i, (CadPlan *)(program->plans + i->x), places, turn);
-    } else if (i->kind != CAD_ZEROS) {
+    } else if (i->kind == CAD_ROWS) {
         run_elements(i, (CadPlan *)(program->plans + i->x), places, turn);
     }
 }
@@ -444,7 +440,6 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         break;
     case CAD_VECTOR:
     case CAD_ROWS:
-    case CAD_ADD_TO:
     case CAD_TERMS:
     case CAD_ZEROS:
         run_turn(program, i, places, once);
