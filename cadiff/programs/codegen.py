@@ -16,7 +16,18 @@ import numpy as np
 from .. import binding
 from ..inspection.texts import counted
 from .instructions import Trait, cores, instruction, result_places
-from .steps_in_c import PART, SHORT, Steps, block, called, has_text, includes, loop, operation_of
+from .steps_in_c import (
+    PART,
+    SHORT,
+    Steps,
+    block,
+    called,
+    divided,
+    has_text,
+    includes,
+    loop,
+    operation_of,
+)
 
 _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
@@ -217,7 +228,8 @@ class _FunctionInC(Steps):
         results = list(self.write_results())
         functions: list[str] = []
         if len(steps) > PART:
-            steps, functions = self.divided(steps)
+            functions = divided(self.name, "void {}(double *w)", steps)
+            steps = [loop(len(functions) - 1, f"{self.name}_parts[i](w);", always=True)]
         begin = list(self.begin())
         n_constants = len(self.parts["constants"]) if self.reaches_constants else 0
         work = [*begin, *steps, *checks, *results, "return 0;"]
@@ -257,27 +269,6 @@ class _FunctionInC(Steps):
             at += size
         if self.parts["n_places"] == 0 and not len(constants):
             yield "(void)w;"
-
-    def divided(self, steps: list[str]) -> tuple[list[str], list[str]]:
-        """Calls of functions, and these.
-
-        They are called through pointers: else compilers make one of them again, which takes
-        minutes.
-        """
-        functions: list[str] = []
-        part: list[str] = []
-        for k, step in enumerate(steps):
-            part.append(step)
-            if len(part) == PART or k == len(steps) - 1:
-                functions.append(
-                    block(f"static void {self.name}_{len(functions)}(double *w)", part)
-                )
-                part = []
-        names = ",\n    ".join(f"{self.name}_{k}" for k in range(len(functions)))
-        table = f"{self.name}_parts"
-        functions.append(f"static void (*const {table}[])(double *) = {{\n    {names},\n}};\n")
-        call = loop(len(functions) - 1, f"{table}[i](w);", always=True)
-        return [call], functions
 
     # --- the end ---
 

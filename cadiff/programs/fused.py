@@ -17,8 +17,8 @@ from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
 from .instructions import (
     Places,
     Region,
-    Shape,
     Trait,
+    bounds_of,
     first_places,
     heads_of,
     in_workspace,
@@ -183,7 +183,7 @@ def _seen(numbers: Places, region: Region) -> Places:
     if isinstance(region, np.ndarray):
         return numbers[region[region >= 0]]
     first, shape, steps, _ = region
-    low, high = _bounds(region)
+    low, high = bounds_of(first, steps, shape)
     axes = [(n, step) for n, step in zip(shape, steps, strict=True) if step]
     if 0 in shape or high < 0:
         return numbers[:0]
@@ -198,15 +198,9 @@ def _are_within(region: Region, bounds: Iterable[Bounds]) -> bool:
     """Whether a region reaches into some bounds."""
     if isinstance(region, np.ndarray):
         return any(bool(((region >= low) & (region <= high)).any()) for low, high in bounds)
-    begin, end = _bounds(region)
-    return any(begin <= high and low <= end for low, high in bounds)
-
-
-def _bounds(region: tuple[int, Shape, Shape, int]) -> Bounds:
     first, shape, steps, _ = region
-    spans = [step * (n - 1) for n, step in zip(shape, steps, strict=True)]
-    low = sum(x for x in spans if x < 0)
-    return first + low, first + sum(spans) - low
+    begin, end = bounds_of(first, steps, shape)
+    return any(begin <= high and low <= end for low, high in bounds)
 
 
 def _accesses(parts: dict[str, Any], k: int) -> tuple[list[Region], list[Region]] | None:

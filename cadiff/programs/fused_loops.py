@@ -19,6 +19,7 @@ from .instructions import (
     Stream,
     Trait,
     adds_apart,
+    bounds_of,
     instruction,
     operands_of,
     value_by_formula,
@@ -183,9 +184,7 @@ class Loop:
 
     def _bounds(self, stream: Stream) -> Bounds:
         steps, lengths = (*stream.steps, *stream.moves), (*self.axes, *(self.tiles or (1, 1)))
-        spans = [step * (n - 1) for step, n in zip(steps, lengths, strict=True)]
-        low = sum(x for x in spans if x < 0)
-        return stream.first + low, stream.first + sum(spans) - low
+        return bounds_of(stream.first, steps, lengths)
 
     def is_sound(self) -> bool:
         """Whether all turns of one instruction are independent."""

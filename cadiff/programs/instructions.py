@@ -149,6 +149,13 @@ def cores(parts: dict[str, Any]) -> dict[tuple[int, ...], dict[str, Any]]:
     return found
 
 
+def bounds_of(first: int, steps: Sequence[int], lengths: Sequence[int]) -> tuple[int, int]:
+    """The lowest and the highest place of a view."""
+    spans = [step * (n - 1) for step, n in zip(steps, lengths, strict=True)]
+    low = sum(x for x in spans if x < 0)
+    return first + low, first + sum(spans) - low
+
+
 def first_places(regions: Iterable[Region]) -> list[int]:
     """Where regions begin: of listed places all of them."""
     return [

@@ -32,7 +32,7 @@ from .instructions import (
 )
 from .lanes_in_c import lane_functions
 from .loops_in_c import TURN_PARAMETERS, VECTOR_FORMS, LoopFunctions
-from .steps_in_c import PART, Steps, block, called, includes, number_text
+from .steps_in_c import PART, Steps, block, called, divided, includes, number_text
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
@@ -241,29 +241,19 @@ class _Pieces(Steps):
         return block(f"void {name}({TURN_PARAMETERS})", lines)
 
     def function(self, name: str, units: Iterable[Unit]) -> str:
-        """The function for some instructions; of many statements, one that calls several.
-
-        They are called through pointers: else compilers make one of them again, which takes
-        minutes.
-        """
+        """The function for some instructions; of many statements, one that calls several."""
         lines: list[str] = []
         for unit in units:
             if isinstance(unit, int):
                 lines += self.step(unit)
             else:
                 lines.append(self.loops.call(unit))
-        head = f"long {name}"
         functions, lines = _with_shared(name, lines)
-        if len(lines) <= PART:
-            return "\n".join([*functions, block(f"{head}{_HEAD}", [*lines, "return -1;"])])
-        parts = [lines[k : k + PART] for k in range(0, len(lines), PART)]
-        functions += [
-            block(f"static {head}_{k}{_HEAD}", [*part, "return -1;"])
-            for k, part in enumerate(parts)
-        ]
-        names = ", ".join(f"{name}_{k}" for k in range(len(parts)))
-        table = f"static long (*const {name}_parts[]){_HEAD} = {{{names}}};\n"
-        each = f"for (int i = 0; i < {len(parts)} && missed == -1; i++)"
-        turns = block(each, [f"missed = {name}_parts[i](s, w);"], scope=True)
-        whole = block(f"{head}{_HEAD}", ["long missed = -1;", turns, "return missed;"])
-        return "\n".join([*functions, table, whole])
+        if len(lines) > PART:
+            functions += divided(name, f"long {{}}{_HEAD}", lines, ["return -1;"])
+            each = f"for (int i = 0; i < {-(-len(lines) // PART)} && missed == -1; i++)"
+            turns = block(each, [f"missed = {name}_parts[i](s, w);"], scope=True)
+            lines = ["long missed = -1;", turns, "return missed;"]
+        else:
+            lines = [*lines, "return -1;"]
+        return "\n".join([*functions, block(f"long {name}{_HEAD}", lines)])

@@ -615,6 +615,20 @@ def _in_order(shape: Sequence[int]) -> list[int]:
     return [prod(shape[axis + 1 :]) * (n != 1) for axis, n in enumerate(shape)]
 
 
+def divided(name: str, head: str, lines: Sequence[str], last: Sequence[str] = ()) -> list[str]:
+    """Functions of so many statements each, and a table of these; head is that of one.
+
+    They are called through pointers: else compilers make one of them again, which takes minutes.
+    """
+    parts = [[*lines[k : k + PART], *last] for k in range(0, len(lines), PART)]
+    functions = [
+        block(f"static {head.format(f'{name}_{k}')}", part) for k, part in enumerate(parts)
+    ]
+    names = ",\n    ".join(f"{name}_{k}" for k in range(len(parts)))
+    table = f"static {head.format(f'(*const {name}_parts[])')} = {{\n    {names},\n}};\n"
+    return [*functions, table]
+
+
 def block(head: str, lines: Sequence[str], scope: bool = False) -> str:
     begin = f"{head} {{" if head else "{"
     within = [textwrap.indent(line, "    ") for line in lines]
