@@ -50,3 +50,4 @@ def test_a_formula_tells_what_it_writes() -> None:
             assert Trait.OPERATES[kind] == ("{f}" in FORMULAS[kind]), name
         if Trait.TILED[kind]:
             assert Trait.OVER_PLAN[kind] or Trait.BY_FORMULA[kind], name
+            assert Trait.OVER_PLAN[kind] or "{x}" not in FORMULAS[kind], name
