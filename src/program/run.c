@@ -203,6 +203,14 @@ static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *place
     if (cad_op_multiplies(op) && i->y && run_small_products(plan, places, turn)) {
         return;
     }
+    if (op == CAD_OP_SUM && i->n == 0 && !i->y) { /* short ones are worth no call of a kernel */
+        Walk walk;
+        start_walk_over(&walk, places, plan, 1, turn);
+        do {
+            cad_strip_add(values_at(&walk, 0, 0), values_at(&walk, 1, 0), 0, walk.n);
+        } while (advance(&walk));
+        return;
+    }
     CadTerm term = {.plan = plan, .lanes = 1, .store = !adds_terms(i), .in_any_order = i->y != 0};
     for (int k = 0; k < plan->n_views; k++) {
         term.data[k] = base_of_view(places, plan, k, turn);
