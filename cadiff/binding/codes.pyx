@@ -516,14 +516,16 @@ cdef tuple accesses_of(const CadProgram *p, const CadInstruction *instruction):
 
 
 def instruction_words():
-    """Of the kinds of instructions their names, in order, with their words in listings and in
-    profiles; see program/instructions.def."""
-    return {
-        cad_step_words[k].kind.decode(): (
-            cad_step_words[k].word.decode(), cad_step_words[k].name.decode()
-        )
-        for k in range(CAD_STEP_KINDS)
-    }
+    """Of the kinds of instructions, in order, by their names: their words in listings and in
+    profiles, formulas, why machine code leaves them, and traits; see program/instructions.def."""
+    cdef const CadStepInfo *info
+    found = {}
+    for k in range(CAD_STEP_KINDS):
+        info = &cad_step_info[k]
+        traits = {cad_step_traits[t].decode() for t in range(CAD_N_TRAITS) if info.traits >> t & 1}
+        texts = [text.decode() for text in (info.word, info.name, info.formula, info.left)]
+        found[info.kind.decode()] = (*texts, traits)
+    return found
 
 
 cdef dict parts_of_scan(const CadScanPlan *plan):

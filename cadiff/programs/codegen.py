@@ -15,8 +15,19 @@ import numpy as np
 
 from .. import binding
 from ..inspection.texts import counted
-from .instructions import InstructionKind, cores, instruction, result_places
-from .steps_in_c import PART, SHORT, Steps, block, called, includes, loop, operation_of
+from .instructions import Trait, cores, instruction, result_places
+from .steps_in_c import (
+    PART,
+    SHORT,
+    Steps,
+    block,
+    called,
+    divided,
+    has_text,
+    includes,
+    loop,
+    operation_of,
+)
 
 _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
@@ -117,12 +128,13 @@ def _parts(code: Any, name: str) -> dict[str, Any]:
 
 
 def _check_instructions(code: Any, parts: dict[str, Any], name: str) -> None:
-    if np.isin(parts["code"]["kind"], [InstructionKind.TAKE_BY, InstructionKind.ADD_BY]).any():
+    kinds = parts["code"]["kind"]
+    if not all(map(has_text, kinds.tolist())):
         raise ValueError(
             f"{name} indexes by whole numbers that it computes, which has no text in C: pass the "
             "indices as an argument, an array of integers, which are constants there"
         )
-    for k in np.flatnonzero(parts["code"]["kind"] == InstructionKind.CALL).tolist():
+    for k in np.flatnonzero(Trait.CALLS[kinds]).tolist():
         step = code.steps[instruction(parts, k).z]
         operation = operation_of(step)
         if operation.fold_in_c is None and operation.helper_in_c is None:
@@ -216,7 +228,8 @@ class _FunctionInC(Steps):
         results = list(self.write_results())
         functions: list[str] = []
         if len(steps) > PART:
-            steps, functions = self.divided(steps)
+            functions = divided(self.name, "void {}(double *w)", steps)
+            steps = [loop(len(functions) - 1, f"{self.name}_parts[i](w);", always=True)]
         begin = list(self.begin())
         n_constants = len(self.parts["constants"]) if self.reaches_constants else 0
         work = [*begin, *steps, *checks, *results, "return 0;"]
@@ -256,27 +269,6 @@ class _FunctionInC(Steps):
             at += size
         if self.parts["n_places"] == 0 and not len(constants):
             yield "(void)w;"
-
-    def divided(self, steps: list[str]) -> tuple[list[str], list[str]]:
-        """Calls of functions, and these.
-
-        They are called through pointers: else compilers make one of them again, which takes
-        minutes.
-        """
-        functions: list[str] = []
-        part: list[str] = []
-        for k, step in enumerate(steps):
-            part.append(step)
-            if len(part) == PART or k == len(steps) - 1:
-                functions.append(
-                    block(f"static void {self.name}_{len(functions)}(double *w)", part)
-                )
-                part = []
-        names = ",\n    ".join(f"{self.name}_{k}" for k in range(len(functions)))
-        table = f"{self.name}_parts"
-        functions.append(f"static void (*const {table}[])(double *) = {{\n    {names},\n}};\n")
-        call = loop(len(functions) - 1, f"{table}[i](w);", always=True)
-        return [call], functions
 
     # --- the end ---
 

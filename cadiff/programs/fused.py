@@ -15,19 +15,18 @@ from numpy.lib.stride_tricks import as_strided
 
 from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
 from .instructions import (
-    InstructionKind,
     Places,
     Region,
-    Shape,
+    Trait,
+    bounds_of,
     first_places,
+    heads_of,
     in_workspace,
-    instruction,
 )
 
 _OPEN = 4  # loops that may still grow
 _ROUNDS = 8  # in which instructions are put together
 
-_OTHERS = {InstructionKind.TILES, InstructionKind.MACHINE}  # which others carry out
 Unit = int | Loop  # an instruction, or the loop that does the work of some
 Run = Sequence[int]  # instructions that follow each other
 
@@ -134,13 +133,7 @@ def _join(loops: list[Loop], loop: Loop) -> None:
 
 def _tiles(parts: dict[str, Any]) -> dict[int, Tiles]:
     """Of each instruction that goes tile by tile which tiles there are."""
-    heads = np.flatnonzero(parts["code"]["kind"] == InstructionKind.TILES).tolist()
-    return {
-        head + k: (i.n, -(-i.n // i.x))
-        for head in heads
-        for i in [instruction(parts, head)]
-        for k in range(1, i.fused)
-    }
+    return {k: (head.n, -(-head.n // head.x)) for k, head in heads_of(parts).items()}
 
 
 def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
@@ -190,7 +183,7 @@ def _seen(numbers: Places, region: Region) -> Places:
     if isinstance(region, np.ndarray):
         return numbers[region[region >= 0]]
     first, shape, steps, _ = region
-    low, high = _bounds(region)
+    low, high = bounds_of(first, steps, shape)
     axes = [(n, step) for n, step in zip(shape, steps, strict=True) if step]
     if 0 in shape or high < 0:
         return numbers[:0]
@@ -205,20 +198,14 @@ def _are_within(region: Region, bounds: Iterable[Bounds]) -> bool:
     """Whether a region reaches into some bounds."""
     if isinstance(region, np.ndarray):
         return any(bool(((region >= low) & (region <= high)).any()) for low, high in bounds)
-    begin, end = _bounds(region)
-    return any(begin <= high and low <= end for low, high in bounds)
-
-
-def _bounds(region: tuple[int, Shape, Shape, int]) -> Bounds:
     first, shape, steps, _ = region
-    spans = [step * (n - 1) for n, step in zip(shape, steps, strict=True)]
-    low = sum(x for x in spans if x < 0)
-    return first + low, first + sum(spans) - low
+    begin, end = bounds_of(first, steps, shape)
+    return any(begin <= high and low <= end for low, high in bounds)
 
 
 def _accesses(parts: dict[str, Any], k: int) -> tuple[list[Region], list[Region]] | None:
     """The places that an instruction reads, and those that it writes; None: that is not known."""
     reads, writes = parts["accesses"][k]
-    is_known = parts["code"]["kind"][k] not in _OTHERS
+    is_known = not Trait.HEADS[parts["code"]["kind"][k]]
     is_single = max(first_places([*reads, *writes]), default=0) >= parts["least_float"]
     return (reads, writes) if is_known and not is_single else None

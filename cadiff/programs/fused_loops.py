@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 from .. import binding
 from .instructions import (
-    Instruction,
-    InstructionKind,
     Shape,
+    Stream,
+    Trait,
     adds_apart,
+    bounds_of,
     instruction,
-    moves,
-    views,
+    operands_of,
+    value_by_formula,
 )
 
 _SHORT = 4  # an axis of up to so many numbers is written out, ...
@@ -31,21 +32,9 @@ _STRIPS = 8192  # of all sums of a loop
 _MOST = 120  # statements of a loop
 _MOST_LEFT = 32  # turns of two loops that are no part of the loop that they are
 
-_ARITIES = binding.operation_names()[1]
 _KINDS = binding.operation_kinds()
 Bounds = tuple[int, int]
 Tiles = tuple[int, int]  # how many there are, and how many parts of them
-
-
-class Stream(NamedTuple):
-    """A number in each turn: the place of the first one, and steps along the axes of the loop.
-
-    It moves by so many places from tile to tile, and by more from part to part of these.
-    """
-
-    first: int
-    steps: Shape
-    moves: tuple[int, int] = (0, 0)
 
 
 class Statement(NamedTuple):
@@ -79,33 +68,20 @@ class _Each(NamedTuple):
     apart: bool = False
 
 
-def _each(
-    parts: dict[str, Any], i: Instruction, forms: Sequence[str], in_tiles: bool
-) -> _Each | None:
-    if i.kind in (InstructionKind.VECTOR, InstructionKind.ZEROS):
-
-        def row(place: int, step: int) -> Stream:
-            moves = in_tiles and place < parts["n_whole"]
-            return Stream(place, (step,), (i.n * step * moves, 0))
-
-        is_zero = i.kind == InstructionKind.ZEROS
-        given = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: 0 if is_zero else _ARITIES[i.op]]
-        found = [row(*one) for one in ((i.out, 1), *given)]
-        return _Each("0.0" if is_zero else forms[i.op], (i.n,), found)
-    if i.kind not in (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO):
+def _each(parts: dict[str, Any], k: int, forms: Sequence[str], in_tiles: bool) -> _Each | None:
+    i = instruction(parts, k)
+    if not Trait.TILED[i.kind]:
         return None
-    shape, seen = views(parts, i.x)
-    moved = moves(parts, i.x) if in_tiles else [(0, 0)] * len(seen)
-    found = [Stream(*view, by) for view, by in zip(seen, moved, strict=True)]
-    if i.kind == InstructionKind.ROWS:
-        return _Each(forms[i.op], shape, found)
-    adds = i.kind == InstructionKind.ADD_TO or i.n == 0
-    to, steps = found[0].steps, found[1].steps
+    shape, found = operands_of(parts, k, in_tiles)
+    views = [one for one in found if isinstance(one, Stream)]
+    if Trait.BY_FORMULA[i.kind]:
+        return _Each(value_by_formula(i.kind, forms[i.op])[0], shape, views)
+    adds = i.n == 0
+    to, steps = views[0].steps, views[1].steps
     kept = prod(n for n, step in zip(shape, to, strict=True) if step)
-    sums = i.kind == InstructionKind.ADD_TO or (_KINDS[i.op][0] and len(found) == 2)
-    if not sums or not (adds or i.n == kept):
+    if not _KINDS[i.op][0] or len(views) != 2 or not (adds or i.n == kept):
         return None
-    return _Each("", shape, found, True, adds, adds_apart(i.y, shape, to, steps))
+    return _Each("", shape, views, True, adds, adds_apart(i.y, shape, to, steps))
 
 
 def _taken_apart(each: _Each, is_kept: bool) -> tuple[Shape, list[Statement]] | None:
@@ -208,9 +184,7 @@ class Loop:
 
     def _bounds(self, stream: Stream) -> Bounds:
         steps, lengths = (*stream.steps, *stream.moves), (*self.axes, *(self.tiles or (1, 1)))
-        spans = [step * (n - 1) for step, n in zip(steps, lengths, strict=True)]
-        low = sum(x for x in spans if x < 0)
-        return stream.first + low, stream.first + sum(spans) - low
+        return bounds_of(stream.first, steps, lengths)
 
     def is_sound(self) -> bool:
         """Whether all turns of one instruction are independent."""
@@ -407,7 +381,7 @@ def loop_of(
     is_kept: bool,
 ) -> Loop | None:
     """The loop that an instruction is, perhaps one for each tile; None if it is none."""
-    each = _each(parts, instruction(parts, k), forms, tiles is not None)
+    each = _each(parts, k, forms, tiles is not None)
     found = _taken_apart(each, is_kept) if each and (each.form or each.sums) else None
     loop = Loop(*found, {k}, tiles).simple() if found else None
     return loop if loop and loop.is_sound() else None

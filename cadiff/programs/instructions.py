@@ -18,9 +18,28 @@ Places = NDArray[Any]
 # Some places; or the first one, lengths and steps of axes, and which view it is of a plan, or -1.
 Region = Places | tuple[int, Shape, Shape, int]
 
-_WORDS = binding.instruction_words()
-InstructionKind: Any = SimpleNamespace(**{name: kind for kind, name in enumerate(_WORDS)})
-WORDS, NAMES = zip(*_WORDS.values(), strict=True)  # by kinds: in listings, and in profiles
+_KINDS = binding.instruction_words()
+InstructionKind: Any = SimpleNamespace(**{name: kind for kind, name in enumerate(_KINDS)})
+# By kinds, as instructions.def explains. A trait has an array, which kinds are indices of.
+WORDS, NAMES, FORMULAS, LEFT, _TRAITS = zip(*_KINDS.values(), strict=True)
+Trait: Any = SimpleNamespace(
+    **{name: np.array([name in own for own in _TRAITS]) for name in set().union(*_TRAITS)}
+)
+
+
+class Stream(NamedTuple):
+    """A number in each turn: the place of the first one, and steps along the axes of the loop.
+
+    It moves by so many places from tile to tile, and by more from part to part of these.
+    """
+
+    first: int
+    steps: Shape
+    moves: tuple[int, int] = (0, 0)
+
+    def places(self, n: int) -> list[int]:
+        """So many of them along the only axis."""
+        return [self.first + k * self.steps[0] for k in range(n)]
 
 
 class Instruction(NamedTuple):
@@ -58,12 +77,6 @@ def written_by(singles: Any) -> NDArray[np.int64]:
     """The places that single operations write."""
     other = singles["y"][singles["op"] == _SINCOS]
     return np.concatenate([singles["out"], other]).astype(np.int64)
-
-
-def moves(parts: dict[str, Any], at: int) -> list[tuple[int, int]]:
-    """How far each view of a plan moves from tile to tile, and from part to part of these."""
-    *_, (*of_turns, of_part) = binding.read_plan(parts["plans"], at)
-    return [(move, of_part if k == 0 else 0) for k, move in enumerate(of_turns)]
 
 
 class ScanPlan:
@@ -136,6 +149,13 @@ def cores(parts: dict[str, Any]) -> dict[tuple[int, ...], dict[str, Any]]:
     return found
 
 
+def bounds_of(first: int, steps: Sequence[int], lengths: Sequence[int]) -> tuple[int, int]:
+    """The lowest and the highest place of a view."""
+    spans = [step * (n - 1) for step, n in zip(steps, lengths, strict=True)]
+    low = sum(x for x in spans if x < 0)
+    return first + low, first + sum(spans) - low
+
+
 def first_places(regions: Iterable[Region]) -> list[int]:
     """Where regions begin: of listed places all of them."""
     return [
@@ -145,10 +165,68 @@ def first_places(regions: Iterable[Region]) -> list[int]:
     ]
 
 
-def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:
-    """The shape of a plan, and its views: where they begin, and strides."""
-    shape, found, *_ = binding.read_plan(parts["plans"], at)
-    return shape, found
+def shape_of(parts: dict[str, Any], i: Instruction) -> Shape:
+    """Over how many numbers an instruction goes."""
+    if not Trait.OVER_PLAN[i.kind]:
+        return (i.n,)
+    shape: Shape = binding.read_plan(parts["plans"], i.x)[0]
+    return shape
+
+
+def operands_of(
+    parts: dict[str, Any], k: int, in_tiles: bool = False
+) -> tuple[Shape, list[Stream | Places]]:
+    """The shape that an instruction goes over; its result, and what it reads.
+
+    These are the views of its plan; or else its regions, of which some are lists of places.
+    """
+    i = instruction(parts, k)
+    if Trait.OVER_PLAN[i.kind]:
+        shape, views, *_ = binding.read_plan(parts["plans"], i.x)
+        moves = moves_of(parts, i) if in_tiles else [(0, 0)] * len(views)
+        return shape, [Stream(*view, by) for view, by in zip(views, moves, strict=True)]
+    found: list[Stream | Places] = []
+    for region in regions_of(parts, k):
+        if isinstance(region, np.ndarray):
+            found.append(region)
+            continue
+        first, (n,), (step,), _ = region
+        move = n * step if in_tiles and first < parts["n_whole"] else 0
+        found.append(Stream(first, (step,), (move, 0)))
+    return (i.n,), found
+
+
+def regions_of(parts: dict[str, Any], k: int) -> list[Region]:
+    """What an instruction writes, and then what else it reads."""
+    reads, writes = parts["accesses"][k]
+    return [*writes, *(x for x in reads if not any(x is written for written in writes))]
+
+
+def moves_of(parts: dict[str, Any], i: Instruction) -> list[tuple[int, int]]:
+    """How far each view of a plan moves from tile to tile, and from part to part of these."""
+    *_, (*of_turns, of_part) = binding.read_plan(parts["plans"], i.x)
+    return [(move, of_part if k == 0 else 0) for k, move in enumerate(of_turns)]
+
+
+def value_by_formula(kind: int, value: str) -> tuple[str, bool]:
+    """What an instruction writes, as a form for what it reads; whether it adds to its result.
+
+    `value` is that of its operation. One that adds reads its result first.
+    """
+    if " += " in FORMULAS[kind]:
+        return "{0} + {1}", True
+    return FORMULAS[kind].partition(" = ")[2].format(f=value, x="{0}"), False
+
+
+def heads_of(parts: dict[str, Any]) -> dict[int, Instruction]:
+    """Of each instruction that goes tile by tile the head of its loop."""
+    heads = np.flatnonzero(Trait.HEADS[parts["code"]["kind"]]).tolist()
+    return {
+        k + j: head
+        for k in heads
+        for head in [instruction(parts, k)]
+        for j in range(1, head.fused)
+    }
 
 
 def adds_apart(in_any_order: int, shape: Shape, to: Shape, steps: Shape) -> bool:

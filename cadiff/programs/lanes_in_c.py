@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import binding
 from .fused import readers_of
-from .instructions import Instruction, InstructionKind, ScanPlan, instruction, place_text
+from .instructions import Instruction, ScanPlan, Trait, instruction, place_text
 from .loops_in_c import VECTOR_FORMS, vectors_head
 from .steps_in_c import (
     FORMS,
@@ -49,7 +49,7 @@ def lane_functions(parts: dict[str, Any]) -> tuple[str, dict[str, range]]:
     names: dict[str, range] = {}
     for run in runs:
         i = instruction(parts, run[0])
-        is_scan = i.kind == InstructionKind.SCAN
+        is_scan = Trait.OVER_SCAN[i.kind]
         bodies = [_turns(parts, i)] if is_scan else [*_straight(parts, run, readers)]
         name = f"cadiff_lanes{len(names)}"
         names[name] = run
@@ -73,7 +73,7 @@ def _runs(parts: dict[str, Any]) -> Iterator[range]:
         if not is_by_numbers(i):
             if first < k:
                 yield range(first, k)
-            if i.kind == InstructionKind.SCAN and _is_simple(ScanPlan(parts, i.x)):
+            if Trait.OVER_SCAN[i.kind] and _is_simple(ScanPlan(parts, i.x)):
                 yield range(k, k + 1)
             first = k + 1
     if first < end:
@@ -107,7 +107,7 @@ def _straight(
     made: list[Made] = []
     wanted: set[int] = set()  # places that are read behind
     for k in run:
-        own = [*made_by(parts, instruction(parts, k))]
+        own = [*made_by(parts, k)]
         made += own
         read = readers[k]
         if read is None or not read <= {*run}:
@@ -133,7 +133,7 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     inputs += [_given(parts, place, step) for place, step, _ in scan.given]
     lines = _Lines(core, dict(enumerate(inputs)))
     for k in range(len(core["code"])):
-        lines.make(made_by(core, instruction(core, k)))
+        lines.make(made_by(core, k))
     declared, begin, given, stored, end = [], [], [], [], []
     ends = zip(scan.ends, scan.outs, scan.steps, scan.is_read, strict=True)
     for k, (place, out, step, is_read) in enumerate(ends):

@@ -14,24 +14,28 @@ from .. import binding
 from ..binding import Code
 from ..inspection import texts
 from .instructions import (
+    FORMULAS,
     WORDS,
     Instruction,
-    InstructionKind,
     Places,
     Region,
     ScanPlan,
+    Shape,
+    Trait,
+    heads_of,
     in_workspace,
     instruction,
     is_kept,
-    moves,
+    moves_of,
+    operands_of,
     place_text,
+    regions_of,
     result_places,
     single_operations,
-    views,
     written_by,
 )
 
-_NAMES, _ARITIES = binding.operation_names()
+_NAMES, _ = binding.operation_names()
 _KINDS = binding.operation_kinds()
 _SIGNS = {
     "add": "+",
@@ -65,17 +69,14 @@ class _Listing:
         self.n_operations = code.n_operations
         self.steps = code.steps
         instructions = self.parts["code"]
-        is_singles = instructions["kind"] == InstructionKind.SINGLES
+        is_singles = Trait.OVER_SINGLES[instructions["kind"]]
         is_loop = is_singles & (instructions["y"] > 1)
-        has_lines = is_singles | (instructions["kind"] == InstructionKind.COMPARE)
+        has_lines = is_singles | Trait.OVER_CHECKS[instructions["kind"]]
         counts = np.where(has_lines, instructions["n"].astype(np.int64), 1)
         counts[is_loop] = 1 if whole_loops else counts[is_loop] + 2
         self.ends = np.cumsum(counts)
         self.whole_loops = whole_loops
-        self.heads: dict[int, Instruction] = {}  # of the loops over tiles that others are in
-        for k in np.flatnonzero(instructions["kind"] == InstructionKind.TILES).tolist():
-            head = instruction(self.parts, k)
-            self.heads.update(dict.fromkeys(range(k + 1, k + head.fused), head))
+        self.heads = heads_of(self.parts)
         self.n_last_checks = len(self.parts["checks"]) if self.parts["compares_last"] else 0
 
     def __len__(self) -> int:
@@ -85,12 +86,12 @@ class _Listing:
         index = int(np.searchsorted(self.ends, k, side="right"))
         i = instruction(self.parts, index)
         within = k - (int(self.ends[index - 1]) if index else 0)
-        if i.kind == InstructionKind.SINGLES and i.y > 1:
+        if Trait.OVER_SINGLES[i.kind] and i.y > 1:
             within -= 0 if self.whole_loops else 1  # the head comes first
             if self.whole_loops or within < 0:
                 return _Line(index, i, -1, f"#{index}")
             return _Line(index, i, within, f"#{index}.{within}" if within < i.n else " ")
-        if i.kind not in (InstructionKind.SINGLES, InstructionKind.COMPARE):
+        if not (Trait.OVER_SINGLES | Trait.OVER_CHECKS)[i.kind]:
             return _Line(index, i, -1, f"#{index}")
         return _Line(index, i, within, f"#{index}.{within}" if i.n > 1 else f"#{index}")
 
@@ -116,7 +117,7 @@ class _Listing:
     def in_words(self, line: _Line) -> tuple[str, str, str, str]:
         """What is carried out, on how many numbers, its formula, and what else there is to say."""
         i = line.i
-        if i.kind == InstructionKind.SINGLES:
+        if Trait.OVER_SINGLES[i.kind]:
             if line.single < 0:
                 return "loop", f"{i.y} × {{", "", ""
             if line.single == i.n:
@@ -128,62 +129,42 @@ class _Listing:
             ]
             name = " and ".join(texts.readable(_NAMES[op]) for op, _, _ in operations)
             return WORDS[i.kind], name, "; ".join(formulas), ""
-        if i.kind == InstructionKind.COMPARE:
+        if Trait.OVER_CHECKS[i.kind]:
             return self.check(i.x + line.single)[1:]
-        if i.kind == InstructionKind.TILES:
+        word, name = WORDS[i.kind], texts.readable(_NAMES[i.op])
+        if Trait.HEADS[i.kind]:
             last = f"#{line.number + i.fused - 1}"
-            return "tiles", f"to {last}", f"{i.n} times, r of them before", ""
-        in_part = self.heads[line.number].x if line.number in self.heads else 0
-        turns = in_part > 0
-        out = self.stretch(i.out, 1, i.n, turns)
-        if i.kind == InstructionKind.VECTOR:
-            steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
-            operands = [self.stretch(place, step, i.n, turns) for place, step in steps]
-            name = f"{i.n} × {texts.readable(_NAMES[i.op])}"
-            return "vector", name, f"{out} = {_value(i.op, operands)}", ""
-        if i.kind == InstructionKind.ROWS:
-            shape, (result, *given) = self.plan(i.x, in_part)
-            name = f"{shape} × {texts.readable(_NAMES[i.op])}"
-            return "rows", name, f"{result} = {_value(i.op, given)}", ""
-        if i.kind == InstructionKind.CALL:
-            name = self.steps[i.z].name
-            text = f"{self.stretch(i.out, 1, i.y)} = {name}({self.stretch(i.x, 1, i.n)})"
-            return "call", name, text, ""
-        if i.kind == InstructionKind.TERMS:
-            shape, (result, *given) = self.plan(i.x, in_part)
-            name = texts.readable(_NAMES[i.op])
-            what = "sum" if _KINDS[i.op][0] else name
-            equals = "+=" if i.n == 0 else "="  # to the sums of tiles before
-            return name, str(shape), f"{result} {equals} {what} of {' * '.join(given)}", ""
-        word = WORDS[i.kind]
-        if i.kind == InstructionKind.SCAN:
+            return word, f"to {last}", f"{i.n} times, r of them before", ""
+        if Trait.OVER_SCAN[i.kind]:
             return word, *self.scan(i), ""
-        if i.kind == InstructionKind.ADD_TO:
-            shape, (result, *given) = self.plan(i.x, in_part)
-            return word, str(shape), f"{result} += {given[0]}", ""
-        if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
-            shape, (result, source, index) = self.plan(i.x)
-            *_, (length, stride) = binding.read_plan(self.parts["plans"], i.x)
-            step = "" if stride == 1 else f"{stride} * "
-            on = f"({index} of {length})"
-            text = (
-                f"{result} = {source} on by {step}{on}"
-                if i.kind == InstructionKind.TAKE_BY
-                else f"{result} on by {step}{on} += {source}"
-            )
-            return word, str(shape), text, ""
-        if i.kind == InstructionKind.TAKE:
-            text = f"{out} = {self.listed(i.x, i.n)}"
-        elif i.kind == InstructionKind.TOTAL:
-            sign = "-" if i.z else ""
-            equals = f"{sign or '+'}= " if i.y else f"= {sign}"
-            text = f"{place_text(i.out)} {equals}sum of {self.stretch(i.x, i.sx, i.n)}"
-        elif i.kind == InstructionKind.ZEROS:
-            text = f"{out} = 0"
-        else:
-            targets = self.listed(i.z, i.n, i.out)
-            text = f"{targets} += {self.stretch(i.x, i.sx, i.n)}"
-        return word, texts.counted(i.n, "number"), text, ""
+        shape, (result, *given) = self.operands(line)
+        sign = "-" * i.z
+        text = FORMULAS[i.kind].format(
+            r=result,
+            x="".join(given[:1]),
+            all=" * ".join(given),
+            f=_value(i.op, given),
+            kind="sum" if _KINDS.get(i.op, (False,))[0] else name,
+            to="+=" if i.n == 0 else "=",  # to the sums of tiles before
+            set=f"{sign or '+'}= " if i.y else f"= {sign}",
+            call=self.steps[i.z].name if Trait.CALLS[i.kind] else "",
+            index=self.index(i, given),
+        )
+        if Trait.CALLS[i.kind]:
+            return word, self.steps[i.z].name, text, ""
+        if not Trait.OPERATES[i.kind]:
+            many = str(shape) if Trait.OVER_PLAN[i.kind] else texts.counted(i.n, "number")
+            return word, many, text, ""
+        if not word:
+            return name, str(shape), text, ""
+        return word, f"{shape if Trait.OVER_PLAN[i.kind] else i.n} × {name}", text, ""
+
+    def index(self, i: Instruction, given: Sequence[str]) -> str:
+        """Where an index that is computed leads, out of how many; "" if there is none."""
+        if not Trait.OVER_PLAN[i.kind] or Trait.OPERATES[i.kind]:
+            return ""
+        *_, (length, stride) = binding.read_plan(self.parts["plans"], i.x)
+        return f"{'' if stride == 1 else f'{stride} * '}({given[-1]} of {length})"
 
     def scan(self, i: Instruction) -> tuple[str, str]:
         """How much work a recurrence is, and what of."""
@@ -220,35 +201,39 @@ class _Listing:
         more = f" {'-' if move < 0 else '+'} {abs(move)} * r" if move else ""
         return f"w[{place}..{last}{f' by {step}' if step != 1 else ''}{more}]"
 
-    def listed(self, begin: int, n: int, first: int = 0) -> str:
-        """Places out of a list; constants have places below 0."""
-        places = self.parts["lists"][begin : begin + n].astype(np.int64) + first
-        shown = [str(place) for place in places[: _FEW if n <= _FEW else _FEW // 2].tolist()]
-        if n > _FEW:
-            shown += ["...", *[str(place) for place in places[-(_FEW // 2) :].tolist()]]
-        return f"w[{', '.join(shown)}]"
+    def operands(self, line: _Line) -> tuple[Shape, list[str]]:
+        """The shape of an instruction; its result, and what it reads.
 
-    def plan(self, at: int, in_part: int = 0) -> tuple[tuple[int, ...], list[str]]:
-        """The shape of a plan; and its views, at i0, i1 and so on along the axes.
-
-        In a loop over tiles they are those of turn r; so many turns make a part.
+        Views of plans are at i0, i1 and so on along the axes. In a loop over tiles, all are those
+        of turn r; so many turns make a part.
         """
-        shape, found = views(self.parts, at)
-        axes = [(k, f"i{k}") for k, length in enumerate(shape) if length != 1]
-        way = moves(self.parts, at) if in_part else [(0, 0)] * len(found)
+        head = self.heads.get(line.number)
+        shape, found = operands_of(self.parts, line.number, head is not None)
+        if not Trait.OVER_PLAN[line.i.kind]:
+            regions = regions_of(self.parts, line.number)
+            return shape, [self.region(region, head is not None) for region in regions]
         written = []
-        for (first, strides), (move, of_part) in zip(found, way, strict=True):
-            steps = [(move, "r"), (of_part, f"(r // {in_part})")]
-            steps += [(strides[k], index) for k, index in axes]
-            steps = [(step, index) for step, index in steps if step != 0]
-            if first < 0 and not steps:
+        for first, strides, (move, of_part) in found:
+            steps = [(move, "r"), (of_part, f"(r // {head.x if head else 1})")]
+            axes = enumerate(zip(strides, shape, strict=True))
+            steps += [(stride, f"i{k}") for k, (stride, n) in axes if n != 1]
+            if first < 0 and not any(step for step, _ in steps):
                 written.append(texts.number_text(float(self.parts["constants"][first])))
             else:
                 is_float = first >= self.parts["least_float"]
-                name = "f" if is_float else "w"
                 first -= self.parts["floats"] if is_float else 0
-                written.append(place_text(first, *steps, name=name))
+                written.append(place_text(first, *steps, name="f" if is_float else "w"))
         return shape, written
+
+    def region(self, region: Region, turns: bool = False) -> str:
+        """Places in a row; or by a list, without the middle ones; constants are below 0."""
+        if not isinstance(region, np.ndarray):
+            first, (n,), (step,), _ = region
+            return self.stretch(first, step, n, turns)
+        shown = [str(place) for place in region.tolist()]
+        if len(shown) > _FEW:
+            shown[_FEW // 2 : -(_FEW // 2)] = ["..."]
+        return f"w[{', '.join(shown)}]"
 
     def constants(self, _k: int) -> tuple[str, ...]:
         """All of them; one that an operation reads by itself stands there as its value, too."""
@@ -265,7 +250,8 @@ class _Listing:
 
     def result(self, k: int) -> tuple[str, ...]:
         place, step, n, listed = self.parts["outputs"][k].tolist()
-        text = self.listed(place, n) if listed else self.stretch(place, step, n)
+        places = self.parts["lists"][place : place + n]
+        text = self.region(places if listed else (place, (n,), (step,), -1))
         return "", "result", texts.counted(n, "number"), text, ""
 
     # --- what reads what ---
@@ -278,11 +264,11 @@ class _Listing:
     def named_places(self, line: _Line) -> tuple[Places, Places]:
         """The same, floats by names of their own."""
         i = line.i
-        if i.kind == InstructionKind.SINGLES:
+        if Trait.OVER_SINGLES[i.kind]:
             begin = i.x + max(line.single, 0)
             singles = self.parts["singles"][begin : i.x + i.n if line.single < 0 else begin + 1]
             return _reads_of_singles(singles), written_by(singles)
-        if i.kind == InstructionKind.COMPARE:
+        if Trait.OVER_CHECKS[i.kind]:
             return self.parts["checks"]["place"][i.x + line.single :][:1].astype(np.int64), _NONE
         head = self.heads.get(line.number)
         reads, writes = (
@@ -298,7 +284,7 @@ class _Listing:
         first, shape, steps, view = region
         if head is not None and view >= 0:
             shape = head.n, -(-head.n // head.x), *shape
-            steps = *moves(self.parts, i.x)[view], *steps
+            steps = *moves_of(self.parts, i)[view], *steps
         elif head is not None and is_kept(self.parts, first):
             shape = head.n * i.n, *shape[1:]
         return _seen(shape, first, steps)
@@ -424,7 +410,7 @@ def _written(listing: _Listing, begin: int, end: int) -> Iterator[Places]:
     while k < end:
         line = listing.line(k)
         i = line.i
-        if i.kind == InstructionKind.SINGLES and i.y <= 1:
+        if Trait.OVER_SINGLES[i.kind] and i.y <= 1:
             n = min(end - k, i.n - line.single)
             first = i.x + line.single
             yield written_by(listing.parts["singles"][first : first + n])

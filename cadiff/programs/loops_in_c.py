@@ -10,9 +10,9 @@ from collections.abc import Callable
 from math import prod
 
 from .. import binding
-from .fused_loops import Loop, Stream
-from .instructions import place_text
-from .steps_in_c import FORMS
+from .fused_loops import Loop
+from .instructions import Stream, place_text
+from .steps_in_c import FORMS, table
 
 PARAMETERS = "const double *restrict s, double *w"
 TURN_PARAMETERS = f"{PARAMETERS}, double *tiles, long turn, long part"
@@ -123,11 +123,9 @@ class LoopFunctions:
         """All functions, and the places that are given to them."""
         if not self.names:
             return ""
-        rows = [self.places[k : k + 12] for k in range(0, len(self.places), 12)]
-        lines = "\n".join(f"    {', '.join(map(str, row))}," for row in rows)
         functions = [f"CADIFF_VECTORS static void {n}{text}" for text, n in self.names.items()]
-        table = f"static const int cadiff_places[] = {{\n{lines}\n}};\n"
-        return "\n".join([vectors_head(), _SUMS, *functions, table])
+        places = table("int cadiff_places[]", self.places)
+        return "\n".join([vectors_head(), _SUMS, *functions, places])
 
 
 class _Writing:

@@ -20,18 +20,19 @@ from ..inspection.texts import counted
 from .fused import Fused, Unit
 from .fused_loops import Loop
 from .instructions import (
+    LEFT,
     Instruction,
-    InstructionKind,
     ScanPlan,
+    Trait,
     cores,
     first_places,
     instruction,
     place_text,
-    views,
+    shape_of,
 )
 from .lanes_in_c import lane_functions
 from .loops_in_c import TURN_PARAMETERS, VECTOR_FORMS, LoopFunctions
-from .steps_in_c import PART, Steps, block, called, includes, number_text
+from .steps_in_c import PART, Steps, block, called, divided, includes, number_text
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
@@ -39,17 +40,10 @@ _MOST_NUMBERS = 32  # of an instruction over several, where its formula is plain
 _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core compute several at once
 _ALIKE = 3  # loops that share a function
 
-_PLANS = (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO)
 _LONG = "long vectors"
 _MANY = "many operations"
 _SINGLE = "numbers of float32"
 _IN_TURNS = "turns, which have machine code of their own"
-_OTHERS = {
-    InstructionKind.CALL: "calls",
-    InstructionKind.TAKE_BY: "indices that are computed",
-    InstructionKind.ADD_BY: "indices that are computed",
-    InstructionKind.TILES: _LONG,
-}
 
 
 class Piece(NamedTuple):
@@ -96,7 +90,7 @@ def written_for_lanes(parts: dict[str, Any]) -> Written:
     text, runs = lane_functions(parts)
     pieces = [Piece(name, run[0], len(run)) for name, run in runs.items()]
     left = Counter(
-        _OTHERS.get(instruction(parts, k).kind, _MANY)
+        LEFT[instruction(parts, k).kind] or _MANY
         for k in {*range(len(parts["code"]))}.difference(*runs.values())
     )
     return Written(text, pieces, {}, ", ".join(reason for reason, _ in left.most_common()))
@@ -198,33 +192,30 @@ class _Pieces(Steps):
                 first = k
             if reason:
                 first = k + 1
-                if i.kind != InstructionKind.TILES:  # whose instructions follow
+                if not Trait.HEADS[i.kind]:
                     yield k, 1, reason
         if first < len(self.parts["code"]):
             yield first, len(self.parts["code"]) - first, ""
 
     def obstacle(self, k: int, i: Instruction) -> str:
         """Why an instruction is left as it is; nothing if it is not."""
-        if i.kind in _OTHERS:
-            return _OTHERS[i.kind]
-        if i.kind == InstructionKind.SINGLES:
-            return ""
+        if LEFT[i.kind] or Trait.OVER_SINGLES[i.kind]:
+            return str(LEFT[i.kind])
         reads, writes = self.parts["accesses"][k]
         places = first_places([*reads, *writes])
-        if i.kind == InstructionKind.SCAN:
+        if Trait.OVER_SCAN[i.kind]:
             in_blocks = ScanPlan(self.parts, i.x).in_blocks
             return _IN_TURNS if in_blocks else _LONG if self.is_elsewhere(places) else ""
-        n = prod(views(self.parts, i.x)[0]) if i.kind in _PLANS else i.n
         if max(places) >= self.parts["least_float"]:
             return _SINGLE
         if self.fused.loop(k) is not None:
             return ""
         if k in self.fused.tiles:
             return _LONG
-        calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and not VECTOR_FORMS[i.op]
-        if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
+        most = _MOST_VALUES if Trait.OPERATES[i.kind] and not VECTOR_FORMS[i.op] else _MOST_NUMBERS
+        if prod(shape_of(self.parts, i)) > most or self.is_elsewhere(places):
             return _LONG
-        if i.kind in (InstructionKind.TAKE, InstructionKind.COMPARE) and self.n_shared:
+        if (Trait.OVER_LISTS | Trait.OVER_CHECKS)[i.kind] and self.n_shared:
             shared = np.less(first_places(reads), self.n_shared)
             return "" if shared.all() or not shared.any() else "numbers from two arrays"
         return ""
@@ -250,29 +241,19 @@ class _Pieces(Steps):
         return block(f"void {name}({TURN_PARAMETERS})", lines)
 
     def function(self, name: str, units: Iterable[Unit]) -> str:
-        """The function for some instructions; of many statements, one that calls several.
-
-        They are called through pointers: else compilers make one of them again, which takes
-        minutes.
-        """
+        """The function for some instructions; of many statements, one that calls several."""
         lines: list[str] = []
         for unit in units:
             if isinstance(unit, int):
-                lines += self.step(*instruction(self.parts, unit))
+                lines += self.step(unit)
             else:
                 lines.append(self.loops.call(unit))
-        head = f"long {name}"
         functions, lines = _with_shared(name, lines)
-        if len(lines) <= PART:
-            return "\n".join([*functions, block(f"{head}{_HEAD}", [*lines, "return -1;"])])
-        parts = [lines[k : k + PART] for k in range(0, len(lines), PART)]
-        functions += [
-            block(f"static {head}_{k}{_HEAD}", [*part, "return -1;"])
-            for k, part in enumerate(parts)
-        ]
-        names = ", ".join(f"{name}_{k}" for k in range(len(parts)))
-        table = f"static long (*const {name}_parts[]){_HEAD} = {{{names}}};\n"
-        each = f"for (int i = 0; i < {len(parts)} && missed == -1; i++)"
-        turns = block(each, [f"missed = {name}_parts[i](s, w);"], scope=True)
-        whole = block(f"{head}{_HEAD}", ["long missed = -1;", turns, "return missed;"])
-        return "\n".join([*functions, table, whole])
+        if len(lines) > PART:
+            functions += divided(name, f"long {{}}{_HEAD}", lines, ["return -1;"])
+            each = f"for (int i = 0; i < {-(-len(lines) // PART)} && missed == -1; i++)"
+            turns = block(each, [f"missed = {name}_parts[i](s, w);"], scope=True)
+            lines = ["long missed = -1;", turns, "return missed;"]
+        else:
+            lines = [*lines, "return -1;"]
+        return "\n".join([*functions, block(f"long {name}{_HEAD}", lines)])

@@ -15,19 +15,12 @@ from .. import binding
 from ..binding import Call, Code, PlaceNotes, Recording, StandIns
 from ..inspection.texts import readable
 from ..operations.scalars import stand_in
-from .instructions import NAMES, InstructionKind, ScanPlan, views
+from .instructions import NAMES, Instruction, ScanPlan, Trait, shape_of
 from .recorded import met
 
 FloatArray = NDArray[np.float64]
 
 _NAMES, _ = binding.operation_names()
-_BY_PLAN = (
-    InstructionKind.ROWS,
-    InstructionKind.TERMS,
-    InstructionKind.ADD_TO,
-    InstructionKind.TAKE_BY,
-    InstructionKind.ADD_BY,
-)
 
 _SECONDS = 0.2  # that are spent on a profile, about, ...
 _FEWEST, _MOST = 3, 25  # ... but so many replays
@@ -112,28 +105,25 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
     counts: Counter[str] = Counter()
     seconds: defaultdict[str, float] = defaultdict(float)
     turns, end = 1, 0  # of the instructions before the end
-    for k, (kind, op, n, fused, _, x, y, z, *_) in enumerate(parts["code"].tolist()):
-        if kind == InstructionKind.TILES:
-            turns, end = n, k + fused
+    for k, i in enumerate(map(Instruction._make, parts["code"].tolist())):
+        if Trait.HEADS[i.kind]:
+            turns, end = i.n, k + i.fused
             continue
-        if kind == InstructionKind.SINGLES:
-            apart = singles[x : x + n] + 1e-12  # so that nothing is divided by 0
-            ops = parts["singles"]["op"][x : x + n]
+        if Trait.OVER_SINGLES[i.kind]:
+            apart = singles[i.x : i.x + i.n] + 1e-12  # so that nothing is divided by 0
+            ops = parts["singles"]["op"][i.x : i.x + i.n]
             shares = np.bincount(ops, apart) * (whole[k] / apart.sum())
             for which, number in enumerate(np.bincount(ops).tolist()):
                 if number:
                     name = "sin and cos" if which == len(_NAMES) else readable(_NAMES[which])
-                    counts[name] += number * y
+                    counts[name] += number * i.y
                     seconds[name] += float(shares[which])
             continue
-        if kind == InstructionKind.CALL:
-            name, n = code.steps[z].name, y
-        elif kind == InstructionKind.SCAN:
-            name, n = NAMES[kind], n * ScanPlan(parts, x).n_operations
-        else:
-            name = NAMES[kind] or readable(_NAMES[op])
-            if kind in _BY_PLAN:
-                n = prod(views(parts, x)[0])
+        name, n = NAMES[i.kind] or readable(_NAMES[i.op]), prod(shape_of(parts, i))
+        if Trait.CALLS[i.kind]:
+            name, n = code.steps[i.z].name, i.y
+        elif Trait.OVER_SCAN[i.kind]:
+            n *= ScanPlan(parts, i.x).n_operations
         counts[name] += n * (turns if k < end else 1)
         seconds[name] += float(whole[k])
     return {name: (counts[name], seconds[name]) for name in counts}

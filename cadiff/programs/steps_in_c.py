@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
@@ -20,22 +19,24 @@ import numpy as np
 from .. import binding
 from ..operations.primitives import primitive
 from .instructions import (
-    ARITIES,
+    FORMULAS,
     Instruction,
     InstructionKind,
+    Places,
     ScanPlan,
+    Shape,
+    Stream,
+    Trait,
     adds_apart,
     instruction,
-    moves,
+    operands_of,
     place_text,
     single_operations,
-    views,
+    value_by_formula,
 )
 
 PART = 100  # statements of a function, above which it is divided
 SHORT = 8  # numbers that are written one by one
-_LINE = 104  # characters, beside what lines of a turn are indented by
-_LONG_TEXT = 60  # characters of an expression, from which on it is no part of another one
 _MOST_VARIABLES = 4096  # of a turn of a loop
 
 # Sums as NumPy adds up, to the last bit: in halves, so that rounding hardly grows with the number
@@ -142,23 +143,39 @@ def number_text(x: float) -> str:
     return f"(-{text})" if np.signbit(x) else text
 
 
-class Steps:
-    """Writes the instructions of a program. `name` begins the names of their tables."""
+class _Operands(NamedTuple):
+    """What an instruction goes over: axes with their indices, and numbers in the inner loop.
 
-    def __init__(self, parts: dict[str, Any], name: str) -> None:
+    An axis of one number has no index. The first number is the result.
+    """
+
+    shape: Shape
+    axes: list[tuple[str, int]]
+    streams: list[Any]
+    texts: list[str]
+
+
+class Steps:
+    """Writes the instructions of a program, whose numbers are in an array.
+
+    `name` begins the names of their tables.
+    """
+
+    def __init__(self, parts: dict[str, Any], name: str, workspace: str = "w") -> None:
         self.parts = parts
         self.name = name
+        self.workspace = workspace
         self.tables: list[str] = []
         self.reaches_constants = False
         self.in_part = 0  # tiles, if what is being written is in a loop over tiles, t
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         """The number at a place, and some steps further on."""
-        return place_text(first, *steps)
+        return place_text(first, *steps, name=self.workspace)
 
     def array(self, places: Any) -> str:
         """Where the numbers at some places are counted from."""
-        return "w"
+        return self.workspace
 
     # --- places ---
 
@@ -166,44 +183,48 @@ class Steps:
         """A table of numbers; answers its name."""
         name = f"{self.name}_{'numbers' if kind == 'double' else 'list'}{len(self.tables)}"
         items = [number_text(x) if kind == "double" else str(x) for x in numbers.tolist()]
-        lines, line = [], "   "
-        for item in items:
-            if len(line) + len(item) > 96:
-                lines.append(line)
-                line = "   "
-            line += f" {item},"
-        text = "\n".join([*lines, line])
-        self.tables.append(f"static const {kind} {name}[{len(items)}] = {{\n{text}\n}};\n")
+        self.tables.append(table(f"{kind} {name}[{len(items)}]", items))
         return name
 
-    def listed(self, begin: int, count: int) -> str:
+    def listed(self, places: Places) -> str:
         """The numbers at some places."""
-        places = self.parts["lists"][begin : begin + count]
-        if count == 1:
+        if len(places) == 1:
             return self.operand(int(places[0]))
         self.reaches_constants |= bool((places < 0).any())
         return f"{self.array(places)}[{self.table('int', places)}[i]]"
 
-    def operand(self, place: int, step: int = 0, n: int = 2) -> str:
-        """One of n numbers, or the only one."""
-        if step == 0 and place >= 0 and not self.in_part:
-            return self.at(place)
-        move = step * n if self.in_part and place < self.parts["n_whole"] else 0
-        if place < 0 and (step == 0 or n == 1) and not move:
-            return number_text(self.parts["constants"][place])
-        self.reaches_constants |= place < 0
-        return self.at(place, (move, "t"), (step if n > 1 else 0, "i"))
+    def operand(self, place: int, step: int = 0) -> str:
+        """The i-th number from a place on, or the only one."""
+        return self.number(Stream(place, (step,)), ("i",))
+
+    def number(self, one: Stream, indices: Sequence[str]) -> str:
+        """A number in loops with these indices; an axis that has none has one number."""
+        steps = [axis for axis in zip(one.steps, indices, strict=True) if axis[1]]
+        if self.in_part:
+            steps[:0] = zip(one.moves, ("t", f"(t / {self.in_part})"), strict=True)
+        if one.first < 0 and not any(step for step, _ in steps):
+            return number_text(self.parts["constants"][one.first])
+        self.reaches_constants |= one.first < 0
+        return self.at(one.first, *steps)
+
+    def operands(self, k: int) -> _Operands:
+        shape, found = operands_of(self.parts, k, self.in_part > 0)
+        indices = _indices(shape)
+        texts = [
+            self.listed(one) if isinstance(one, np.ndarray) else self.number(one, indices)
+            for one in found
+        ]
+        return _Operands(shape, [*zip(indices, shape, strict=True)], found, texts)
 
     # --- instructions ---
 
     def steps(self) -> Iterator[str]:
         k = 0
         while k < len(self.parts["code"]):
-            head, *members = [
-                instruction(self.parts, k + j) for j in range(self.parts["code"]["fused"][k])
-            ]
+            head = instruction(self.parts, k)
+            members = range(k + 1, k + head.fused)
             self.in_part = head.x if members else 0
-            body = [line for i in members or [head] for line in self.step(*i)]
+            body = [line for j in members or (k,) for line in self.step(j)]
             self.in_part = 0
             if members:
                 yield block(f"for (int t = 0; t < {head.n}; t++)", body, scope=True)
@@ -211,255 +232,192 @@ class Steps:
                 yield from body
             k += head.fused
 
-    def step(
-        self, kind: int, op: int, n: int, _fused: int, out: int, *operands: int
-    ) -> Iterator[str]:
-        x, y, z, sx, sy, sz = operands
-        if kind == InstructionKind.SINGLES:
-            singles = [
-                self.single(*operation)
-                for single in self.parts["singles"][x : x + n].tolist()
-                for operation in single_operations(single)
-            ]
-            if y > 1:
-                yield block(f"for (int turn = 0; turn < {y}; turn++)", singles, scope=True)
-            else:
-                yield from singles
-        elif kind == InstructionKind.VECTOR:
-            index = [(x, sx), (y, sy), (z, sz)]
-            texts = [self.operand(place, step, n) for place, step in index]
-            yield loop(n, f"{self.operand(out, 1, n)} = {_value(op, texts)};")
-        elif kind == InstructionKind.TAKE:
-            yield loop(n, f"{self.operand(out, 1, n)} = {self.listed(x, n)};")
-        elif kind == InstructionKind.TOTAL:
-            former = self.at(out) if y else "0.0"
-            total = self.total(x, sx, n)
-            yield f"{self.at(out)} = {former} {f'- (0.0 + {total})' if z else f'+ {total}'};"
-        elif kind == InstructionKind.ZEROS:
-            yield loop(n, f"{self.operand(out, 1, n)} = 0.0;")
-        elif kind == InstructionKind.ADD_AT:
-            table = self.table("int", self.parts["lists"][z : z + n])
-            target = self.at(out, (1, f"{table}[i]"))
-            yield loop(n, f"{target} += {self.operand(x, sx)};", always=True)
-        elif kind == InstructionKind.COMPARE:
-            yield from self.checks(self.parts["checks"][x : x + n], 0)
-        elif kind == InstructionKind.ROWS:
-            axes, (result, *given) = self.plan(x)
-            yield loops(axes, f"{result} = {_value(op, given)};")
-        elif kind == InstructionKind.TERMS:
-            yield from self.terms(op, n, out, x, y)
-        elif kind == InstructionKind.SCAN:
-            scan = ScanPlan(self.parts, x)
-            yield (self.blocks(scan, n, x, y) if scan.in_blocks else self.scan(scan, n, x))
-        elif kind == InstructionKind.CALL:
-            step = self.parts["steps"][z]
-            yield from (self.call if operation_of(step).helper_in_c else self.fold)(step, x, out)
-        else:
-            yield self.additions(x, y)
+    def step(self, k: int) -> Iterator[str]:
+        i = instruction(self.parts, k)
+        if not Trait.BY_FORMULA[i.kind]:
+            yield from _WRITERS[i.kind](self, k, i)
+            return
+        of = self.operands(k)
+        result, *given = of.texts
+        value = _value(i.op, given) if Trait.OPERATES[i.kind] else ""
+        line = FORMULAS[i.kind].format(r=result, x="".join(given[:1]), f=value)
+        yield loops(of.axes, f"{line};")
 
-    def fold(self, step: Any, first: int, out: int) -> Iterator[str]:
-        """A call that reduces an array over axes."""
-        axes, start, formula = operation_of(step).fold_in_c(*step.rule.args[1:])
-        shape = np.shape(step.operands[0])
+    def singles(self, _: int, i: Instruction) -> Iterator[str]:
+        singles = [
+            f"{self.at(out)} = {_value(op, [self.operand(place) for place in operands])};"
+            for single in self.parts["singles"][i.x : i.x + i.n].tolist()
+            for op, out, operands in single_operations(single)
+        ]
+        if i.y > 1:
+            yield block(f"for (int turn = 0; turn < {i.y}; turn++)", singles, scope=True)
+        else:
+            yield from singles
+
+    def total(self, _: int, i: Instruction) -> Iterator[str]:
+        if i.n < SHORT:
+            total = f"({' + '.join(self.operand(i.x + k * i.sx) for k in range(i.n))})"
+        else:
+            self.reaches_constants |= i.x < 0
+            total = _sum(self.at(i.x), i.sx, i.n)
+        former = self.at(i.out) if i.y else "0.0"
+        yield f"{self.at(i.out)} = {former} {f'- (0.0 + {total})' if i.z else f'+ {total}'};"
+
+    def compare(self, _: int, i: Instruction) -> Iterator[str]:
+        yield from self.checks(self.parts["checks"][i.x : i.x + i.n], 0)
+
+    def call(self, _: int, i: Instruction) -> Iterator[str]:
+        """A call that reduces an array over axes; or of a helper, with numbers that are known."""
+        step = self.parts["steps"][i.z]
+        operation, others = operation_of(step), step.rule.args[1:]
+        self.reaches_constants |= i.x < 0
+        [shape] = map(np.shape, step.operands)
+        if operation.helper_in_c:
+            name, numbers = operation.helper_in_c(shape, *others)
+            ends = ", ".join(["", *map(str, numbers)])
+            yield f"{name}(&{self.at(i.out)}, &{self.at(i.x)}{ends});"
+            return
+        axes, start, formula = operation.fold_in_c(*others)
         kept = [1 if axis in axes else length for axis, length in enumerate(shape)]
         indices = [f"i{axis}" for axis in range(len(shape))]
-        x = self.at(first, *zip(_in_order(shape), indices, strict=True))
         moves = [0 if axis in axes else s for axis, s in enumerate(_in_order(kept))]
-        r = self.at(out, *zip(moves, indices, strict=True))
-        self.reaches_constants |= first < 0
-        text = re.sub(r"\b[xr]\b", lambda found: {"x": x, "r": r}[found[0]], formula)
-        yield loop(prod(kept), f"{self.at(out, (1, 'i'))} = {start};", always=True)
+        x = self.at(i.x, *zip(_in_order(shape), indices, strict=True))
+        r = self.at(i.out, *zip(moves, indices, strict=True))
+        text = _named(formula, r=r, x=x)
+        yield loop(prod(kept), f"{self.at(i.out, (1, 'i'))} = {start};", always=True)
         yield loops([*zip(indices, shape, strict=True)], f"{r} = {text};")
 
-    def call(self, step: Any, first: int, out: int) -> Iterator[str]:
-        """A call of a helper with an array, and with numbers that are known."""
-        (shape,) = map(np.shape, step.operands)
-        name, numbers = operation_of(step).helper_in_c(shape, *step.rule.args[1:])
-        self.reaches_constants |= first < 0
-        arguments = [f"&{self.at(out)}", f"&{self.at(first)}", *map(str, numbers)]
-        yield f"{name}({', '.join(arguments)});"
+    def terms(self, k: int, i: Instruction) -> Iterator[str]:
+        """An operation of a kind (src/table/kinds.def)."""
+        of = self.operands(k)
+        sums_up, backwards = _KINDS[i.op]
+        if not sums_up:
+            yield self.running(i.op, of, backwards)
+        elif len(of.texts) > 2:
+            yield self.product(of, adds=i.n == 0)
+        else:
+            if i.n > 0:
+                moves = self.in_part and i.out < self.parts["n_whole"]
+                result = Stream(i.out, (1,), (i.n * moves, 0))
+                yield loop(i.n, f"{self.number(result, _indices((i.n,)))} = 0.0;")
+            yield self.additions(of, i.y)
 
-    def total(self, first: int, step: int, n: int) -> str:
-        """The sum of n numbers, so far apart."""
-        if n < SHORT:
-            return f"({' + '.join(self.operand(first + k * step) for k in range(n))})"
-        self.reaches_constants |= first < 0
-        return _sum(self.at(first), step, n)
-
-    def single(self, op: int, out: int, operands: list[int]) -> str:
-        return f"{self.at(out)} = {_value(op, [self.operand(place) for place in operands])};"
-
-    def plan(self, at: int) -> tuple[list[tuple[str, int]], list[str]]:
-        """The axes of a plan that are longer than 1, and what its views are in the innermost loop.
-
-        An axis is the name of its index, and its length.
-        """
-        shape, found = views(self.parts, at)
-        axes = [(k, f"i{k}", length) for k, length in enumerate(shape) if length != 1]
-        texts = []
-        for (first, strides), move in zip(found, self.moves(at, len(found)), strict=True):
-            steps = [*move, *[(strides[k], index) for k, index, _ in axes]]
-            if first < 0 and not any(step for step, _ in steps):
-                texts.append(number_text(self.parts["constants"][first]))
-            else:
-                self.reaches_constants |= first < 0
-                texts.append(self.at(first, *steps))
-        return [(index, length) for _, index, length in axes], texts
-
-    def moves(self, at: int, n_views: int) -> list[list[tuple[int, str]]]:
-        """How far each view of a plan has moved."""
-        if not self.in_part:
-            return [[]] * n_views
-        names = ("t", f"(t / {self.in_part})")
-        return [[*zip(steps, names, strict=True)] for steps in moves(self.parts, at)]
-
-    def additions(self, at: int, in_any_order: int) -> str:
+    def additions(self, of: _Operands, in_any_order: int) -> str:
         """What the second view sees is added to the first one."""
-        axes, (target, source) = self.plan(at)
-        shape, ((_, to), (first, strides)) = views(self.parts, at)
-        apart = adds_apart(in_any_order, shape, to, strides)
-        if axes and apart and (first >= 0 or strides[-1] != 0):
-            _, length = axes.pop()
-            steps = [(strides[int(name[1:])], name) for name, _ in axes]
-            begin = self.at(first, *self.moves(at, 2)[1], *steps)
-            return loops(axes, f"{target} += {_sum(begin, strides[-1], length)};")
+        target, source = of.texts
+        to, one = of.streams
+        axes, step = of.axes, one.steps[-1] if one.steps else 0
+        if adds_apart(in_any_order, of.shape, to.steps, one.steps) and (one.first >= 0 or step):
+            *axes, (_, length) = axes
+            begin = self.number(one, [*(name for name, _ in axes), ""])
+            source = _sum(begin, step, length)
         return loops(axes, f"{target} += {source};")
 
-    def product(self, at: int, adds: bool) -> str:
+    def product(self, of: _Operands, adds: bool) -> str:
         """Sums of products, such as those of matrices, along the result's last axis innermost."""
-        _, ((_, strides), *_) = views(self.parts, at)
-        axes, (target, a, b) = self.plan(at)
-        outer = [axis for axis in axes if strides[int(axis[0][1:])] != 0]
-        ordered = sorted(axes, key=lambda axis: axis in outer[-1:])
-        begin = "" if adds else loops(outer, f"{target} = 0.0;") + "\n"
+        target, a, b = of.texts
+        moving = [k for k, step in enumerate(of.streams[0].steps) if step and of.axes[k][0]]
+        inner = moving[-1:]
+        ordered = [axis for k, axis in enumerate(of.axes) if k not in inner]
+        ordered += [of.axes[k] for k in inner]
+        begin = "" if adds else loops([of.axes[k] for k in moving], f"{target} = 0.0;") + "\n"
         return begin + loops(ordered, f"{target} += {a} * {b};")
 
-    def terms(self, op: int, n: int, out: int, at: int, in_any_order: int) -> Iterator[str]:
-        """An operation of a kind (src/table/kinds.def)."""
-        shape, found = views(self.parts, at)
-        sums_up, backwards = _KINDS[op]
-        if sums_up and len(found) > 2:
-            yield self.product(at, adds=n == 0)
-        elif sums_up:
-            if n > 0:
-                yield loop(n, f"{self.operand(out, 1, n)} = 0.0;")
-            yield self.additions(at, in_any_order)
-        else:
-            yield self.running(op, shape, at, backwards)
-
-    def running(self, op: int, shape: Sequence[int], at: int, backwards: bool) -> str:
+    def running(self, op: int, of: _Operands, backwards: bool) -> str:
         """Along the last axis, on which a number `s` is carried."""
-        axes, texts = self.plan(at)
-        last = f"i{len(shape) - 1}"
-        outer = [axis for axis in axes if axis[0] != last]
-        names = dict(zip("rxy", texts, strict=False))
-        line = re.sub(r"\b[rxy]\b", lambda name: names[name[0]], TEXTS[op]) + ";"
-        n = shape[-1]
+        *outer, (last, n) = of.axes
+        line = _named(TEXTS[op], **dict(zip("rxy", of.texts, strict=False))) + ";"
+        last = last or "i"
         forth = f"int {last} = 0; {last} < {n}; {last}++"
         back = f"int {last} = {n - 1}; {last} >= 0; {last}--"
         row = block(f"for ({back if backwards else forth})", [line], scope=True)
-        lines = ["double s = 0.0;", row]
-        return loops(outer, "\n".join(lines)) if outer else block("", lines, scope=True)
+        return loops(outer, block("", ["double s = 0.0;", row], scope=True))
 
     # --- recurrences ---
+
+    def turns(self, _: int, i: Instruction) -> Iterator[str]:
+        scan = ScanPlan(self.parts, i.x)
+        yield self.blocks(scan, i.n, i.x, i.y) if scan.in_blocks else self.scan(scan, i.n, i.x)
 
     def scan(self, scan: ScanPlan, n: int, number: int) -> str:
         """Turns, one after the other: what is computed ahead and behind is part of each.
 
-        What parts of a turn hand on is a variable r, with the number of its strip; what is given
-        for all turns is f, what is carried on n.
+        What is given is f, what is carried r, and n in the next turn; sums are s. What else is
+        computed is a, b and c. What nobody reads is left out.
         """
         plan, n_carried = scan.parts, scan.parts["n_carried"]
-        lines: list[tuple[str, str]] = []  # the variable that a line sets, if any, and its value
+        carried = [f"r{k}" for k in range(n_carried)]
+        texts: dict[int | str, str] = {k * scan.stride: r for k, r in enumerate(carried)}
         begin: list[str] = []  # before all turns
-        same: dict[int, str] = {}
-        fixed: dict[str, str] = {}
+        lines: list[tuple[str, str]] = []  # a name that is set, and its value; or a statement
+        fixed: list[tuple[str, str]] = []
         for k, (place, step, strip) in enumerate(scan.given):
-            if step:
-                self.reaches_constants |= place < 0
-                lines.append((_variable(scan, strip), self.at(place, (step, "t"))))
-            else:
-                same[-1 - k] = f"f{k}"
-                fixed[f"f{k}"] = self.operand(place)
-        carried = [f"r{j}" for j in range(n_carried)]
-        n_rows = n_carried + plan["n_kept"]
-        sums = {f"s{k}": strip for k, strip in enumerate(scan.sums) if scan.is_read[n_rows + k]}
-        ends = list(zip(scan.ends, [*range(n_carried), *scan.from_core], strict=True))
+            text = self.number(Stream(place, (step,)), ("t",))
+            (lines if step else fixed).append((f"f{k}", text))
+            texts[strip if step else -1 - k] = f"f{k}"
+        # What each has left is read as what the next turn finds: the core writes it twice.
+        ends = [f"n{k}" for k in range(n_carried)]
+        ends += [*ends, *scan.from_core[n_carried:]]
         for key, workspace, given, results in (
             ("ahead", "a", scan.into_ahead, scan.from_ahead),
-            ("single", "b", scan.into_core, ends),
+            ("single", "b", scan.into_core, [*zip(scan.ends, ends, strict=True)]),
             ("behind", "c", scan.into_behind, scan.from_behind),
         ):
-            if plan[key] is None:
-                continue
-            names = [same[k] if k < 0 else _variable(scan, k) for k in given]
-            names = [*carried, *names] if key == "single" else names
-            program = {**plan[key], "steps": []}
-            inner = _Inner(program, f"{self.name}_{key}{number}", workspace, names, self.tables)
-            values = inner.values([place for place, _ in results])
-            begin += inner.declared()
-            lines += inner.lines
-            for k, ((_, strip), value) in enumerate(zip(results, values, strict=True)):
-                if key != "single" or k >= 2 * n_carried:
-                    lines.append((_variable(scan, strip), value))
-                elif k < n_carried:
-                    lines.append((f"n{k}", value))
-        rows = slice(n_carried, n_rows)
-        for out, strip, is_read in zip(
-            scan.outs[rows], scan.kept, scan.is_read[rows], strict=True
-        ):
-            if is_read:
-                lines.append(("", f"{self.at(out, (1, 't'))} = {_variable(scan, strip)};"))
-        for name, strip in sums.items():
-            lines.append(("", f"{name} += {_variable(scan, strip)};"))
-        for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
-            to = f"{self.at(scan.outs[j] + 1, (1, 't'))} = " if scan.steps[j] else ""
-            lines.append(("", f"{to}{name} = n{j};"))
-        named = Counter(name for _, text in _joined(lines) for name in _NAMES.findall(text))
-        idle = {r for j, r in enumerate(carried) if not scan.is_read[j] and named[r] == 1}
-        lines = [line for line in lines if line[0] or line[1].partition(" = ")[0] not in idle]
-        initial = [
-            (r, self.operand(scan.initial[j])) for j, r in enumerate(carried) if r not in idle
-        ]
-        begin += _declared("double", [*initial, *((name, "0.0") for name in sums)])
-        begin += _filled(
-            f"{self.at(scan.outs[j])} = {name};" for j, name in enumerate(carried) if scan.steps[j]
-        )
-        turn: list[str] = []
-        for (is_named, is_long), some in groupby(_joined(lines), _sort_of_line):
-            if is_named:
-                turn += _declared("const double", some)
-            elif is_long:
-                turn += (part for _, text in some for part in text.split("\n"))
-            else:
-                turn += _filled(text for _, text in some)
-        read = {*re.findall(r"\bf\d+\b", "\n".join(turn))}
-        begin[:0] = _declared("const double", [(f, x) for f, x in fixed.items() if f in read])
-        lasts = [*carried, *([""] * plan["n_kept"]), *(f"s{k}" for k in range(plan["n_summed"]))]
-        end = [
-            f"{self.at(out)} = {last};"
-            for out, step, is_read, last in zip(
-                scan.outs, scan.steps, scan.is_read, lasts, strict=True
-            )
-            if is_read and not step
-        ]
-        head = f"for (int t = 0; t < {n}; t++)"
-        return block("", [*begin, block(head, turn, scope=True), *_filled(end)], scope=True)
-
-    def room(self, number: int) -> str:
-        """The name of the workspace of turns."""
-        return f"w{number}"
+            if plan[key] is not None:
+                names = [*(carried if key == "single" else ()), *(texts[k] for k in given)]
+                program = {**plan[key], "steps": []}
+                inner = _Inner(program, f"{self.name}_{key}{number}", workspace, self.tables)
+                values = inner.values(names, [place for place, _ in results])
+                begin += inner.declared() if not inner.is_simple else ()
+                lines += inner.lines
+                texts |= zip((strip for _, strip in results), values, strict=True)
+        nexts = [texts[f"n{k}"] for k in range(n_carried)]
+        for k, value in enumerate(nexts):
+            if value in carried:  # which may be set before it is read
+                nexts[k] = f"n{k}"
+                lines.append((nexts[k], value))
+        # A turn keeps and sums up what it has been given: so what is carried comes last.
+        lasts, initial, end = {}, [], []
+        strips = [*carried, *scan.kept, *scan.sums]
+        for k, (out, step, strip) in enumerate(zip(scan.outs, scan.steps, strips, strict=True)):
+            name, row = (strip if k < n_carried else f"s{k}"), (step, "t")
+            if k < n_carried:
+                lasts[name] = (
+                    f"{self.at(out + step, row)} = " * bool(step) + f"{name} = {nexts[k]};"
+                )
+            elif scan.is_read[k]:
+                to = f"{self.at(out, row)} =" if step else f"{name} +="
+                lines.append(("", f"{to} {texts[strip]};"))
+                initial += [(name, "0.0")] * (not step)
+            if scan.is_read[k] and not step:
+                end.append(f"{self.at(out)} = {name};")
+        live = {r for k, r in enumerate(carried) if scan.is_read[k]}
+        while True:
+            turn = _needed([*lines, *(("", line) for r, line in lasts.items() if r in live)])
+            named = {*_NAMES.findall("\n".join(text for _, text in turn))}
+            if named.isdisjoint({*carried} - live):
+                break
+            live |= named.intersection(carried)
+        found = zip(carried, scan.initial, strict=True)
+        initial += [(r, self.operand(place)) for r, place in found if r in live]
+        begin += [_declared("double", initial)] * bool(initial)
+        rows = zip(carried, scan.outs, scan.steps, strict=False)
+        begin += [f"{self.at(out)} = {r};" for r, out, step in rows if step]
+        begin[:0] = _statements([line for line in fixed if line[0] in named])
+        body = block(f"for (int t = 0; t < {n}; t++)", [*_statements(turn)], scope=True)
+        return block("", [*begin, body, _filled(end)], scope=True)
 
     def blocks(self, scan: ScanPlan, n: int, number: int, room: int) -> str:
         """Turns that hand on blocks, which are copied to where the core has them, and back."""
         parts = {**scan.parts["core"], "steps": self.parts["steps"]}
-        inner = _InRoom(parts, f"{self.name}_core{number}", self.room(number), self.tables)
+        own = f"{self.workspace}_{number}"
+        inner = _Inner(parts, f"{self.name}_core{number}", own, self.tables)
         steps = list(inner.steps())
         ends = list(zip(scan.ends, scan.outs, scan.steps, scan.sizes_of_ends, strict=True))
         n_rows = len(ends) - scan.parts["n_summed"]
         firsts = [*scan.initial, *(first for first, _, _ in scan.given)]
         self.reaches_constants |= min(firsts, default=0) < 0
-        begin, take, give = list(inner.begin(self.at(room))), [], []
+        begin, take, give = list(inner.declared(self.at(room))), [], []
         place = 0
         for k, size in enumerate(scan.sizes[: len(scan.initial)]):
             out, step = ends[k][1:3]
@@ -519,217 +477,129 @@ class Made(NamedTuple):
     operands: list[int]
 
 
-_BY_NUMBERS = (
-    InstructionKind.SINGLES,
-    InstructionKind.VECTOR,
-    InstructionKind.TAKE,
-    InstructionKind.TOTAL,
-    InstructionKind.ZEROS,
-)
-
-
 def is_by_numbers(i: Instruction) -> bool:
     """Whether `made_by` knows all that an instruction makes."""
-    return i.kind in _BY_NUMBERS and (i.kind != InstructionKind.SINGLES or i.y == 1)
+    if Trait.OVER_SINGLES[i.kind]:
+        return i.y == 1
+    by_formula = Trait.BY_FORMULA[i.kind] and not Trait.OVER_PLAN[i.kind]
+    return i.kind == InstructionKind.TOTAL or bool(by_formula)
 
 
-def made_by(parts: dict[str, Any], i: Instruction) -> Iterator[Made]:
+def made_by(parts: dict[str, Any], k: int) -> Iterator[Made]:
     """The numbers that an instruction makes, one by one."""
-    if i.kind == InstructionKind.SINGLES:
+    i = instruction(parts, k)
+    if Trait.OVER_SINGLES[i.kind]:
         for single in parts["singles"][i.x : i.x + i.n].tolist():
             for op, out, operands in single_operations(single):
                 yield Made(out, FORMS[op], operands)
-    elif i.kind == InstructionKind.VECTOR:
-        for k in range(i.n):
-            operands = [i.x + k * i.sx, i.y + k * i.sy, i.z + k * i.sz]
-            yield Made(i.out + k, FORMS[i.op], operands[: ARITIES[i.op]])
-    elif i.kind == InstructionKind.TAKE:
-        for k, place in enumerate(parts["lists"][i.x : i.x + i.n].tolist()):
-            yield Made(i.out + k, "{0}", [place])
-    elif i.kind == InstructionKind.ZEROS:
-        yield from (Made(i.out + k, "0.0", []) for k in range(i.n))
-    else:  # a sum, which may be added to what is there
+    elif i.kind == InstructionKind.TOTAL:  # which may be added to what is there
         terms = [*([i.out] if i.y else []), *(i.x + k * i.sx for k in range(i.n))]
         begin = "" if i.y or not i.z else "-"
         text = begin + (" - " if i.z else " + ").join(f"{{{k}}}" for k in range(len(terms)))
         yield Made(i.out, text, terms)
+    else:
+        _, found = operands_of(parts, k)
+        form, adds = value_by_formula(i.kind, FORMS[i.op])
+        places = [
+            one.tolist() if isinstance(one, np.ndarray) else one.places(i.n)
+            for one in [*found[:adds], *found]
+        ]
+        for place, *operands in zip(*places, strict=True):
+            yield Made(place, form, operands)
 
 
 class _Inner(Steps):
-    """What is computed in each turn of a recurrence, given its inputs by their names.
+    """What is computed in each turn of a recurrence, with numbers in an array of its own.
 
-    Numbers are variables, or parts of the only expression that they are read in. If there are
-    too many, or they are made otherwise, all are in a workspace.
+    Or else, if there are not too many, and nothing but numbers, each is a variable.
     """
 
     def __init__(
-        self,
-        parts: dict[str, Any],
-        name: str,
-        workspace: str,
-        inputs: Sequence[str],
-        tables: list[str],
+        self, parts: dict[str, Any], name: str, workspace: str, tables: list[str]
     ) -> None:
-        super().__init__(parts, name)
+        super().__init__(parts, name, workspace)
         self.tables = tables
-        self.workspace = workspace
-        self.inputs = inputs
-        self.lines: list[tuple[str, str]] = []  # the variable that a line sets, and its value
+        self.lines: list[tuple[str, str]] = []  # a variable, and its value; or "" and a statement
         code = [Instruction(*row) for row in parts["code"].tolist()]
-        n = sum(i.n for i in code)
-        self.is_simple = n <= _MOST_VARIABLES and all(map(is_by_numbers, code))
+        self.is_simple = sum(i.n for i in code) <= _MOST_VARIABLES and all(
+            map(is_by_numbers, code)
+        )
 
-    def at(self, first: int, *steps: tuple[int, str]) -> str:
-        return place_text(first, *steps, name=self.workspace)
-
-    def array(self, places: Any) -> str:
-        return self.workspace
-
-    def values(self, places: Sequence[int]) -> list[str]:
-        """The numbers at some places, when all is done."""
-        if self.is_simple:
-            return self.expressions(places)
-        self.lines = [("", f"{self.at(k)} = {name};") for k, name in enumerate(self.inputs)]
-        self.lines += [("", line) for line in self.steps()]
-        return [self.operand(place) for place in places]
-
-    def expressions(self, places: Sequence[int]) -> list[str]:
-        texts = dict(enumerate(self.inputs))
-        for k, (place, form, operands) in enumerate(self.numbers()):
-            name = f"{self.workspace}{k}"
-            text = form.format(*[texts.get(x) or self.operand(x) for x in operands])
-            self.lines.append((name, text))
-            texts[place] = name
+    def values(self, inputs: Sequence[str], places: Sequence[int]) -> list[str]:
+        """The numbers at some places, when all is done with inputs of these names."""
+        if not self.is_simple:
+            self.lines = [("", f"{self.at(k)} = {name};") for k, name in enumerate(inputs)]
+            self.lines += [("", line) for line in self.steps()]
+            return [self.operand(place) for place in places]
+        texts = dict(enumerate(inputs))
+        for k in range(len(self.parts["code"])):
+            for place, form, operands in made_by(self.parts, k):
+                value = form.format(*[texts.get(x) or self.operand(x) for x in operands])
+                texts[place] = f"{self.workspace}{len(self.lines)}"
+                self.lines.append((texts[place], value))
         return [texts.get(place) or self.operand(place) for place in places]
 
-    def numbers(self) -> Iterator[Made]:
-        """All that is computed, number by number."""
-        for k in range(len(self.parts["code"])):
-            yield from made_by(self.parts, instruction(self.parts, k))
-
-    def declared(self) -> Iterator[str]:
-        name, constants, n = self.workspace, self.parts["constants"], self.parts["n_places"]
-        if self.is_simple:
-            return
-        if self.reaches_constants:
-            table = self.table("double", constants)
-            yield f"double {name}_room[{len(constants) + n}];"
-            yield f"double *const {name} = {name}_room + {len(constants)};"
-            yield f"memcpy({name}_room, {table}, sizeof {table});"
-        else:
-            yield f"double {name}[{n}];"
-
-
-class _InRoom(Steps):
-    """A program in a room of the workspace of another one: constants, then places."""
-
-    def __init__(self, parts: dict[str, Any], name: str, places: str, tables: list[str]) -> None:
-        super().__init__(parts, name)
-        self.tables = tables
-        self.places = places
-
-    def at(self, first: int, *steps: tuple[int, str]) -> str:
-        return place_text(first, *steps, name=self.places)
-
-    def array(self, places: Any) -> str:
-        return self.places
-
-    def room(self, number: int) -> str:
-        return f"{self.places}_{number}"
-
-    def begin(self, room: str) -> Iterator[str]:
-        constants = self.parts["constants"]
-        yield f"double *const {self.places} = &{room} + {len(constants)};"
+    def declared(self, room: str = "") -> Iterator[str]:
+        """The array, in a room where constants stand before places."""
+        constants, name = self.parts["constants"], self.workspace
+        if not room:
+            room = f"{name}_room[0]"
+            yield f"double {name}_room[{len(constants) + self.parts['n_places']}];"
+        yield f"double *const {name} = &{room} + {len(constants)};"
         if len(constants):
             table = self.table("double", constants)
             yield f"memcpy(&{room}, {table}, sizeof {table});"
 
 
-_NAMES = re.compile(r"\b[abcnr]\d+\b")
-_INNER = re.compile(r"\([^()]*\)|\[[^][]*\]")
+_NAMES = re.compile(r"\b[abcfnr]\d+\b")
 
 
-def _stands_alone(text: str, before: str, after: str) -> bool:
-    """Whether an expression means the same without parentheses beside these characters.
-
-    Operators of one precedence go from left to right, as the operations of a program do.
-    """
-    while _INNER.search(text):
-        text = _INNER.sub("", text)
-    if re.fullmatch(r"[\w.]*", text):
-        return True
-    begins, ends = before in ("", "(", ","), after in ("", ")", ",")
-    if re.fullmatch(r"-?[\w.]*( [-+*/] [\w.]*)*", text) is None:
-        return False
-    if text[0] == "-" or " + " in text or " - " in text:
-        return begins and (ends or after in "+-")
-    return (begins or before in "+-") and (ends or after in "+-*/")
-
-
-def _joined(lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The lines of a turn, in which numbers that are names, or short and read once, are put in.
-
-    But for n, what is carried on: r may be set before it is read.
-    """
-    reads: Counter[str] = Counter()
+def _needed(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Statements, and those of the numbers before them that they read."""
+    read: set[str] = set()
+    needed = []
     for name, text in reversed(lines):
-        if not name or reads[name]:
-            reads.update(_NAMES.findall(text))
-    kept = {name for _, text in lines if "\n" in text for name in _NAMES.findall(text)}
-    texts: dict[str, str] = {}
+        if not name or name in read:
+            read.update(_NAMES.findall(text))
+            needed.append((name, text))
+    return needed[::-1]
 
-    def operand(found: re.Match[str]) -> str:
-        text = texts.get(found[0], found[0])
-        before = found.string[: found.start()].rstrip()[-1:]
-        after = found.string[found.end() :].lstrip()[:1]
-        return text if _stands_alone(text, before, after) else f"({text})"
 
-    for name, text in lines:
-        if "\n" not in text:
-            text = texts.get(text) or _NAMES.sub(operand, text)
-        if name[:1] == "n":
-            is_part = not reads[name] or re.fullmatch(r"[abc]\d+", text) is not None
+def _declared(kind: str, values: Iterable[tuple[str, str]]) -> str:
+    """The declaration of variables."""
+    return _filled([kind, ", ".join(f"{name} = {text}" for name, text in values)]) + ";"
+
+
+def _filled(texts: Iterable[str]) -> str:
+    return textwrap.fill(" ".join(texts), 104, break_long_words=False, break_on_hyphens=False)
+
+
+def _statements(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Lines of a turn; of names one behind the other one declaration."""
+    for (is_named, is_long), some in groupby(lines, lambda x: (bool(x[0]), "\n" in x[1])):
+        if is_named:
+            yield _declared("const double", some)
         else:
-            is_short = len(text) <= _LONG_TEXT or not reads[name]
-            is_part = (is_short and reads[name] < 2) or re.fullmatch(r"[\w.]+", text) is not None
-        if name and name not in kept and is_part:
-            texts[name] = text
-        else:
-            yield name, text
-
-
-def _sort_of_line(line: tuple[str, str]) -> tuple[bool, bool]:
-    """Whether it sets a variable; and whether it is several lines."""
-    return bool(line[0]), "\n" in line[1]
-
-
-def _declared(kind: str, values: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Declarations of variables."""
-    return _filled((f"{name} = {text}" for name, text in values), f"{kind} ", ", ", ";")
-
-
-def _filled(
-    parts: Iterable[str], begin: str = "", between: str = " ", end: str = ""
-) -> Iterator[str]:
-    """Lines of as many parts as each has room for."""
-    line = ""
-    for part in parts:
-        if line and len(line) + len(part) < _LINE:
-            line += f"{between}{part}"
-            continue
-        if line:
-            yield f"{line}{end}"
-        line = f"{begin}{part}"
-    if line:
-        yield f"{line}{end}"
-
-
-def _variable(scan: ScanPlan, begin: int) -> str:
-    """The number of a turn that stands in a strip."""
-    return f"r{begin // scan.stride}"
+            yield from (text for _, text in some) if is_long else [_filled(x for _, x in some)]
 
 
 # --- C -------------------------------------------------------------------------------------------
+
+
+def table(name: str, items: Sequence[Any]) -> str:
+    rows = [f"    {', '.join(map(str, items[k : k + 16]))}," for k in range(0, len(items), 16)]
+    return "\n".join([f"static const {name} = {{", *rows, "};\n"])
+
+
+def _indices(shape: Shape) -> list[str]:
+    """Of axes; one of one number has none."""
+    names = [f"i{k}" for k in range(len(shape))] if len(shape) > 1 else ["i"]
+    return [name * (n != 1) for name, n in zip(names, shape, strict=False)]
+
+
+def _named(formula: str, **names: str) -> str:
+    """A formula with other names in the place of x, y and r."""
+    return re.sub(r"\b[xyr]\b", lambda found: names[found[0]], formula)
 
 
 def _value(op: int, operands: Sequence[str]) -> str:
@@ -743,6 +613,20 @@ def _copied(to: str, source: str, size: int) -> str:
 def _in_order(shape: Sequence[int]) -> list[int]:
     """The strides of an array whose elements stand in order; 0 along axes of one element."""
     return [prod(shape[axis + 1 :]) * (n != 1) for axis, n in enumerate(shape)]
+
+
+def divided(name: str, head: str, lines: Sequence[str], last: Sequence[str] = ()) -> list[str]:
+    """Functions of so many statements each, and a table of these; head is that of one.
+
+    They are called through pointers: else compilers make one of them again, which takes minutes.
+    """
+    parts = [[*lines[k : k + PART], *last] for k in range(0, len(lines), PART)]
+    functions = [
+        block(f"static {head.format(f'{name}_{k}')}", part) for k, part in enumerate(parts)
+    ]
+    names = ",\n    ".join(f"{name}_{k}" for k in range(len(parts)))
+    table = f"static {head.format(f'(*const {name}_parts[])')} = {{\n    {names},\n}};\n"
+    return [*functions, table]
 
 
 def block(head: str, lines: Sequence[str], scope: bool = False) -> str:
@@ -767,3 +651,18 @@ def loops(axes: Sequence[tuple[str, int]], line: str) -> str:
 def _sum(first: str, step: int, n: int) -> str:
     """The sum of n numbers."""
     return f"cad_sum(&{first}, {step}, {n})"
+
+
+# How each kind is written that has no formula in its row.
+_WRITERS: dict[int, Callable[[Steps, int, Instruction], Iterator[str]]] = {
+    InstructionKind.SINGLES: Steps.singles,
+    InstructionKind.TOTAL: Steps.total,
+    InstructionKind.TERMS: Steps.terms,
+    InstructionKind.CALL: Steps.call,
+    InstructionKind.COMPARE: Steps.compare,
+    InstructionKind.SCAN: Steps.turns,
+}
+
+
+def has_text(kind: int) -> bool:
+    return bool(Trait.BY_FORMULA[kind] or Trait.HEADS[kind]) or kind in _WRITERS

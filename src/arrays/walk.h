@@ -159,13 +159,6 @@ static inline void compute_rows(Walk *walk, CadOp op, CadStripFunction value) {
     } while (advance(walk));
 }
 
-/* The first view += the second one. */
-static inline void add_rows(Walk *walk) {
-    do {
-        cad_strip_add(values_at(walk, 0, 0), values_at(walk, 1, 0), 0, walk->n);
-    } while (advance(walk));
-}
-
 /* target (rows x columns) += or = a b, a a column and b a row. */
 static inline void add_outer_product(CadMatrix target, CadMatrix a, CadMatrix b, int store,
                                      size_t rows, size_t columns) {

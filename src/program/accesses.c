@@ -2,11 +2,6 @@
  * the rows of instructions.def. */
 #include "program/maker.h"
 
-const CadStepWords cad_step_words[CAD_STEP_KINDS] = {
-#define CAD_INSTRUCTION(kind, word, name, places) {#kind, word, name},
-#include "program/instructions.def"
-};
-
 enum { NO_VIEW = -1 };
 enum { NEITHER, READS, WRITES, CHANGES };
 
@@ -132,7 +127,7 @@ void cad_instruction_visit(const CadProgram *program, const CadInstruction *i, C
 #define SINGLES visit_singles(to, i);
 #define CHECKS visit_checks(to, i);
 #define SCAN visit_scan(to, i);
-#define CAD_INSTRUCTION(kind, word, name, places)                                                 \
+#define CAD_INSTRUCTION(kind, word, name, formula, left, traits, places)                          \
     case CAD_##kind:                                                                              \
         places break;
 #include "program/instructions.def"
@@ -195,7 +190,7 @@ static void rename_instruction(Namer namer, CadProgram *program, CadInstruction 
 #define SINGLES /* below, all of them */
 #define CHECKS  /* likewise */
 #define SCAN rename_scan(namer, program, i);
-#define CAD_INSTRUCTION(kind, word, name, places)                                                 \
+#define CAD_INSTRUCTION(kind, word, name, formula, left, traits, places)                          \
     case CAD_##kind:                                                                              \
         places break;
 #include "program/instructions.def"

@@ -9,10 +9,10 @@ void cad_maker_emit(CadMaker *m, CadInstruction instruction) {
     if (GROW(program, code, program->n_code, 1)) {
         instruction.fused = 1;
         /* what is emitted once more, in tiles, stays as it is */
-        instruction.near |=
-            (m->graph->optimize || m->is_partial) &&
-            (instruction.kind == CAD_SINGLES ? m->graph->optimize
-                                             : cad_vector_knows((CadOp)instruction.op));
+        instruction.near |= (m->graph->optimize || m->is_partial) &&
+                            (cad_step_is(&instruction, CAD_OVER_SINGLES)
+                                 ? m->graph->optimize
+                                 : cad_vector_knows((CadOp)instruction.op));
         program->code[program->n_code++] = instruction;
     }
 }
@@ -25,6 +25,25 @@ int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin) {
     }
     program->n_lists += count;
     return 1;
+}
+
+void cad_maker_emit_operations(CadMaker *m, size_t at, size_t n, size_t times) {
+    cad_maker_emit(
+        m, (CadInstruction){
+               .kind = CAD_SINGLES, .n = (uint32_t)n, .x = (int32_t)at, .y = (int32_t)times});
+}
+
+void cad_maker_emit_zeros(CadMaker *m, size_t count, int32_t out) {
+    cad_maker_emit(m, (CadInstruction){.kind = CAD_ZEROS, .n = (uint32_t)count, .out = out});
+}
+
+CadInstruction cad_terms(CadOp op, size_t count, int32_t out, size_t at, int in_any_order) {
+    return (CadInstruction){.kind = CAD_TERMS,
+                            .op = (uint16_t)op,
+                            .n = (uint32_t)count,
+                            .out = out,
+                            .x = (int32_t)at,
+                            .y = in_any_order != 0};
 }
 
 void cad_maker_emit_take(CadMaker *m, size_t begin, size_t count, int32_t out) {

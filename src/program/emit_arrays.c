@@ -54,12 +54,11 @@ static void lengthen_rows(CadPlan *plan) {
 }
 
 /* Have rows be long; or short, where several of them are computed at a time. */
-static void choose_axes(CadPlan *plan, CadStepKind kind, CadOp op) {
-    if (kind == CAD_ROWS) {
+static void choose_axes(CadPlan *plan, int is_row, CadOp op) {
+    if (is_row) {
         order_axes(plan);
     }
-    if (kind == CAD_ROWS ? !cad_has_short_rows(plan)
-                         : op != CAD_OP_SUM || !sums_short_rows(plan)) {
+    if (is_row ? !cad_has_short_rows(plan) : op != CAD_OP_SUM || !sums_short_rows(plan)) {
         lengthen_rows(plan);
     }
 }
@@ -86,10 +85,10 @@ static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instr
                   : are_in_floats ? place_in_floats(m, (CadId)view[0])
                                   : cad_maker_place_of(m, (CadId)view[0]);
     }
-    const int is_even = instruction.kind == CAD_ROWS ||
-                        (instruction.kind == CAD_TERMS && cad_entry_kinds[record->op].core == 0);
+    const int is_row = instruction.kind == CAD_ROWS;
+    const int is_even = is_row || (instruction.n > 0 && cad_entry_kinds[instruction.op].core == 0);
     if (m->graph->optimize && is_even && !are_in_floats) {
-        choose_axes(copy, (CadStepKind)instruction.kind, (CadOp)record->op);
+        choose_axes(copy, is_row, (CadOp)record->op);
     }
     program->n_plan_words += copy->words;
     program->n_operations += (size_t)copy->size;
@@ -126,7 +125,7 @@ static void emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
     const uint32_t size = record->of.array.size;
     const CadId former = cad_graph_array(m->graph, record)->former;
     if (former == CAD_NO_ID) {
-        cad_maker_emit(m, (CadInstruction){.kind = CAD_ZEROS, .n = size, .out = out});
+        cad_maker_emit_zeros(m, size, out);
     } else {
         const CadPlaces x[3] = {{cad_maker_place_of(m, former), 1}};
         cad_maker_emit_vector(m, CAD_OP_positive, size, out, x);
@@ -204,17 +203,18 @@ static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
     m->program->n_lists = listed;
 }
 
+static CadInstruction row_of(const CadRecord *record, int32_t out) {
+    return (CadInstruction){.kind = CAD_ROWS, .op = (uint16_t)op_of(record), .out = out};
+}
+
 static void emit_floats(CadMaker *m, const CadRecord *record, int32_t out) {
     const uint8_t floats = CAD_TO_FLOATS | CAD_FROM_FLOATS;
     const int is_product = cad_op_is_kind((CadOp)record->op);
     if (is_product || !emit_simple_row(m, record, out)) {
-        emit_plan(m, record,
-                  (CadInstruction){.kind = is_product ? CAD_TERMS : CAD_ROWS,
-                                   .floats = floats & 3,
-                                   .op = (uint16_t)op_of(record),
-                                   .n = is_product ? record->of.array.size : 0,
-                                   .out = out,
-                                   .y = is_product});
+        CadInstruction i = is_product ? cad_terms(op_of(record), record->of.array.size, out, 0, 1)
+                                      : row_of(record, out);
+        i.floats = floats & 3;
+        emit_plan(m, record, i);
     }
 }
 
@@ -264,12 +264,10 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         emit_pack(m, listed, size, place);
         break;
     case CAD_RECORD_ADD_TO:
+        emit_plan(m, record, cad_terms(CAD_OP_SUM, 0, place, 0, 0));
+        break;
     case CAD_RECORD_ADD_BY:
-        emit_plan(m, record,
-                  (CadInstruction){
-                      .kind = record->kind == CAD_RECORD_ADD_TO ? CAD_ADD_TO : CAD_ADD_BY,
-                      .out = place,
-                  });
+        emit_plan(m, record, (CadInstruction){.kind = CAD_ADD_BY, .out = place});
         break;
     case CAD_RECORD_ADD_AT:
         emit_add_at(m, record, place);
@@ -282,16 +280,9 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         break;
     default:
         if (cad_op_is_kind((CadOp)record->op)) {
-            emit_plan(m, record,
-                      (CadInstruction){.kind = CAD_TERMS,
-                                       .op = record->op,
-                                       .n = size,
-                                       .out = place,
-                                       .y = m->graph->optimize != 0});
+            emit_plan(m, record, cad_terms((CadOp)record->op, size, place, 0, m->graph->optimize));
         } else if (!emit_simple_row(m, record, place)) {
-            emit_plan(
-                m, record,
-                (CadInstruction){.kind = CAD_ROWS, .op = (uint16_t)op_of(record), .out = place});
+            emit_plan(m, record, row_of(record, place));
         }
     }
 }

@@ -34,12 +34,10 @@ static void emit_single(CadMaker *m, uint32_t i) {
     m->group[i] = SINGLE_GROUP;
     cad_maker_release_after(m, m->last[i], single.out, 1);
     CadInstruction *latest = program->n_code > 0 ? &program->code[program->n_code - 1] : NULL;
-    if (latest != NULL && latest->kind == CAD_SINGLES) {
+    if (latest != NULL && cad_step_is(latest, CAD_OVER_SINGLES)) {
         latest->n++;
     } else {
-        cad_maker_emit(m,
-                       (CadInstruction){
-                           .kind = CAD_SINGLES, .n = 1, .x = (int32_t)program->n_singles, .y = 1});
+        cad_maker_emit_operations(m, program->n_singles, 1, 1);
     }
     program->singles[program->n_singles++] = single;
     program->n_operations += m->product[i] != 0 ? 2 : 1;

@@ -226,7 +226,8 @@ static void take_strips(Divider *d) {
 /* --- the programs --- */
 
 static int is_chain_of_singles(const CadProgram *program) {
-    return program->n_code == 1 && program->code->kind == CAD_SINGLES && program->code->y == 1;
+    return program->n_code == 1 && cad_step_is(program->code, CAD_OVER_SINGLES) &&
+           program->code->y == 1;
 }
 
 /* Where the numbers of its results are in a program, one behind the other. */

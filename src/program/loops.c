@@ -58,7 +58,7 @@ void cad_maker_join_sines(CadMaker *m) {
     CadProgram *program = m->program;
     for (size_t k = 0; k < program->n_code; k++) {
         CadInstruction *i = &program->code[k];
-        if (i->kind == CAD_SINGLES) {
+        if (cad_step_is(i, CAD_OVER_SINGLES)) {
             i->n = (uint32_t)join_sines(program->singles + i->x, i->n);
         }
     }
@@ -98,9 +98,7 @@ static void emit_repeated(CadMaker *m, const CadSingle *singles, size_t n, size_
     const size_t at = program->n_singles;
     memcpy(program->singles + at, singles, n * sizeof *singles);
     program->n_singles += n;
-    cad_maker_emit(
-        m, (CadInstruction){
-               .kind = CAD_SINGLES, .n = (uint32_t)n, .x = (int32_t)at, .y = (int32_t)times});
+    cad_maker_emit_operations(m, at, n, times);
 }
 
 /* Of one stretch of single operations: bodies of loops once, and what lies between. */
@@ -148,12 +146,12 @@ void cad_maker_roll_up(CadMaker *m) {
     program->n_code = program->code_capacity = 0;
     program->n_singles = program->singles_capacity = 0;
     for (size_t k = 0; k < n_code && m->status == CAD_OK; k++) {
-        if (code[k].kind == CAD_SINGLES && code[k].n >= LONG) {
-            roll_up(m, singles + code[k].x, code[k].n);
-        } else if (code[k].kind == CAD_SINGLES) {
-            emit_repeated(m, singles + code[k].x, code[k].n, 1);
-        } else {
+        if (!cad_step_is(&code[k], CAD_OVER_SINGLES)) {
             cad_maker_emit(m, code[k]);
+        } else if (code[k].n >= LONG) {
+            roll_up(m, singles + code[k].x, code[k].n);
+        } else {
+            emit_repeated(m, singles + code[k].x, code[k].n, 1);
         }
     }
     cad_memory_free(code);

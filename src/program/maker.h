@@ -281,6 +281,14 @@ void cad_maker_emit(CadMaker *m, CadInstruction instruction);
 /* Lengthen the lists by so many places, which begin at lists[begin]; 0 if there is no room. */
 int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin);
 
+/* Operations on single numbers, from singles[at] on, so many times. */
+void cad_maker_emit_operations(CadMaker *m, size_t at, size_t n, size_t times);
+
+void cad_maker_emit_zeros(CadMaker *m, size_t count, int32_t out);
+
+/* An operation of a kind over the plan `at`: it sets `count` numbers, or adds to what is there. */
+CadInstruction cad_terms(CadOp op, size_t count, int32_t out, size_t at, int in_any_order);
+
 /* Bring the numbers at listed places side by side. */
 void cad_maker_emit_take(CadMaker *m, size_t begin, size_t count, int32_t out);
 

@@ -235,12 +235,7 @@ static void emit_product(CadMaker *m, const Member *members, size_t count, int32
     program->n_plan_words += words;
     program->n_operations += (size_t)own->size;
     program->has_arrays = 1;
-    cad_maker_emit(m, (CadInstruction){.kind = CAD_TERMS,
-                                       .op = CAD_OP_MATMUL,
-                                       .n = (uint32_t)(rows * columns),
-                                       .out = out,
-                                       .x = (int32_t)at,
-                                       .y = 1});
+    cad_maker_emit(m, cad_terms(CAD_OP_MATMUL, (size_t)(rows * columns), out, at, 1));
 }
 
 static void emit_together(CadMaker *m, Member *members, size_t count) {

@@ -32,7 +32,7 @@ size_t cad_program_near_room(const CadProgram *program) {
     size_t along = 0, least = 0;
     for (size_t k = 0; k < program->n_code; k++) {
         const CadInstruction *const i = &program->code[k];
-        if (i->kind == CAD_SCAN) {
+        if (cad_step_is(i, CAD_OVER_SCAN)) {
             along += numbers_along(program, &program->scans[i->x], i->n);
             least = (size_t)i->z > least ? (size_t)i->z : least;
         }
@@ -66,9 +66,10 @@ void cad_program_set_natives(CadProgram *program, const CadNative *const *native
     program->has_calls = 0;
     for (size_t k = 0; k < program->n_code; k++) {
         const CadInstruction *const i = &program->code[k];
-        if (i->kind == CAD_CALL && natives[i->z] == NULL) {
+        const int calls = cad_step_is(i, CAD_CALLS);
+        if (calls && natives[i->z] == NULL) {
             program->has_calls = 1;
-        } else if (i->kind == CAD_CALL) {
+        } else if (calls) {
             program->n_operations += i->n + (size_t)i->y;
         }
     }

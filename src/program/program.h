@@ -15,7 +15,11 @@ typedef enum CadStepKind {
 #include "program/instructions.def"
 } CadStepKind;
 
-enum { CAD_STEP_KINDS = CAD_MACHINE + 1 };
+enum {
+    CAD_STEP_KINDS = 0
+#define CAD_INSTRUCTION(...) +1
+#include "program/instructions.def"
+};
 
 /* Some arrays stand as floats, two in a place: those of a program for one point that are in single
  * precision. The floats from place p on are named CAD_FLOATS + 2 p, and so on. Vectors, rows and
@@ -286,12 +290,49 @@ typedef void CadVisit(void *visitor, const CadRegion *region);
 void cad_instruction_visit(const CadProgram *program, const CadInstruction *instruction,
                            CadVisit *visit, void *visitor);
 
-/* What a kind is called in listings; and in profiles, "" where an operation or a call tells. */
-typedef struct CadStepWords {
-    const char *kind, *word, *name;
-} CadStepWords;
+/* What others ask of a kind: a row of instructions.def. */
+#define CAD_STEP_TRAITS(TRAIT)                                                                    \
+    TRAIT(BY_FORMULA)                                                                             \
+    TRAIT(OPERATES)                                                                               \
+    TRAIT(TILED)                                                                                  \
+    TRAIT(CALLS)                                                                                  \
+    TRAIT(HEADS)                                                                                  \
+    TRAIT(OVER_ROWS)                                                                              \
+    TRAIT(OVER_LISTS)                                                                             \
+    TRAIT(OVER_PLAN)                                                                              \
+    TRAIT(OVER_SINGLES)                                                                           \
+    TRAIT(OVER_CHECKS)                                                                            \
+    TRAIT(OVER_SCAN)
 
-extern const CadStepWords cad_step_words[CAD_STEP_KINDS];
+enum {
+#define CAD_TRAIT(trait) CAD_NUMBER_OF_##trait,
+    CAD_STEP_TRAITS(CAD_TRAIT) CAD_N_TRAITS
+#undef CAD_TRAIT
+};
+
+enum {
+#define CAD_TRAIT(trait) CAD_##trait = 1 << CAD_NUMBER_OF_##trait,
+    CAD_STEP_TRAITS(CAD_TRAIT)
+#undef CAD_TRAIT
+};
+
+typedef struct CadStepInfo {
+    const char *kind, *word, *name, *formula, *left;
+    int traits;
+} CadStepInfo;
+
+extern const CadStepInfo cad_step_info[CAD_STEP_KINDS];
+extern const char *const cad_step_traits[CAD_N_TRAITS];
+
+static inline int cad_step_is(const CadInstruction *i, int traits) {
+    return cad_step_info[i->kind].traits & traits;
+}
+
+/* Whether its operation is of a kind (table/kinds.def), over a plan. */
+static inline int cad_step_is_of_kind(const CadInstruction *i) {
+    return cad_step_is(i, CAD_OVER_PLAN) && cad_step_is(i, CAD_OPERATES) &&
+           cad_op_is_kind((CadOp)i->op);
+}
 
 /* To compare programs: operations, and the memory that they go through, instructions and numbers.
  */

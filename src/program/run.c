@@ -162,17 +162,13 @@ static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int
 
 static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
     Walk walk;
-    if (i->kind == CAD_ROWS && cad_has_short_rows(plan)) {
+    if (cad_has_short_rows(plan)) {
         start_walk_over(&walk, places, plan, 2, turn);
         cad_compute_short_rows(&walk, (CadOp)i->op, value_of(i));
         return;
     }
     start_walk_over(&walk, places, plan, 1, turn);
-    if (i->kind == CAD_ROWS) {
-        compute_rows(&walk, (CadOp)i->op, value_of(i));
-    } else {
-        add_rows(&walk);
-    }
+    compute_rows(&walk, (CadOp)i->op, value_of(i));
 }
 
 /* Many small products, those along the last axis of the stack together: else it would be calls of
@@ -205,6 +201,14 @@ static int adds_terms(const CadInstruction *i) {
 static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
     const CadOp op = (CadOp)i->op;
     if (cad_op_multiplies(op) && i->y && run_small_products(plan, places, turn)) {
+        return;
+    }
+    if (op == CAD_OP_SUM && i->n == 0 && !i->y) { /* short ones are worth no call of a kernel */
+        Walk walk;
+        start_walk_over(&walk, places, plan, 1, turn);
+        do {
+            cad_strip_add(values_at(&walk, 0, 0), values_at(&walk, 1, 0), 0, walk.n);
+        } while (advance(&walk));
         return;
     }
     CadTerm term = {.plan = plan, .lanes = 1, .store = !adds_terms(i), .in_any_order = i->y != 0};
@@ -363,7 +367,7 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
     }
     if (i->kind == CAD_TERMS) {
         run_kind(i, (CadPlan *)(program->plans + i->x), places, turn);
-    } else if (i->kind != CAD_ZEROS) {
+    } else if (i->kind == CAD_ROWS) {
         run_elements(i, (CadPlan *)(program->plans + i->x), places, turn);
     }
 }
@@ -444,7 +448,6 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         break;
     case CAD_VECTOR:
     case CAD_ROWS:
-    case CAD_ADD_TO:
     case CAD_TERMS:
     case CAD_ZEROS:
         run_turn(program, i, places, once);

@@ -75,9 +75,9 @@ static void compute_floats(const CadProgram *program, const CadInstruction *i,
 
 void cad_run_floats(const CadProgram *program, const CadInstruction *i, const Places *places,
                     Turn turn) {
-    if (i->kind == CAD_TERMS) {
+    if (cad_step_is_of_kind(i)) {
         multiply_floats((CadPlan *)(program->plans + i->x), places, turn);
-    } else if (i->kind == CAD_ROWS) {
+    } else if (cad_step_is(i, CAD_OVER_PLAN)) {
         compute_rows_of_floats(i, (CadPlan *)(program->plans + i->x), places, turn);
     } else if (i->floats == CAD_TO_FLOATS) {
         cad_narrow_row(floats_in_turn(program, places, i->out, 1, i->n, turn).data,

@@ -195,7 +195,7 @@ static int see_vector(const CadInstruction *i, Seen *seen) {
     const int32_t places[MOST_VIEWS] = {i->out, i->x, i->y, i->z};
     const int64_t steps[MOST_VIEWS] = {1, i->sx, i->sy, i->sz};
     seen->ndim = seen->n_free = 1;
-    seen->n_views = i->kind == CAD_ZEROS ? 1 : 1 + cad_op_info[i->op].arity;
+    seen->n_views = 1 + (cad_step_is(i, CAD_OPERATES) ? cad_op_info[i->op].arity : 0);
     seen->length = seen->size = i->n;
     seen->shape = &seen->length;
     for (int k = 0; k < seen->n_views; k++) {
@@ -208,19 +208,18 @@ static int see_vector(const CadInstruction *i, Seen *seen) {
 /* 0 if it is none that could go tile by tile. */
 static int see(const CadProgram *program, const CadInstruction *i, Seen *seen) {
     *seen = (Seen){0};
-    if (i->kind == CAD_VECTOR || i->kind == CAD_ZEROS) {
-        return see_vector(i, seen);
-    }
-    if (i->kind != CAD_ROWS && i->kind != CAD_TERMS && i->kind != CAD_ADD_TO) {
+    if (!cad_step_is(i, CAD_TILED)) {
         return 0;
+    }
+    if (!cad_step_is(i, CAD_OVER_PLAN)) {
+        return see_vector(i, seen);
     }
     CadPlan *const plan = (CadPlan *)(program->plans + i->x);
     seen->ndim = seen->n_free = plan->ndim;
     seen->n_views = plan->n_views;
-    seen->adds = i->kind == CAD_ADD_TO;
     seen->shape = cad_plan_shape(plan);
     seen->size = plan->size;
-    if (i->kind == CAD_TERMS) {
+    if (cad_step_is_of_kind(i)) {
         const CadEntryKind *const kind = &cad_entry_kinds[i->op];
         seen->n_free -= cad_op_multiplies((CadOp)i->op) ? 3 : kind->core;
         seen->adds = (kind->traits & CAD_ADDS) != 0;
@@ -411,7 +410,7 @@ static size_t find_ways(const Tiler *t, size_t from, int64_t *ways) {
 
 /* Whether a member is a sum from all rows: what it adds to stays where it is. */
 static int is_sum(const CadProgram *program, const CadInstruction *i, int axis) {
-    return (i->kind == CAD_TERMS || i->kind == CAD_ADD_TO) &&
+    return cad_step_is_of_kind(i) &&
            cad_plan_view((CadPlan *)(program->plans + i->x), 0)[1 + axis] == 0;
 }
 
@@ -503,7 +502,7 @@ static int are_worth_it(const Tiler *t) {
     }
     const CadInstruction *const i = &t->program->code[f->members[0]];
     return t->m->use == CAD_AT_A_POINT && f->score >= 2 * PART &&
-           !(i->kind == CAD_TERMS && cad_op_multiplies((CadOp)i->op));
+           !(cad_step_is_of_kind(i) && cad_op_multiplies((CadOp)i->op));
 }
 
 static void find_groups(Tiler *t) {
@@ -584,7 +583,7 @@ static void find_needs(Tiler *t) {
         t->at = is_member ? group->begin : at;
         t->end = is_member ? group->begin + group->count - 1 : at;
         const CadInstruction *const i = &t->program->code[t->order[at]];
-        t->names = i->kind == CAD_SINGLES || i->kind == CAD_TAKE;
+        t->names = cad_step_is(i, CAD_OVER_SINGLES | CAD_OVER_LISTS) != 0;
         cad_instruction_visit(t->program, i, note_region, t);
     }
     t->names = 0;
@@ -849,15 +848,15 @@ static void add_member(Tiler *t, const Group *group, uint32_t k, CadInstruction 
                        const Tiles *part) {
     const int64_t in_row = i.n / part->rows, by = in_row * part->first;
     const int adds = is_sum(t->program, &i, t->axes[k]);
-    if (i.kind == CAD_VECTOR || i.kind == CAD_ZEROS) {
+    if (!cad_step_is(&i, CAD_OVER_PLAN)) {
         i.x = moved(t, i.x, by * i.sx);
         i.y = moved(t, i.y, by * i.sy);
         i.z = moved(t, i.z, by * i.sz);
     } else {
         i.x = add_plan_of_tiles(t, group, k, &i, part);
     }
-    i.n = adds && i.kind == CAD_TERMS ? 0 : (uint32_t)(in_row * part->some);
-    i.out = adds || i.kind == CAD_ADD_TO ? i.out : moved(t, i.out, by);
+    i.n = adds ? 0 : (uint32_t)(in_row * part->some);
+    i.out = adds ? i.out : moved(t, i.out, by);
     cad_maker_emit(t->m, i);
 }
 
@@ -866,15 +865,13 @@ static void begin_sums(Tiler *t, const CadInstruction *code, const Group *group,
                        const Tiles *whole) {
     for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
         const CadInstruction *const i = &code[t->order[at]];
-        if (i->kind == CAD_TERMS && is_sum(t->program, i, t->axes[t->order[at]])) {
-            cad_maker_emit(t->m, (CadInstruction){.kind = CAD_ZEROS, .n = i->n, .out = i->out});
+        if (i->n > 0 && is_sum(t->program, i, t->axes[t->order[at]])) {
+            cad_maker_emit_zeros(t->m, i->n, i->out);
         }
     }
     if (are_in_parts(whole) && group->sums > 0) {
         const int64_t n = (whole->n + whole->in_part - 1) / whole->in_part * group->sums;
-        cad_maker_emit(t->m, (CadInstruction){.kind = CAD_ZEROS,
-                                              .n = (uint32_t)n,
-                                              .out = place_at_last(t, group->place)});
+        cad_maker_emit_zeros(t->m, (size_t)n, place_at_last(t, group->place));
     }
 }
 
@@ -931,7 +928,7 @@ static void add_up_member(Tiler *t, const Group *group, uint32_t k, const CadIns
     }
     plan->words = (uint32_t)(CAD_PLAN_WORDS + 3 * plan->ndim + 2);
     program->n_plan_words += plan->words;
-    cad_maker_emit(m, (CadInstruction){.kind = CAD_ADD_TO, .out = i->out, .x = (int32_t)at});
+    cad_maker_emit(m, cad_terms(CAD_OP_SUM, 0, i->out, at, 0));
 }
 
 static void add_up(Tiler *t, const CadInstruction *code, const Group *group, const Tiles *whole) {

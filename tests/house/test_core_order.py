@@ -106,7 +106,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"native"},
             {"program"},
-            {"maker", "running"},
+            {"instructions", "maker", "running"},
             {"chains", "machine", "run_floats"},
             {"run_scans"},
             {
