@@ -128,23 +128,29 @@ _HEAD = "(const double *restrict s, double *restrict w)"
 _PLACE = re.compile(r"(?<=\b[sw]\[)-?\d+|(?<=\bt < )\d+")
 
 
+def _form_of(text: str) -> tuple[str, ...]:
+    """The text between places, which is the same wherever its lines end."""
+    return tuple(" ".join(part.split()) for part in _PLACE.split(text))
+
+
 def _with_shared(name: str, lines: Iterable[str]) -> tuple[list[str], list[str]]:
     """Functions for loops that differ by places and their number of turns; and what calls them."""
-    given = [(line, tuple(_PLACE.split(line))) for line in lines]
-    alike = Counter(parts for line, parts in given if "\n" in line)
+    given = [(line, _form_of(line)) for line in lines]
+    alike = Counter(form for line, form in given if "\n" in line)
     shared: dict[tuple[str, ...], str] = {}  # names
     functions, statements = [], []
-    for line, parts in given:
-        if alike[parts] < _ALIKE:
+    for line, form in given:
+        if alike[form] < _ALIKE:
             statements.append(line)
             continue
-        if parts not in shared:
-            shared[parts] = f"{name}_shared{len(shared)}"
-            text = parts[0] + "".join(f"p[{k}]{part}" for k, part in enumerate(parts[1:]))
-            head = f"static void {shared[parts]}{_HEAD[:-1]}, const int *p)"
+        if form not in shared:
+            shared[form] = f"{name}_shared{len(shared)}"
+            first, *parts = _PLACE.split(line)
+            text = first + "".join(f"p[{k}]{part}" for k, part in enumerate(parts))
+            head = f"static void {shared[form]}{_HEAD[:-1]}, const int *p)"
             functions.append(block(head, [text]))
         places = ", ".join(_PLACE.findall(line))
-        statements.append(f"{shared[parts]}(s, w, (const int[]){{{places}}});")
+        statements.append(f"{shared[form]}(s, w, (const int[]){{{places}}});")
     return functions, statements
 
 
