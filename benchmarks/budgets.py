@@ -191,7 +191,7 @@ def count(what: str) -> None:
     gc.disable()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    eager_cache.MOST_SHARE = np.inf  # what may be an entry is one, however long its trials took here
+    eager_cache.MOST_SHARE = np.inf  # what may be an entry is one, however long trials took here
     make, before, rounds = WATCHED[what]
     made = make().values()
     for call in made:

@@ -392,7 +392,7 @@ cdef public object cad_complex_divide(object x, object y):
     )
 
 
-def bilinear(product, x, y):
+def bilinear(product: Callable[[Any, Any], Any], x, y):
     """A product of real numbers, such as that of matrices, of complex ones."""
     return bilinear_of(product, parts_of(x), parts_of(y))
 
