@@ -30,7 +30,7 @@ STATEMENT = re.compile(
     | (?:def|cpdef(?P<ctype>\ [\w.]+)?)\ (?P<name>\w+)\((?P<taken>{NESTED})\)
       (?:\ ->\ (?P<returned>.+?))?(?:\ except\ -1|\ noexcept)?:
     | cdef\ (?P<access>public|readonly)\ (?P<type>[\w.]+)\ (?P<attribute>\w+)
-    | (?P<variable>[A-Za-z]\w*):\ (?P<of>[^=\n]+)(?P<default>=)?
+    | (?P<variable>[A-Za-z]\w*)(?::\ (?P<of>[^=\n]+)|\ )(?P<default>=)?
     | \#:\ (?P<text>.*)
     | \S)
     .*?(?:\ \#:\ (?P<told>.*?)(?:\ +\#.*)?)?$""",
@@ -49,7 +49,15 @@ WORDS |= {"tuple": "tuple[Any, ...]", "list": "list[Any]", "dict": "dict[Any, An
 WORDS |= {"set": "set[Any]", "str": "str", "bytes": "bytes"}
 
 RETURNED = {"__new__": "Self", "__init__": "None", "__exit__": "None", "__hash__": "int"}
-UNSEEN = {"__cinit__(self)", "__class__(self)", "__dealloc__(self)"}
+UNSEEN = {
+    "__cinit__",
+    "__class__",
+    "__dealloc__",
+    "__getstate__",
+    "__reduce__",
+    "__repr__",
+    "__str__",
+}
 # Methods with two underscores that are no slots of a type, whose operands have no names.
 METHODS = ("__array", "__call", "__deepcopy", "__exit", "__format", "__init", "__new", "__reduce")
 # What mypy takes for a mistake of the stub, and is one of the language's.
@@ -64,8 +72,7 @@ IMPORTS = {
     "typing": "Any ClassVar Generic NamedTuple NoReturn ParamSpec TypeVar final",
     "typing_extensions": "Self disjoint_base",
 }
-KNOWN = {name: f"from {home} import {name}" for home in IMPORTS for name in IMPORTS[home].split()}
-KNOWN |= {"np": "import numpy as np", "inspect": "import inspect"}
+KNOWN = {name: home for home in IMPORTS for name in IMPORTS[home].split()}
 
 
 def in_python(kind: str | None) -> str:
@@ -127,7 +134,7 @@ def lines_of(text: str) -> dict[str, list[str]]:
                 marks[scope] = "@final\n"
         elif scope and re.match(r" +cdef [^(#]+(#|$)" if bases else " +cdef ", found[0]):
             marks.setdefault(scope, "@disjoint_base\n")
-        if found["name"] and f"{found['name']}({found['taken']})" not in UNSEEN:
+        if found["name"] and not (found["name"] in UNSEEN and found["taken"] == "self"):
             name, taken = found["name"].replace("__cinit__", "__new__"), found["taken"]
             if is_c and taken == "self" and name == "__init__":
                 taken = "self, *args, **kwargs"  # as that of every type
@@ -143,9 +150,9 @@ def lines_of(text: str) -> dict[str, list[str]]:
                 own += ["    @property", f"    def {found['attribute']}(self) -> {kind}: ..."]
             else:
                 own.append(f"    {found['attribute']}: {kind}")
-        elif found["variable"]:
+        elif found["variable"] and (kind := (found["of"] or told).strip()):
             value = " = ..." if found["default"] else ""
-            own.append(f"{indent}{found['variable']}: {found['of'].strip()}{value}")
+            own.append(f"{indent}{found['variable']}: {kind}{value}")
         elif found["text"]:
             own.append(f"{indent}{found['text']}")
         decorators = []
@@ -163,22 +170,26 @@ def stub_of(name: str, homes: dict[str, str], begun: str = "") -> str:
     source = source_of(name)
     lines = lines_of(source)
     body = "\n".join([begun, *chain.from_iterable(lines.values()), ""])
-    known = {each: f"from .{home} import {each}" for each, home in homes.items() if home != name}
+    known = {each: home for each, home in homes.items() if home != f".{name}"}
     imported = r"^from (\S+) c?import (?:\(([^)]+)\)|(.+))"
     for home, *some in re.findall(imported, source, re.MULTILINE):
-        known |= {each: f"from {home} import {each}" for each in re.findall(r"\w+", "".join(some))}
+        known |= dict.fromkeys(re.findall(r"\w+", "".join(some)), home)
     known |= KNOWN
     names = set(re.findall(r"(?<![.\w])\w+", body)) - lines.keys()
-    imports = sorted({known[each] for each in names & known.keys()})
-    return "\n".join([f'"""Derived from {name}.pyx by building/stubs.py."""', *imports, body])
+    imports: dict[str, list[str]] = {}
+    for each in sorted(names & known.keys()):
+        imports.setdefault(known[each], []).append(each)
+    rows = [f"from {home} import {', '.join(imports[home])}" for home in sorted(imports)]
+    rows += ["import numpy as np", body]
+    return "\n".join([f'"""Derived from {name}.pyx by building/stubs.py."""', *rows])
 
 
 def derive() -> dict[str, str]:
     """The stubs of modules, by the names of their files."""
     modules = [path.stem for path in sorted(BINDING.glob("*.pyx"))]
-    homes = {kind: name for name in modules for kind in lines_of(source_of(name))}
+    homes = {kind: f".{name}" for name in modules for kind in lines_of(source_of(name))}
     begun = read(BINDING / "numbers" / "module" / "types.pyi")
-    homes |= dict.fromkeys(re.findall(r"^class (\w+)", begun, re.MULTILINE), "_core")
+    homes |= dict.fromkeys(re.findall(r"^class (\w+)", begun, re.MULTILINE), "._core")
     return {f"{name}.pyi": stub_of(name, homes, begun * (name == "_core")) for name in modules}
 
 

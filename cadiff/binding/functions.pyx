@@ -288,7 +288,7 @@ class WeakMethod:
     """A method of an object that it does not keep alive."""
 
     #: __func__: Callable[..., Any]
-    def __init__(self, function: Callable[..., Any], instance):
+    def __init__(self, function, instance):
         update_wrapper(self, function)
         self.__func__ = function
         try:
@@ -297,11 +297,11 @@ class WeakMethod:
             self._object = lambda: instance
 
     @property
-    def __self__(self) -> object:
+    def __self__(self):
         return self._object()
 
     @property
-    def bound(self) -> MethodType:
+    def bound(self):
         """The method, which keeps the object alive."""
         instance = self._object()
         if instance is None:
@@ -311,7 +311,7 @@ class WeakMethod:
         return MethodType(self.__func__, instance)
 
     @property
-    def __signature__(self) -> inspect.Signature:
+    def __signature__(self):
         return inspect.signature(self.bound)
 
     def __call__(self, /, *args, **kwargs):

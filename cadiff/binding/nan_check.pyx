@@ -65,12 +65,12 @@ class NonFiniteError(FloatingPointError):
 
     __module__ = "cadiff"
 
-    operation: str = ""
-    derivative: bool = False
-    index: tuple[int, ...] | None = None
-    filename: str | None = None
-    lineno: int | None = None
-    function: str | None = None
+    operation = ""  #: str
+    derivative = False  #: bool
+    index = None  #: tuple[int, ...] | None
+    filename = None  #: str | None
+    lineno = None  #: int | None
+    function = None  #: str | None
 
 
 @cython.final
