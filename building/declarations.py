@@ -23,7 +23,7 @@ from itertools import chain
 from keyword import iskeyword
 from pathlib import Path
 
-__all__ = ["derive", "write"]
+__all__ = ["derive", "put", "write"]
 
 ROOT = Path(__file__).parents[1]
 BINDING = ROOT / "cadiff" / "binding"
@@ -247,12 +247,18 @@ def derive(modules: str) -> dict[str, str]:
     return texts
 
 
-def write(directory: Path) -> None:
-    """Write the files for the modules in Cython, touching only those that change."""
-    modules = sorted([*BINDING.glob("*.pyx"), *BINDING.glob("*.pxd")])
-    texts = derive("\n".join(path.read_text(encoding="utf-8") for path in modules))
+def put(directory: Path, texts: dict[str, str]) -> None:
+    """Write files, by their names, touching only those that change."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name, text in [("__init__", ""), *texts.items()]:  # so that Cython sees a package
-        path = directory / f"{name}.pxd"
+    for name, text in texts.items():
+        path = directory / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def write(directory: Path) -> None:
+    """Write the files for the modules in Cython."""
+    modules = sorted([*BINDING.glob("*.pyx"), *BINDING.glob("*.pxd")])
+    texts = derive("\n".join(path.read_text(encoding="utf-8") for path in modules))
+    files = {f"{name}.pxd": text for name, text in texts.items()}
+    put(directory, {"__init__.pxd": "", **files})  # so that Cython sees a package

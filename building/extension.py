@@ -22,7 +22,7 @@ from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
-from . import declarations
+from . import declarations, stubs
 from .failures import check_compiler, check_python
 from .objects import (
     ASKED_ARGS,
@@ -53,6 +53,8 @@ def files(pattern: str) -> list[str]:
 generate = runpy.run_path(str(ROOT / "src" / "table" / "generate.py"))
 generate["write_c"](GENERATED)
 declarations.write(ROOT / "cadiff" / "binding" / "generated")
+stubs.write()
+declarations.put(ROOT / "cadiff" / "operations", generate["stubs"]())
 
 # Modules in Cython of which each call of a gradient or of a program runs many lines. The others
 # run few, or wait for sweeps in C: there it is the compiler's time that counts, and room.
@@ -86,6 +88,7 @@ MODULES = files("cadiff/binding/*.pyx")
 DIRECTIVES = {
     "language_level": 3,
     "auto_pickle": False,
+    "annotation_typing": False,  # annotations are for checkers: see stubs.py
     "autotestdict": False,
     "binding": False,
     "boundscheck": False,

@@ -629,7 +629,7 @@ cdef class Structure:
     def __init__(self, tuple nodes):
         self.nodes = nodes
 
-    def bare(self):
+    def bare(self) -> Structure:
         """A copy of the structure that keeps none of the arguments alive, and pickles."""
         return structure_of_states(self.to_states())
 
@@ -639,7 +639,7 @@ cdef class Structure:
     cdef list to_states(self):
         return [(<Node>node).to_state() for node in self.nodes]
 
-    def leaves(self):
+    def leaves(self) -> list[list[tuple[tuple[int, ...], bool]]]:
         """For each argument, the list of its atoms: the shape, and whether it is of float32."""
         result = []
         for node in self.nodes:
@@ -648,31 +648,31 @@ cdef class Structure:
             result.append(atoms)
         return result
 
-    def leaf_shapes(self):
+    def leaf_shapes(self) -> list[list[tuple[int, ...]]]:
         """For each argument, the list of the shapes of its atoms; () is a number."""
         return [[lengths for lengths, _ in atoms] for atoms in self.leaves()]
 
     @property
-    def shapes(self):
+    def shapes(self) -> list[tuple[int, ...]]:
         """The shapes of the atoms of all arguments; () is a number."""
         return [lengths for atoms in self.leaves() for lengths, _ in atoms]
 
-    def fill(self, Py_ssize_t k, leaves):
+    def fill(self, Py_ssize_t k, leaves: Iterable[Any]):
         """The k-th argument's structure with other leaves; arrays in the argument's precision."""
         return (<Node>self.nodes[k]).fill(iter(leaves))
 
-    def in_containers(self, leaves, bint single):
+    def in_containers(self, leaves: Iterable[Any], bint single):
         """Leaves in the containers of all arguments, a tuple; or in those of the only one."""
         every = iter(leaves)
         filled = tuple([(<Node>node).fill(every) for node in self.nodes])
         return filled[0] if single else filled
 
     @property
-    def has_complex(self):
+    def has_complex(self) -> bool:
         """Whether there is a complex number among the arguments."""
         return any([(<Node>node).has_complex for node in self.nodes])
 
-    def conjugated(self, atoms):
+    def conjugated(self, atoms: Sequence[Any]) -> list[Any]:
         """Atoms with the negative of all imaginary parts."""
         atoms = list(atoms)
         for node in self.nodes:
@@ -687,7 +687,7 @@ cdef class Structure:
         """The k-th argument's structure with other atoms, taken from the list of all."""
         return (<Node>self.nodes[k]).from_atoms(atoms)
 
-    def match(self, tuple trees, names):
+    def match(self, tuple trees, names: Iterable[str]) -> list[Any]:
         """The atoms of other trees of this structure, in its order.
 
         Another structure raises ValueError, something that is no number TypeError; both call the
@@ -702,24 +702,24 @@ cdef class Structure:
         return collector.all_atoms()
 
 
-def structure_of_states(states):
+def structure_of_states(states: list[tuple[Any, ...]]) -> Structure:
     """The Structure that was pickled."""
     return Structure(tuple([node_of_state(state) for state in states]))
 
 
-def take_apart(tuple args, tuple argnums):
+def take_apart(tuple args, tuple argnums) -> tuple[list[Any], Structure]:
     """The atoms of some arguments, in order, and the structure that they were in."""
     cdef Collector collector = Collector.__new__(Collector)
     nodes = collector.collect(args, argnums)
     return collector.all_atoms(), Structure(nodes)
 
 
-def structure_of(tuple args, tuple argnums):
+def structure_of(tuple args, tuple argnums) -> Structure:
     """The structure of some arguments, without their atoms."""
     return Structure((<Collector>Collector.__new__(Collector)).collect(args, argnums))
 
 
-def argument_names(f, Py_ssize_t count):
+def argument_names(f, Py_ssize_t count) -> list[str]:
     """The names of a function's positional arguments: those in its signature, else args[k]."""
     names = []
     try:
@@ -735,7 +735,8 @@ def argument_names(f, Py_ssize_t count):
     return (names + [f"args[{k}]" for k in range(len(names), count)])[:count]
 
 
-def leaves(Structure structure, names):
+def leaves(Structure structure,
+           names: Iterable[str]) -> list[tuple[int, int, tuple[int, ...] | None, str]]:
     """What arguments of these names consist of: a list of (offset, size, shape, path).
 
     Offsets count numbers. The shape is None for a list or tuple of numbers, which is one leaf.
@@ -756,7 +757,7 @@ cdef int add_leaves(list found, Node node, path) except -1:
     return 0
 
 
-def element_name(leaf, Py_ssize_t offset):
+def element_name(leaf: tuple[int, int, tuple[int, ...] | None, str], Py_ssize_t offset) -> str:
     """The name of the number at an offset, which lies in the leaf."""
     first, _, shape, path = leaf
     if shape is None:
@@ -764,7 +765,7 @@ def element_name(leaf, Py_ssize_t offset):
     return path + index_text(unravel(offset - first, shape))
 
 
-def unravel(Py_ssize_t k, tuple shape):
+def unravel(Py_ssize_t k, tuple shape) -> tuple[int, ...]:
     """The index of the k-th element in C order."""
     index = []
     for length in reversed(shape):
@@ -773,5 +774,5 @@ def unravel(Py_ssize_t k, tuple shape):
     return tuple(index)
 
 
-def index_text(tuple index):
+def index_text(tuple index) -> str:
     return f"[{', '.join(map(str, index))}]" if index else ""

@@ -33,7 +33,7 @@ cpdef int ndim(x):
     return x.ndim if isinstance(x, Complex) else cad_ndim(x)
 
 
-cpdef tuple shape(x):
+cpdef tuple shape(x):  #: tuple[int, ...]
     """The lengths of the axes of an array, with or without derivatives; () for a number."""
     return x.shape if cad_ndim(x) > 0 or isinstance(x, Complex) else ()
 
@@ -68,7 +68,7 @@ cdef bint one_carries(tree) except -1:
         cad_leave_container()
 
 
-def nested_error():
+def nested_error() -> RecursionError:
     """The RecursionError of walks in Python over containers that contain themselves, or are nested
     too deeply: it is worded where those in C find it."""
     try:
@@ -77,7 +77,7 @@ def nested_error():
         return error.with_traceback(None)
 
 
-def map_numbers(tree, function):
+def map_numbers(tree, function: Callable[[Any], Any]):
     """A container with function(number) in place of its Vars and Duals, single ones or arrays; all
     else as it is.
 
@@ -152,7 +152,7 @@ cdef tuple components_of(dual):
     return (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
 
 
-def map_vars(atom, function):
+def map_vars(atom, function: Callable[[Var], Any]):
     """function(atom) for a Var; a Dual with function(...) in place of its Vars."""
     if not CAD_IS_DUAL(atom):
         return function(atom) if CAD_IS_VAR(atom) else atom
@@ -180,7 +180,7 @@ def values_in_place(x):
     return cad_plain_value(x)
 
 
-def vars_of(atom):
+def vars_of(atom) -> list[Var]:
     """The recorded numbers that an atom is, or consists of: a list of Vars."""
     if CAD_IS_DUAL(atom):
         return [var for part in components_of(atom) for var in vars_of(part)]
@@ -192,12 +192,12 @@ cdef object only_number(object array):
     return array[(0,) * array.ndim]
 
 
-def elements(x):
+def elements(x) -> NDArray[Any]:
     """An object array of the scalar numbers of an array Var or Dual; else numpy.asarray(x)."""
     return cad_elements(x)
 
 
-def check_alive(atom):
+def check_alive(atom) -> None:
     """Raise StaleVarError if an atom is of a recording that is over."""
     if CAD_IS_DUAL(atom):
         for part in components_of(atom):
@@ -247,12 +247,12 @@ cdef object read_only(object number):
     return plain
 
 
-def tag_of(x):
+def tag_of(x) -> int:
     """The tag of a Dual; 0 for anything else."""
     return CAD_DUAL(x).tag if CAD_IS_DUAL(x) else 0
 
 
-def is_cell(x):
+def is_cell(x) -> bool:
     """Whether a Var or Dual is a view of no axes, in which later assignments are seen."""
     return (
         (CAD_IS_VAR_ARRAY(x) or CAD_IS_DUAL_ARRAY(x))
@@ -266,17 +266,17 @@ def single(x):
     return cad_single(x) if is_cell(x) else x
 
 
-def dual_cell(primal, tangent, tag):
+def dual_cell(primal, tangent, tag: int) -> Dual:
     """A Dual that is a view of no axes, of components that are: lanes of one axis."""
     return cad_dual_cell(primal, tangent, tag)
 
 
-def make_dual(primal, tangent, tag):
+def make_dual(primal, tangent, tag: int) -> Dual:
     """A Dual of the given tag. The tangent of a scalar: a number, or a tuple of lanes."""
     return cad_dual_from(primal, tangent, tag)
 
 
-def dual_components(dual):
+def dual_components(dual: Dual) -> tuple[Any, Any]:
     """Primal and tangent as they are stored: lanes of a single number come as a tuple."""
     cdef CadDual *d = CAD_DUAL(dual)
     if d.kind == CAD_DUAL_ARRAY:
@@ -287,7 +287,7 @@ def dual_components(dual):
     return cad_dual_primal(d), tangent
 
 
-def final_parts(atom, tag):
+def final_parts(atom, tag: int) -> tuple[Any, Any]:
     """Primal and tangent of an atom, as they leave a differentiation."""
     primal, tangent = split_dual(atom, tag)
     return (
@@ -296,7 +296,7 @@ def final_parts(atom, tag):
     )
 
 
-def split_dual(number, tag):
+def split_dual(number, tag: int) -> tuple[Any, Any]:
     """Primal and tangent of the given perturbation; the tangent is 0.0 if it is not in the number.
 
     Lanes of a single number come as a tuple, of an array as its last axis. A Dual of a higher tag,
@@ -316,7 +316,7 @@ def split_dual(number, tag):
     return tuple([make_dual(p, t, outer) for p, t in zip(of_primal, of_tangent)])
 
 
-def split_lanes(number, tag):
+def split_lanes(number, tag: int) -> tuple[Any, Any]:
     """Primal and tangent of the given perturbation, of a component that is itself a tangent: it
     has a single lane."""
     primal, tangent = split_dual(number, tag)
@@ -328,7 +328,7 @@ def split_lanes(number, tag):
     return primal, tangent
 
 
-def lanes_of(primals, tangents):
+def lanes_of(primals: Iterable[Any], tangents: Iterable[Any]) -> int:
     """How many lanes some tangents have; -1 if all are single ones."""
     for primal, tangent in zip(primals, tangents):
         if isinstance(tangent, tuple):
@@ -338,7 +338,7 @@ def lanes_of(primals, tangents):
     return -1
 
 
-def lane_of(primal, tangent, k):
+def lane_of(primal, tangent, k: int):
     """One lane of a tangent, which may be a single one for all lanes."""
     if isinstance(tangent, tuple):
         return tangent[k]
@@ -384,7 +384,7 @@ cdef object spread_lanes(object lane, tuple lengths):
     return cad_apply2(CAD_OP_add, lane[..., None], np.zeros(lengths))
 
 
-cpdef object highest_tag(list atoms):
+cpdef object highest_tag(list atoms):  #: int
     """The highest tag of Duals among numbers, 0 if there are none; StaleVarError if one of them
     has outlived its computation, beside others that are alive."""
     cdef set tags = {<object>CAD_DUAL(x).tag for x in atoms if CAD_IS_DUAL(x)}
@@ -461,7 +461,7 @@ cdef object dual_array(list pairs, tuple shape, tag):
     return make_dual(primal, numbers_array(rows, (*shape, lanes)), tag)
 
 
-def gather_numbers(array):
+def gather_numbers(array: NDArray[Any]):
     """An array of objects as an array of numbers."""
     cad_check_array(array)
     return numbers_array(array.ravel().tolist(), array.shape)
@@ -508,7 +508,9 @@ def absorb(x, y):
     return cad_apply2(CAD_OP_amul, x, y)
 
 
-def cross_entropy(logits, labels):
+def cross_entropy(
+    logits: NDArray[Any], labels: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Losses and residuals of rows of logits: float64 of shape (rows, classes), and int64."""
     cdef cnp.ndarray x = np.ascontiguousarray(logits, dtype=np.float64)
     cdef cnp.ndarray right = np.ascontiguousarray(labels, dtype=np.int64)

@@ -13,7 +13,7 @@ from libc.string cimport memset
 from .c_numbers cimport *
 
 
-def cores_of(str signature):
+def cores_of(str signature) -> list[tuple[str, ...]]:
     """The names of the axes of the core of each argument of a generalized ufunc."""
     return [tuple(re.findall(r"\w+", core)) for core in re.findall(r"\(([^)]*)\)", signature)]
 
@@ -26,12 +26,12 @@ class Loops(NamedTuple):
     """
 
     signature: str
-    stages: tuple
-    buffers: tuple
-    constants: tuple = ()
+    stages: tuple[Any, ...]
+    buffers: tuple[Any, ...]
+    constants: tuple[Any, ...] = ()
 
 
-ITEMS = {"d": 8, "D": 16, "i": 4}
+ITEMS: dict[str, int] = {"d": 8, "D": 16, "i": 4}
 
 
 @cython.final

@@ -36,7 +36,8 @@ cdef class Call:
     with derivatives are taken as the floats and arrays that their values are.
     """
 
-    def __init__(self, tuple args, kwargs, tuple argnums, lifted=frozenset()):
+    def __init__(self, tuple args, kwargs: Mapping[str, Any], tuple argnums,
+                 lifted: frozenset[int] = frozenset()):
         cdef Py_ssize_t k, n = len(args)
         self.args = args
         self.kwargs = dict(kwargs) if kwargs else {}
@@ -51,7 +52,7 @@ cdef class Call:
                 structure_of(args, argnums)  # says what is wrong
         self.take(lifted)
 
-    def lift(self, lifted):
+    def lift(self, lifted: frozenset[int]) -> None:
         """Have these of its integers for inputs, and those alone."""
         if lifted != self.taken.lifted:
             self.take(lifted)
@@ -109,29 +110,29 @@ cdef class Call:
     # --- what it is made of
 
     @property
-    def lifted(self):
+    def lifted(self) -> frozenset[int]:
         """Those of the integers that are inputs."""
         return self.taken.lifted
 
     @property
-    def integers(self):
+    def integers(self) -> list[Any]:
         """The ints, and arrays of ints or bools, that are not differentiated by."""
         return self.taken.integers
 
     @property
-    def single_ints(self):
+    def single_ints(self) -> frozenset[int]:
         """Those of `integers` that are no arrays."""
         return frozenset([
             k for k, item in enumerate(self.taken.integers) if not cnp.PyArray_Check(item)
         ])
 
     @property
-    def statics(self):
+    def statics(self) -> list[Any]:
         """What the key does not tell all of."""
         return self.taken.statics
 
     @property
-    def marks(self):
+    def marks(self) -> list[Any]:
         """Keys of the objects among the statics, which may stand for others later on."""
         return [
             Same(item) for item in self.taken.statics
@@ -139,7 +140,7 @@ cdef class Call:
         ]
 
     @property
-    def atoms(self):
+    def atoms(self) -> list[Any]:
         """The inputs as given, with the items of sequences one by one."""
         cdef list atoms = []
         for item in self.taken.inputs:
@@ -152,7 +153,7 @@ cdef class Call:
         return atoms
 
     @property
-    def inputs(self):
+    def inputs(self) -> list[Any]:
         """Floats, sequences of them and arrays, in the order of the vector."""
         if self.plain is None:
             self.plain = [
@@ -160,7 +161,7 @@ cdef class Call:
             ]
         return self.plain
 
-    def vector(self):
+    def vector(self) -> NDArray[np.float64]:
         """All inputs in a row, a fresh array of float64."""
         cdef cnp.npy_intp n = self.taken.numbers
         cdef cnp.ndarray array, vector = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
@@ -182,12 +183,12 @@ cdef class Call:
         return vector
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         """How many numbers there are to differentiate by."""
         return self.ranges[len(self.ranges) - 1][1] if self.ranges else 0
 
     @property
-    def is_one_vector(self):
+    def is_one_vector(self) -> bool:
         """Whether it has one argument, a float64 vector, and is by that."""
         return (
             self.argnums == (0,)
@@ -199,7 +200,7 @@ cdef class Call:
         )
 
     @property
-    def structure(self):
+    def structure(self) -> Structure:
         """The structure of the arguments to differentiate by."""
         if self.found_structure is None:
             self.found_structure = structure_of(self.args, self.argnums)
@@ -207,7 +208,7 @@ cdef class Call:
 
     # --- what f has done to it
 
-    def changes_in(self, recording):
+    def changes_in(self, recording: Recording) -> list[tuple[NDArray[Any], NDArray[Any]]] | None:
         """What f has assigned to its arguments, as pairs of an array and its new values.
 
         None if f has to run on them: they share memory, or were not lifted as they are, such as
@@ -222,7 +223,8 @@ cdef class Call:
                 return None
         return changes
 
-    def assign(self, changes, bint of_derivative):
+    def assign(self, changes: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+               bint of_derivative) -> None:
         """Have changes in its arrays. Of a derivative: in none that it is by, of which f has a
         copy."""
         copied, _ = flattened([self.args[k] for k in self.argnums if of_derivative])
@@ -246,7 +248,8 @@ cdef class StandIns(Filling):
     cdef list sets      # pairs of a set of the call's and what is in it, in order
     cdef dict memories  # of what stands for integers, by their places
 
-    def __init__(self, Call call, inputs, stand_in, bint lends=False):
+    def __init__(self, Call call, inputs: Iterable[Any], stand_in: Callable[[Any, Any], Any],
+                 bint lends=False):
         self.call = call
         self.inputs = iter(inputs)
         self.others = iter(call.taken.others)
@@ -254,7 +257,7 @@ cdef class StandIns(Filling):
         self.lends = lends
         self.lent, self.sets, self.memories = [], [], {}
 
-    def arguments(self):
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         """Positional arguments, and those by keyword. They are made once."""
         cdef Call call = self.call
         cdef Py_ssize_t n = len(call.args)
@@ -298,16 +301,16 @@ cdef class StandIns(Filling):
         return copy
 
     @property
-    def changes(self):
+    def changes(self) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         """What f has assigned to arrays that are no inputs, and to those of integers."""
         return [(array, copy) for array, copy in self.lent if key_of(array) != key_of(copy)]
 
     @property
-    def read(self):
+    def read(self) -> frozenset[int]:
         """The integers, by their places, that are inputs and whose values f has read."""
         return frozenset([k for k, memory in self.memories.items() if memory.was_read])
 
-    def put_back_sets(self):
+    def put_back_sets(self) -> bool:
         """Have in sets among the arguments what was there; whether f has changed any.
 
         Not by copies, which may have another order.
@@ -335,7 +338,7 @@ cdef bint are_floats(object item) except -1:
 cdef tuple FIRST = (0,)
 
 
-def first_argument(tuple args):
+def first_argument(tuple args) -> tuple[int, ...]:
     """The first argument, if it can be differentiated by: as for gradients."""
     if len(args) == 0:
         return ()
@@ -350,7 +353,7 @@ def first_argument(tuple args):
     return FIRST
 
 
-def ways_to_take(tuple args):
+def ways_to_take(tuple args) -> tuple[tuple[int, ...], ...]:
     """What may come first among the inputs of a plain call, the more likely way first.
 
     Nothing is differentiated there: integers in the first argument are integers, as in any other,
@@ -378,13 +381,13 @@ cdef class Contents:
     cdef list held, leaves
     cdef object key
 
-    def __init__(self, args, kwargs):
+    def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any]):
         self.held = [x for x in (*args, *kwargs.values()) if opened(x) is not None]
         self.leaves, tree = flattened(self.held)
         self.key = key_of(tree)
 
     @property
-    def are_changed(self):
+    def are_changed(self) -> bool:
         """Whether other objects are in them now."""
         leaves, tree = flattened(self.held)
         if len(leaves) != len(self.leaves):
@@ -404,7 +407,7 @@ cdef class ArgumentSnapshot:
     cdef Watch watch
     cdef object read
 
-    def __init__(self, args, kwargs, Watch watch):
+    def __init__(self, args: Sequence[Any], kwargs: Mapping[str, Any], Watch watch):
         leaves, _ = flattened((args, kwargs))
         self.arrays = [
             (x, x.copy()) for x in leaves
@@ -415,14 +418,14 @@ cdef class ArgumentSnapshot:
         self.read = watch.saved()
 
     @property
-    def are_arguments_changed(self):
+    def are_arguments_changed(self) -> bool:
         """Whether f has changed its arguments, as where it knows them by other names."""
         for array, copy in self.arrays:
             if key_of(np.asarray(array)) != key_of(np.asarray(copy)):
                 return True
         return self.contents.are_changed
 
-    def restore(self):
+    def restore(self) -> bool:
         """Put back what was there; answers whether all that f reads is as it was."""
         assign(self.arrays)
         return self.watch.restore(self.read)

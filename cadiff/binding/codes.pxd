@@ -53,7 +53,7 @@ cdef class Code:
     cdef CadTeam team
     cdef object machines      # what is asked for machine code before the first run, or None
     cdef object machine       # what that code is kept by, once it is there
-    cdef public object serves # what runs it, for people; None: the interpreter
+    cdef public object serves  #: str | None  # what runs it, for people; None: the interpreter
 
     cdef inline size_t room(self) noexcept:
         return cad_program_room(self.program, self.n_along)

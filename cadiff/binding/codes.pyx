@@ -97,11 +97,11 @@ cdef enum:
     PATIENCE = 4096  # runs of others, after which a large workspace is given back
 
 
-FROM_POINTS = (LEAST_OF_MACHINE, LEAST)
-MACHINE_LANES = CAD_MACHINE_LANES
+FROM_POINTS: tuple[int, int] = (LEAST_OF_MACHINE, LEAST)
+MACHINE_LANES: int = CAD_MACHINE_LANES
 
 
-def machine_value():
+def machine_value() -> int:
     """The address of the function by which machine code for many points has values of operations:
     void (int op, double *out, const double *x, const double *y, const double *z)."""
     return <intptr_t>&cad_machine_value
@@ -142,25 +142,25 @@ cdef class Code:
         cad_memory_free(self.natives_in_c)
 
     @property
-    def n_inputs(self):
+    def n_inputs(self) -> int:
         return self.program.n_inputs
 
     @property
-    def n_results(self):
+    def n_results(self) -> int:
         return self.program.n_results
 
     @property
-    def n_operations(self):
+    def n_operations(self) -> int:
         """How many operations on numbers it carries out."""
         return self.program.n_operations
 
     @property
-    def calls_python(self):
+    def calls_python(self) -> bool:
         """Whether a step is carried out by its rule, and not in C."""
         return self.program.has_calls
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int, int, int]:
         """Instructions, single operations among them, places, checks."""
         return (
             self.program.n_code, self.program.n_singles, self.program.n_places,
@@ -168,7 +168,7 @@ cdef class Code:
         )
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return cad_program_bytes(self.program) + 8 * self.room()
 
     cdef void note_run(self) noexcept:
@@ -212,7 +212,7 @@ cdef class Code:
         self.give_back(room)
         return missed
 
-    def run(self, cnp.ndarray inputs):
+    def run(self, cnp.ndarray inputs) -> NDArray[np.float64] | int:
         """The results for a contiguous float64 vector of inputs; or a pair, the number of the guard
         that does not hold, and the outcome that was met there."""
         cdef cnp.npy_intp n = self.program.n_results
@@ -234,7 +234,7 @@ cdef class Code:
             raise ValueError(f"expected {self.program.n_inputs} numbers in a contiguous array")
         return self.carry(<const double *>cnp.PyArray_DATA(inputs), results, outcome)
 
-    def profile(self, cnp.ndarray inputs):
+    def profile(self, cnp.ndarray inputs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How many seconds each instruction takes for a vector of inputs, and each of the single
         operations, run apart. All guards have to hold."""
         cdef CadProgram *p = self.program
@@ -276,10 +276,10 @@ cdef class Code:
         return 0
 
     @property
-    def has_machine(self):
+    def has_machine(self) -> bool:
         return self.machine is not None
 
-    def set_machine(self, machine, list pieces, dict cores):
+    def set_machine(self, machine, list pieces, dict cores) -> None:
         """Have machine code carry out some instructions, from now on: pieces (first instruction,
         how many, address of a `CadMachineCode`), one behind the other, which `machine` keeps; and
         those of the turns of loops, by their numbers from without."""
@@ -293,7 +293,7 @@ cdef class Code:
             set_pieces(self.program, CAD_MACHINE_LANES if self.is_for_lanes else 1, pieces)
             self.machine = machine
 
-    def parts(self):
+    def parts(self) -> dict[str, Any]:
         """What it consists of, as NumPy arrays; see program/program.h."""
         return parts_of_program(self.program)
 
@@ -342,7 +342,7 @@ cdef class Code:
             or self.expects_machine and is_small and not self.program.has_calls
         )
 
-    def serves_points(self, size_t n):
+    def serves_points(self, size_t n) -> bool:
         """Whether n points take it less time than a code for one point takes for each."""
         if not self.is_for_lanes:
             return False
@@ -392,7 +392,7 @@ cdef class Code:
         return missed
 
     def run_points(self, list own, cnp.ndarray shared, list results, cnp.ndarray missed,
-                   int threads=1):
+                   int threads=1) -> int:
         """Many points, without the GIL: the numbers of each stand in the rows of the arrays
         `own`, one array after the other, and are followed by the inputs that are `shared`; results
         go to the rows of `results`. Rows are contiguous, in arrays of float64; `missed` is a uint8
@@ -515,7 +515,7 @@ cdef tuple accesses_of(const CadProgram *p, const CadInstruction *instruction):
     return reads, writes
 
 
-def instruction_words():
+def instruction_words() -> dict[str, tuple[str, str, str, str, set[str]]]:
     """Of the kinds of instructions, in order, by their names: their words in listings and in
     profiles, formulas, why machine code leaves them, and traits; see program/instructions.def."""
     cdef const CadStepInfo *info
@@ -673,7 +673,8 @@ cdef enum:
     MOST_NATIVES = 4096
 
 
-def native_of(function, list arguments, list results, tuple bounds=()):
+def native_of(function, list arguments, list results,
+              tuple bounds=()) -> Native | None:
     """What carries out `results = function(*arguments)` in C; None if there is no such loop.
 
     The function is a ufunc, or a generalized one, over floats; or a pair: the name of a kernel of
@@ -921,7 +922,7 @@ cdef Native new_reduction(ufunc, tuple reduced, operand, tuple result):
     return native if set_axes(call, axes) else None
 
 
-def run_loop(function, list operands, *shapes):
+def run_loop(function, list operands, *shapes: tuple[int, ...]):
     """`results = function(*operands)` of plain arrays, if there is a loop that does it: see
     `native_of`. Shapes are those of the results; of several, a tuple is the answer. None where
     there are no elements, or the loop declines."""

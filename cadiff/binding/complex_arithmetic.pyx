@@ -28,7 +28,7 @@ def log_hypot(x, y):
     return cad_apply2(CAD_OP_log_hypot, x, y)
 
 
-def sqrt_parts(x, y):
+def sqrt_parts(x, y) -> tuple[Any, Any]:
     """The real and the imaginary part of the principal root of x + iy."""
     return cad_apply2(CAD_OP_sqrt_real, x, y), cad_apply2(CAD_OP_sqrt_imag, x, y)
 
@@ -387,7 +387,7 @@ cdef public object cad_complex_divide(object x, object y):
     )
 
 
-def bilinear(product, x, y):
+def bilinear(product: Callable[[Any, Any], Any], x, y):
     """A product of real numbers, such as that of matrices, of complex ones."""
     return bilinear_of(product, parts_of(x), parts_of(y))
 

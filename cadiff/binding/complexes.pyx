@@ -215,7 +215,7 @@ cdef bint are_views(object re, object im, object of_re, object of_im):
 
 # --- complex numbers -----------------------------------------------------------------------------
 
-def register_complex(functions):
+def register_complex(functions) -> None:
     """Tell what is no operator: a module with functions of complex numbers."""
     global hooks
     hooks = functions
@@ -234,7 +234,7 @@ cdef bint is_complex(object x):
     return issubclass(type(x), np.complexfloating)
 
 
-cpdef tuple parts_of(x):
+cpdef tuple parts_of(x):  #: Any
     """Real and imaginary part of any number; the imaginary one of a real number is 0.0."""
     if isinstance(x, Complex):
         return (<Complex>x).re, (<Complex>x).im
@@ -258,7 +258,7 @@ cpdef tuple parts_of(x):
     return x.astype(np.float32 if x.itemsize < 4 else np.float64), 0.0  # as NumPy promotes it
 
 
-cpdef tuple whole_parts_of(x):
+cpdef tuple whole_parts_of(x):  #: tuple[Any, Any]
     """Both parts of any number, to compute with: neither of them is left out."""
     if isinstance(x, Complex):
         return (<Complex>x).whole()
@@ -347,7 +347,7 @@ def complex_of_parts(re, im):
     return z
 
 
-def open_parts_of(z):
+def open_parts_of(z) -> tuple[Any, Any]:
     """Both parts of an array of complex numbers, to be assigned to; TypeError if it is none."""
     if not isinstance(z, ComplexArray):
         raise TypeError(
@@ -358,7 +358,7 @@ def open_parts_of(z):
     return (<Complex>z).re, (<Complex>z).im
 
 
-def note_view(Complex z, view, change):
+def note_view(Complex z, view, change) -> None:
     """Have it known that `view`, or each item of a list, is a view: what `change` makes of a part."""
     if z.is_open():
         return
@@ -415,7 +415,7 @@ def complex_of_pair(both):
 
 # --- operators -----------------------------------------------------------------------------------
 
-COMPLEX_OPERATORS = {
+COMPLEX_OPERATORS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: cad_complex_add(x, y),
     "subtract": lambda x, y: cad_complex_subtract(x, y),
     "multiply": lambda x, y: cad_complex_multiply(x, y),
@@ -468,17 +468,17 @@ cdef class Complex:
     # --- what it is
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
         return shape_of(self.im if is_nothing(self.re) else self.re)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """Number of axes."""
         return cad_ndim(self.im if is_nothing(self.re) else self.re)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of elements."""
         cdef Py_ssize_t size = 1
         for length in self.shape:
@@ -486,17 +486,17 @@ cdef class Complex:
         return size
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[np.complex128]:
         """complex128 or complex64."""
         return np.dtype(np.complex64 if is_small(self.re, self.im) else np.complex128)
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         """Bytes of the value of an element."""
         return self.dtype.itemsize
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of the values of all elements."""
         return self.itemsize * self.size
 
@@ -512,7 +512,7 @@ cdef class Complex:
         plain = hooks.constants(number)
         return number if plain is None else complex(plain)
 
-    def __complex__(self):
+    def __complex__(self) -> NoReturn:
         plain = hooks.constants(self)
         if plain is not None and np.size(plain) == 1:
             return complex(np.reshape(plain, ())[()])
@@ -522,21 +522,21 @@ cdef class Complex:
             "an array made by cadiff.numpy.zeros(n, complex) can hold it"
         )
 
-    def __float__(self):
+    def __float__(self) -> NoReturn:
         raise TypeError(
             "a Complex is no real number: take z.real, z.imag or abs(z), which keep the derivative"
         )
 
-    def __int__(self):
+    def __int__(self) -> NoReturn:
         self.__float__()
 
-    def __index__(self):
+    def __index__(self) -> NoReturn:
         self.__float__()
 
     def __hash__(self):
         raise TypeError("a Complex is not hashable: it stands for a number that may change")
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         if self.ndim > 0 and self.size != 1:
             raise ValueError(
                 f"the truth value of a Complex of {self.size} elements is ambiguous: use .any() or "
@@ -550,13 +550,13 @@ cdef class Complex:
     def __str__(self):
         return str(self.value)
 
-    def __format__(self, how):
+    def __format__(self, how: str) -> str:
         return format(self.value, how)
 
-    def __copy__(self):
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo) -> Self:
         return self
 
     def __reduce_ex__(self, protocol):
@@ -577,7 +577,7 @@ cdef class Complex:
         re, im = self.whole()
         return complex_of(hooks.grad(re), 0.0 - hooks.grad(im))
 
-    def backward(self, seed=None):
+    def backward(self, seed=None) -> None:
         """Add the derivatives of Re(seed * self) to the gradients of the leaves."""
         if seed is None:
             raise TypeError(
@@ -586,7 +586,7 @@ cdef class Complex:
             )
         hooks.backward(self.whole(), seed)
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Set the gradient to 0."""
         hooks.zero_grad(self.whole())
 
@@ -602,7 +602,7 @@ cdef class Complex:
         return complex_of(hooks.tangent(re), hooks.tangent(im))
 
     @property
-    def parents(self):
+    def parents(self) -> tuple[Any, ...]:
         """The numbers that it was computed from; () for a leaf."""
         return hooks.parents(self.whole())
 
@@ -633,7 +633,7 @@ cdef class Complex:
         (<ComplexArray>self).open()
         return self
 
-    def view(self):
+    def view(self) -> tuple[Any, Any]:
         """Both parts, each of which can be looked at, and, if it is no exact zero, assigned to."""
         re, im = self.whole()
         if self.ndim == 0:
@@ -695,7 +695,7 @@ cdef class Complex:
         """The complex conjugate."""
         return self.conjugate()
 
-    def by_parts(self, change):
+    def by_parts(self, change: Callable[[Any], Any]):
         """`change(part)` of both parts, of which a view is taken: it is linear."""
         view = complex_of(
             self.re if is_nothing(self.re) else change(self.re),
@@ -735,12 +735,12 @@ cdef class Complex:
     def __rtruediv__(self, other):
         return cad_complex_divide(other, self)
 
-    def __pow__(self, exponent, modulus):
+    def __pow__(self, exponent, modulus=None):
         if modulus is not None:
             raise TypeError("pow() of a number with a derivative takes no modulus")
         return hooks.power(self, exponent)
 
-    def __rpow__(self, base, modulus):
+    def __rpow__(self, base, modulus=None):
         return hooks.power(base, self)
 
     def __matmul__(self, other):
@@ -776,7 +776,7 @@ cdef class Complex:
     def __ge__(self, other):
         return hooks.ordered("greater_equal", self, other)
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+    def __array_ufunc__(self, ufunc, method: str, *inputs, **kwargs):
         if not kwargs and method == "__call__":
             operator = OPERATOR_OF.get(ufunc)
             result = NotImplemented if operator is None else operator(*inputs)
@@ -800,10 +800,10 @@ cdef class Complex:
             + (f"; {advice}" if advice and "cadiff.array(" not in advice else "")
         )
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str):
         return hooks.method(self, name)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *hooks.METHODS})
 
 
@@ -828,13 +828,13 @@ cdef class ComplexArray(Complex):
     def __class__(self):
         return cad_class_of(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[0]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key, value) -> None:
         parts = parts_of(value)
         if parts is None:
             parts = parts_of(hooks.joined(value))
@@ -874,7 +874,7 @@ cdef class ComplexArray(Complex):
             re if is_number(re) else hooks.opened(re), im if is_number(im) else hooks.opened(im)
         )
 
-    def copy(self, order="C"):
+    def copy(self, order="C") -> Self:
         """A copy, which can be assigned to."""
         cdef ComplexArray made = ComplexArray.__new__(ComplexArray)
         re, im = self.whole()
@@ -901,26 +901,26 @@ cdef class ComplexArray(Complex):
         self[...] = result
         return self
 
-    def __iadd__(self, other):
+    def __iadd__(self, other) -> Self:
         return self.in_place(cad_complex_add(self, other))
 
-    def __isub__(self, other):
+    def __isub__(self, other) -> Self:
         return self.in_place(cad_complex_subtract(self, other))
 
-    def __imul__(self, other):
+    def __imul__(self, other) -> Self:
         return self.in_place(cad_complex_multiply(self, other))
 
-    def __itruediv__(self, other):
+    def __itruediv__(self, other) -> Self:
         return self.in_place(cad_complex_divide(self, other))
 
-    def __ipow__(self, exponent):
+    def __ipow__(self, exponent) -> Self:
         return self.in_place(hooks.power(self, exponent))
 
-    def __imatmul__(self, other):
+    def __imatmul__(self, other) -> Self:
         return self.in_place(cad_complex_matmul(self, other))
 
 
-def is_complex_number(x):
+def is_complex_number(x) -> bool:
     """Whether something is a complex number or an array of them, with derivatives or without."""
     return is_complex(x)
 

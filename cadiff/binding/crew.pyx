@@ -61,7 +61,7 @@ cdef int n_started = 0
 cdef int n_cores = 0
 
 
-def new_crew():
+def new_crew() -> None:
     """A crew for this process: a fork needs one of its own, as it has only one thread."""
     global crew, n_started
     cdef Crew *made = <Crew *>cad_memory_resize(NULL, 1, sizeof(Crew))
@@ -306,7 +306,7 @@ cdef void help_others(Helper *helper) noexcept nogil:
         leave_room(helper)
 
 
-def serve():
+def serve() -> None:
     """What a helper's thread does."""
     cdef Helper *helper = <Helper *>cad_memory_zeroed(1, sizeof(Helper))
     cdef PyThread_type_lock bell = held_lock()

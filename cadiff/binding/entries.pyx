@@ -154,11 +154,11 @@ cdef class TapeProgram:
                 self.choices[key] = chosen
         return chosen
 
-    def shows(self):
+    def shows(self) -> list[bool]:
         """Of each output whether it carries a derivative, if all inputs do."""
         return [shown != 0 for shown in self.chosen(False, bytes([1] * len(self.inputs))).shown]
 
-    def call(self, list atoms):
+    def call(self, list atoms) -> list[Any] | tuple[int, float] | None:
         """The outputs for these inputs, in atoms: Vars, floats and arrays; or a guard that has
         another outcome, and that; or None if only the function can tell."""
         cdef CadTape *tape = cad_current_tape()
@@ -377,7 +377,7 @@ cdef long carry(CadTape *tape, Code code, double *room) noexcept:
     return missed
 
 
-def takes_entries():
+def takes_entries() -> bool:
     """Whether calls of programs may be entries of this thread's tape, or have to run functions."""
     cdef CadTape *tape = cad_current_tape()
     return tape.hook == NULL and tape.open == 0 and (
@@ -390,7 +390,7 @@ cdef class WithoutPrograms(Context):
     """In this context calls of programs run their functions, whose entries sweeps can pass that
     have no code for a program's."""
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         cad_current_tape().open += 1
         self.begin(None)
 
@@ -418,6 +418,8 @@ cdef class ActiveProgram(DirectRule):
     cdef list codes       # of these sweeps
     cdef tuple every_entry # of the Jacobian, where another branch has other ones
 
+    #: runs_again: bool
+    #: is_linear: bool
     runs_again = False
     is_linear = False
 
@@ -838,7 +840,8 @@ cdef ActiveProgram new_active_program(TapeProgram whole, bytes active, bint guar
     return chosen
 
 
-def tape_program_of(Graph graph, str name, list inputs, list shapes, otherwise=None):
+def tape_program_of(Graph graph, str name, list inputs, list shapes,
+                    otherwise=None) -> TapeProgram:
     """A graph whose inputs and outputs are atoms of these shapes, as a TapeProgram.
 
     otherwise: a rule (see record_rule) for calls whose derivative chooses in another way than at the
@@ -862,7 +865,7 @@ cdef enum:
 cdef int first_calls = 8  # of a form, which run the function
 
 
-def enter_after(int calls):
+def enter_after(int calls) -> int:
     """Have programs made when a form is met for so many times, and none made or used if that is 0;
     answers how many it took."""
     global first_calls
@@ -945,7 +948,7 @@ cdef class Entered:
     cdef dict forms
     cdef int n_failures  # -1: programs have been made
 
-    def __init__(self, make):
+    def __init__(self, make: Callable[[tuple[Any, ...], tuple[str, ...]], Any]):
         self.make = make
         self.forms = {}
         self.n_failures = 0
@@ -1042,7 +1045,7 @@ cdef bint are_mixed(list atoms) except -1:
     return False
 
 
-def are_views_of_one(list atoms):
+def are_views_of_one(list atoms) -> bool:
     """Whether two elements of some arrays are one place in memory: an assignment to one is seen in
     the other."""
     return are_mixed([atom for atom in atoms if CAD_IS_VAR_ARRAY(atom)])

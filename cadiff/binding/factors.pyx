@@ -187,7 +187,10 @@ cdef void go_over(Args *args, CadStackLoop *loop, cnp.ndarray stack, bint of_par
 
 # --- triangles and LU ----------------------------------------------------------------------------
 
-def solve_triangle(t, b, bint lower, bint unit=False, bint adjoint=False):
+#: _Floats = NDArray[np.float64]
+#: _Array = NDArray[Any]  # real or complex
+def solve_triangle(t: _Array, b: _Array, bint lower, bint unit=False,
+                   bint adjoint=False) -> _Array:
     """Solve t @ x = b, or H(t) @ x = b, for a triangle t, whose diagonal is 1 if `unit`."""
     cdef bint of_parts = is_complex(t) or is_complex(b)
     # A stack of one is as good as the transposed: its matrix may have been transposed before.
@@ -212,7 +215,7 @@ def solve_triangle(t, b, bint lower, bint unit=False, bint adjoint=False):
     return joined(x, of_parts)
 
 
-def cho_solve(c, b, bint lower):
+def cho_solve(c: _Array, b: _Array, bint lower) -> _Array:
     """Solve a @ x = b for a = c @ H(c) of a lower triangle, or H(c) @ c of an upper one."""
     cdef bint of_parts = is_complex(c) or is_complex(b)
     cdef cnp.ndarray cs = floats(c, of_parts), bs = floats(b, of_parts), x
@@ -231,7 +234,7 @@ def cho_solve(c, b, bint lower):
     return joined(x, of_parts)
 
 
-def factor_lu(a):
+def factor_lu(a: _Array) -> tuple[_Array, _Floats]:
     """The factors l and u of a[order] in one matrix, and the order, of floats."""
     cdef bint of_parts = is_complex(a)
     cdef cnp.ndarray given = floats(a, of_parts), lu, order
@@ -248,7 +251,7 @@ def factor_lu(a):
     return joined(lu, of_parts), order
 
 
-def solve_factored(lu, order, b, bint adjoint=False):
+def solve_factored(lu: _Array, order: _Floats, b: _Array, bint adjoint=False) -> _Array:
     """Solve a @ x = b, or H(a) @ x = b, by what `factor_lu` has made of a."""
     cdef bint of_parts = is_complex(lu) or is_complex(b)
     cdef cnp.ndarray factors = floats(lu, of_parts), bs = floats(b, of_parts), x
@@ -272,7 +275,7 @@ def solve_factored(lu, order, b, bint adjoint=False):
     return joined(x, of_parts)
 
 
-def inverse_adjoint(lu, order):
+def inverse_adjoint(lu: _Array, order: _Floats) -> _Array:
     """The adjoint of the inverse of a, by what `factor_lu` has made of a."""
     cdef bint of_parts = is_complex(lu)
     cdef cnp.ndarray factors = floats(lu, of_parts), places = indices(order), inverse
@@ -319,12 +322,12 @@ cdef object of_pivots(lu, order, CadStackLoop *of_reals, CadStackLoop *of_pairs,
     return found if n_results == 1 else (found, (<object>more)[()])
 
 
-def determinant(lu, order):
+def determinant(lu: _Array, order: _Floats) -> _Array:
     """The determinant of a, by what `factor_lu` has made of it."""
     return of_pivots(lu, order, cad_determinant_of_reals, cad_determinant_of_pairs, 1)
 
 
-def log_determinant(lu, order):
+def log_determinant(lu: _Array, order: _Floats) -> tuple[_Array, _Floats]:
     """The sign of the determinant of a, and the logarithm of its size."""
     return of_pivots(lu, order, cad_log_determinant_of_reals, cad_log_determinant_of_pairs, 2)
 
@@ -337,7 +340,7 @@ cdef cnp.ndarray numbers_in(x, bint of_pairs):
     return cnp.PyArray_FROMANY(x, kind, 2, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
 
-def are_finite(x):
+def are_finite(x: _Array) -> bool:
     """Whether there is neither inf nor nan in an array, real or complex."""
     cdef bint is_finite, of_pairs = is_complex(x)
     cdef cnp.ndarray given = numbers_in(x.ravel("K")[None], of_pairs)
@@ -348,7 +351,7 @@ def are_finite(x):
 
 
 @cython.cdivision(True)
-def over_gaps(x, values, bint sums, double tolerance):
+def over_gaps(x: _Array, values: _Floats, bint sums, double tolerance) -> _Array | None:
     """The matrix x, real or complex, over values[j] - values[i], or their sums; 0 on the diagonal.
 
     None if a gap is no more than so many times n and the largest of the values: what the quotient
@@ -391,7 +394,7 @@ def over_gaps(x, values, bint sums, double tolerance):
     return None if repeated else quotients
 
 
-def folded(x, bint lower):
+def folded(x: _Array, bint lower) -> _Array:
     """What a Hermitian cotangent is to the elements of one triangle: twice those off the diagonal,
     of which the real part counts, and 0 beyond it."""
     cdef bint of_pairs = is_complex(x)
@@ -438,12 +441,12 @@ cdef along_cholesky(factor, change, CadStackLoop *loop):
     return made
 
 
-def cholesky_pull(l, g):
+def cholesky_pull(l: _Floats, g: _Floats) -> _Floats:
     """The cotangent of the lower triangle that is factored, given that of the factor l."""
     return along_cholesky(l, g, cad_cholesky_pull_of_reals)
 
 
-def cholesky_push(l, t):
+def cholesky_push(l: _Floats, t: _Floats) -> _Floats:
     """The tangent of the factor l, given that of the lower triangle that is factored."""
     return along_cholesky(l, t, cad_cholesky_push_of_reals)
 
@@ -559,14 +562,15 @@ cdef void unfold(const Spectrum *s, int i, const double *half, cnp.npy_intp here
                there + mirrored(axis, k) * axis.step, first <= k < end)
 
 
-def are_zeros(cnp.ndarray x):
+def are_zeros(cnp.ndarray x) -> bool:
     """Whether there are some floats in an array, and all of them are zero."""
     if not cnp.PyArray_ISCARRAY_RO(x):
         return x.size > 0 and not np.count_nonzero(x)
     return cnp.PyArray_SIZE(x) > 0 and are_zero([x])
 
 
-def transformed(ufunc, tuple factors, re, im, tuple axes, tuple lengths, tuple sizes):
+def transformed(ufunc, tuple factors, re: NDArray[np.float64], im: NDArray[np.float64], tuple axes,
+                tuple lengths, tuple sizes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both parts of what a generalized ufunc of rows and a factor makes of a complex array along
     axes, one after the other. The array is truncated or padded to lengths first, results are to
     sizes."""
@@ -585,7 +589,7 @@ cdef cnp.ndarray in_order(object array, int kind):
     return cnp.PyArray_FROMANY(array, kind, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
 
-def half_of_spectrum(re, im, tuple axes, bint conjugate):
+def half_of_spectrum(re, im, tuple axes, bint conjugate) -> NDArray[np.complex128]:
     """The half of the symmetric part of a spectrum, (X[k] + conj(X[-k])) / 2, or its conjugate."""
     cdef Spectrum s
     cdef cnp.npy_intp lengths[MOST_AXES]
@@ -609,7 +613,8 @@ def half_of_spectrum(re, im, tuple axes, bint conjugate):
     return half
 
 
-def whole_of_spectrum(half, tuple axes, Py_ssize_t length, bint conjugate):
+def whole_of_spectrum(half, tuple axes, Py_ssize_t length,
+                      bint conjugate) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both parts of the whole spectrum that a half stands for, or of its conjugate; `length` is
     that of the axis that is halved."""
     cdef Spectrum s
@@ -635,7 +640,7 @@ def whole_of_spectrum(half, tuple axes, Py_ssize_t length, bint conjugate):
     return re, im
 
 
-cpdef object resized(x, tuple axes, tuple sizes):
+cpdef object resized(x: NDArray[np.float64], tuple axes, tuple sizes):  #: NDArray[np.float64]
     """An array truncated or padded by zeros along axes; as it is if there are no sizes."""
     cdef Py_ssize_t i
     for i in range(len(sizes)):

@@ -100,7 +100,7 @@ cdef class Missed:
         self.guard = guard
         self.outcome = outcome
 
-    def allows(self, bytes own):
+    def allows(self, bytes own) -> bool:
         """Whether a recording that has its own outcomes may serve the call.
 
         Until that guard f did the same in both, and in the call.
@@ -139,7 +139,8 @@ cdef class Trust:
     """
 
     cdef readonly bint is_full
-    cdef readonly set kinds  # the types of arguments for which f has done so
+    # the types of arguments for which f has done so
+    cdef readonly set kinds  #: set[tuple[type, ...]]
     cdef public bint knows_nan  # or inf: NumPy's maximum of nan goes by no comparison
     cdef bint is_begun
     cdef int n_same       # calls at the inputs of the recording
@@ -157,11 +158,11 @@ cdef class Trust:
         self.is_full = self.n_same == PATIENCE
         return True
 
-    def covers(self, cnp.ndarray inputs):
+    def covers(self, cnp.ndarray inputs) -> bool:
         """Whether it may serve at inputs."""
         return self.allows(<const double *>cnp.PyArray_DATA(inputs), cnp.PyArray_SIZE(inputs))
 
-    def note(self, cnp.ndarray inputs):
+    def note(self, cnp.ndarray inputs) -> None:
         """Note that f gave the same there."""
         cdef uint64_t digest = cad_digest(cnp.PyArray_DATA(inputs), cnp.PyArray_NBYTES(inputs))
         self.is_full = self.is_full or (self.is_begun and digest != self.digest)
@@ -195,14 +196,14 @@ cdef class Backoff:
         """Whether not even fast paths are tried: not while they serve some calls."""
         return self.n_to_pass > 0 and self.n_missed >= N_LOOKS
 
-    def passes(self):
+    def passes(self) -> bool:
         """Whether a call is passed by."""
         if self.n_to_pass == 0:
             return False
         self.n_to_pass -= 1
         return True
 
-    def note_in_vain(self):
+    def note_in_vain(self) -> None:
         """Note a call that no recording serves."""
         self.n_missed += 1
         self.n_in_vain += 1
@@ -211,16 +212,16 @@ cdef class Backoff:
             self.n_to_pass = N_PASSED
 
     @property
-    def is_in_vain(self):
+    def is_in_vain(self) -> bool:
         """Whether the last calls that were looked at were so in vain."""
         return self.n_in_vain >= MOST_IN_VAIN
 
-    def note_served(self):
+    def note_served(self) -> None:
         """Note a call that a recording has served, but no fast path."""
         self.n_missed = self.n_to_pass = 0
         self.n_in_vain -= self.n_in_vain > 0
 
-    def open(self):
+    def open(self) -> None:
         """Begin anew."""
         self.n_missed = self.n_to_pass = self.n_in_vain = 0
 
@@ -799,7 +800,9 @@ cdef class ProgramPullback:
     cdef cnp.ndarray inputs
     cdef FastPaths fast_paths  # shared by the pullbacks of one recording
 
-    def __init__(self, pull, cnp.ndarray inputs):
+    def __init__(self,
+                 pull: Callable[[NDArray[np.float64], Any, Callable[[Code, Callable[[NDArray[np.float64]], Any], bytes], None]], Any],
+                 cnp.ndarray inputs):
         self.pull = pull
         self.inputs = inputs
         self.fast_paths = FastPaths(Backoff())
@@ -845,16 +848,16 @@ cdef class FastPathTable:
     def __cinit__(self):
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self.backoff = Backoff()
         self.of_methods = [FastPaths(self.backoff) for _ in NAMES]
 
-    def forget(self, programs):
+    def forget(self, programs: Iterable[Code | MatrixPlan]) -> None:
         """Drop the paths to some programs."""
         for own in self.of_methods:
             (<FastPaths>own).forget(programs)
 
-    def forget_fallbacks(self):
+    def forget_fallbacks(self) -> None:
         for own in self.of_methods:
             (<FastPaths>own).forget_fallbacks()
 
@@ -864,15 +867,18 @@ cdef class FastPathTable:
             call, args, argnums, last, method == <int>VALUE
         )
 
-    def add_fallback(self, str what, Call call, tuple args, argnums, tuple last, fallback):
+    def add_fallback(self, str what, Call call, tuple args, argnums, tuple last,
+                     fallback: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> None:
         """From now on fallback(args, kwargs) for calls of a method like this one that no fast path
         serves."""
         cdef Signature signature = self.signature_of(what, call, args, argnums, last)
         if signature is not None:
             signature.fallback = fallback
 
-    def add(self, str what, Call call, tuple args, argnums, tuple last, program, assemble, watch,
-            trust, bytes outcomes, pullback=None):
+    def add(self, str what, Call call, tuple args, argnums, tuple last, program: Code | MatrixPlan,
+            assemble: Callable[[NDArray[np.float64]], Any], watch: Watch | None,
+            trust: Trust | None, bytes outcomes,
+            pullback: ProgramPullback | None = None) -> FastPath | None:
         """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
         `assemble` makes the result, as long as what `watch` looks at is as it was, `trust` allows the
         inputs, and f has these outcomes.
@@ -907,7 +913,7 @@ cdef class Calls:
         self._fast_paths = FastPathTable()
         self.objects = Objects()
 
-    def __get__(self, instance, owner):
+    def __get__(self, instance, owner: type | None):
         """A program as a method: one for each object, whose arguments begin behind self."""
         if instance is None:
             return self
@@ -927,7 +933,7 @@ cdef class Calls:
             self.objects.note_program(owned)
         return owned
 
-    def _forget_objects(self):
+    def _forget_objects(self) -> None:
         self.objects = Objects()
 
     cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
@@ -950,34 +956,34 @@ cdef class Calls:
         result = self.by_fast_path(VALUE, args, kwargs, ZERO)
         return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
 
-    def grad(self, /, *args, argnums=0, **kwargs):
+    def grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
         result = self.by_fast_path(GRAD, args, kwargs, argnums)
         return self.in_general(GRAD, args, kwargs, argnums, result) if is_missing(result) else result
 
-    def value_and_grad(self, /, *args, argnums=0, **kwargs):
+    def value_and_grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
         """Value and gradient, as `cadiff.value_and_grad` gives them."""
         result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
         return self.in_general(VALUE_AND_GRAD, args, kwargs, argnums, result) if is_missing(result) else result
 
-    def jacobian(self, /, *args, argnums=0, **kwargs):
+    def jacobian(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
         """The Jacobian, as `cadiff.jacobian` gives it."""
         result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
         return self.in_general(JACOBIAN, args, kwargs, argnums, result) if is_missing(result) else result
 
-    def hessian(self, /, *args, argnums=0, **kwargs):
+    def hessian(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
         result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
         return self.in_general(HESSIAN, args, kwargs, argnums, result) if is_missing(result) else result
 
-    def hvp(self, first, v, /, *others, argnums=0, **kwargs):
+    def hvp(self, first, v, /, *others, argnums: int = 0, **kwargs):
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
         result = self.by_fast_path(HVP, (first, v, *others), kwargs, argnums)
         if is_missing(result):
             return self._general.hvp(first, v, others, kwargs, argnums)
         return result
 
-    def jvp(self, primals, tangents):
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Value and directional derivative, as `cadiff.jvp` gives them."""
         if (
             (type(primals) is tuple or type(primals) is list)
@@ -989,7 +995,7 @@ cdef class Calls:
                 return result
         return self._general.jvp(primals, tangents)
 
-    def vjp(self, /, *primals):
+    def vjp(self, /, *primals) -> tuple[Any, Callable[[Any], Any]]:
         """Value and pullback, as `cadiff.vjp` gives them."""
         result = self.by_fast_path(VJP, primals, NO_NAMES, ZERO)
         if is_missing(result):

@@ -27,11 +27,12 @@ cdef class Forward(Context):
     higher tags: to them its variables are constants.
     """
 
-    def __init__(self, lanes=-1, call=None):
+    def __init__(self, lanes: int = -1,
+                 call: tuple[Callable[..., Any], tuple[Any, ...]] | None = None):
         self.lanes = lanes
         self.call = call
 
-    def __enter__(self):
+    def __enter__(self) -> int:
         cdef CadTape *tape = cad_current_tape()
         suspects = None
         if tape.hook != NULL and self.call is not None:
@@ -59,10 +60,10 @@ cdef class ForwardThen(Context):
 
     cdef list then
 
-    def __init__(self, then):
+    def __init__(self, then: list[tuple[int, int]]):
         self.then = then
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         before = running_forward()
         aside.append(before)
         self.begin(before)
@@ -84,10 +85,10 @@ cdef class OutsideDifferentiation(Context):
 
     cdef CadTag tag
 
-    def __init__(self, tag=0):
+    def __init__(self, tag: int = 0):
         self.tag = tag
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         cdef CadTape *tape = cad_current_tape()
         before = hidden.get(<size_t>tape)
         recordings, tags = before or NOTHING
@@ -112,12 +113,12 @@ cdef int set_running(CadTape *tape, list under_way) except -1:
     return 0
 
 
-def running_forward():
+def running_forward() -> list[tuple[int, int]]:
     """The forward differentiations under way in this thread: a list of (tag, lanes)."""
     return list(running.get(<size_t>cad_current_tape(), ()))
 
 
-def open_forward():
+def open_forward() -> list[tuple[int, int]]:
     """Those of them for which arrays are made: see OutsideDifferentiation."""
     _, tags = hidden.get(<size_t>cad_current_tape(), NOTHING)
     return [one for one in running_forward() if one[0] not in tags]
@@ -184,7 +185,7 @@ def readable_values(tree):
     return map_numbers(tree, read_only)
 
 
-def is_differentiating():
+def is_differentiating() -> bool:
     """Whether a gradient function is at work in this thread, for which arrays are made."""
     cdef CadTape *tape = cad_current_tape()
     recordings, _ = hidden.get(<size_t>tape, NOTHING)
@@ -193,7 +194,7 @@ def is_differentiating():
     return tape.running_tag > 0 and len(open_forward()) > 0
 
 
-def is_forward():
+def is_forward() -> bool:
     """Whether a forward differentiation is under way in this thread."""
     return cad_current_tape().running_tag > 0
 

@@ -32,17 +32,19 @@ cdef void enable_vectorcall(object instance, void *member):
     type_.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL
 
 
+#: _P = ParamSpec("_P")
+#: _R = TypeVar("_R")
 cdef object entered = None
 
 
-def register_entered(make):
+def register_entered(make: Callable[[Callable[..., Any]], Any]) -> None:
     """Tell what makes of a function one whose calls are entries of the tape."""
     global entered
     entered = make
 
 
 @cython.final
-cdef class DispatchedFunction:
+cdef class DispatchedFunction:  #: Generic[_P, _R]
     """A function of NumPy's or SciPy's that knows numbers with derivatives.
 
     function: what is called if an argument carries a derivative. original: what else is called.
@@ -50,6 +52,8 @@ cdef class DispatchedFunction:
     enters: whether calls are entries of the tape where they can be: see operations/eager_cache.py
     """
 
+    #: __name__: str
+    #: __qualname__: str
     cdef vectorcallfunc call
     cdef object function
     cdef object original
@@ -62,17 +66,19 @@ cdef class DispatchedFunction:
     def __cinit__(self):
         self.call = <vectorcallfunc>call_function
 
-    def __init__(self, function, original, joined=None, enters=False):
+    def __init__(self, function: Callable[_P, _R], original: Callable[..., Any],
+                 joined: Callable[[Any], Any] | None = None, enters: bool = False):
         self.function = function
         self.original = original
         self.joined = joined
         self.enters = enters
 
-    def opening(self, original, joined):
+    def opening(self, original: Callable[..., Any],
+                joined: Callable[[Any], Any] | None) -> DispatchedFunction[_P, _R]:
         """The same function, which calls another one for what carries no derivative."""
         return DispatchedFunction(self.function, original, joined, self.enters)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         return PyVectorcall_Call(self, args, kwargs)
 
     def __get__(self, instance, owner):
@@ -204,6 +210,8 @@ cdef class Elementwise:
     ufunc: the ufunc. join: what lists and arrays of objects have to pass first.
     """
 
+    #: __name__: str
+    #: __qualname__: str
     cdef vectorcallfunc call
     cdef object ufunc
     cdef object join
@@ -215,7 +223,7 @@ cdef class Elementwise:
     def __cinit__(self):
         self.call = <vectorcallfunc>call_elementwise
 
-    def __init__(self, ufunc, join):
+    def __init__(self, ufunc: np.ufunc, join: Callable[[Any], Any]):
         self.ufunc = ufunc
         self.join = join
         self.op = cad_find_op(ufunc)
@@ -224,7 +232,7 @@ cdef class Elementwise:
     def __call__(self, *args, **kwargs):
         return PyVectorcall_Call(self, args, kwargs)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str):
         return getattr(self.ufunc, name)
 
     def __reduce__(self):
@@ -281,6 +289,7 @@ cdef enum:
 class WeakMethod:
     """A method of an object that it does not keep alive."""
 
+    #: __func__: Callable[..., Any]
     def __init__(self, function, instance):
         update_wrapper(self, function)
         self.__func__ = function
@@ -346,7 +355,7 @@ cdef class BoundProgram:
         raise TypeError("a BoundProgram is an attribute of an object whose class has a Program")
 
     @property
-    def __self__(self):
+    def __self__(self) -> object:
         return self.instance
 
     @property
@@ -355,7 +364,7 @@ cdef class BoundProgram:
         return self.function
 
     @property
-    def __wrapped__(self):
+    def __wrapped__(self) -> MethodType:
         return MethodType(self.function.__wrapped__, self.instance)
 
     cdef object program(self):
@@ -379,7 +388,7 @@ cdef class BoundProgram:
             return self.called("value", args, kwargs)
         return self.owned.program(*args, **kwargs)
 
-    def __getattribute__(self, name):
+    def __getattribute__(self, name: str):
         if name in OWN:
             return PyObject_GenericGetAttr(self, name)
         cdef BoundProgram bound = <BoundProgram>self
@@ -393,11 +402,11 @@ cdef class BoundProgram:
         is_method = getattr(found, "__self__", None) is program
         return keeping(bound, found) if is_method else found
 
-    def vjp(self, /, *primals):
+    def vjp(self, /, *primals) -> tuple[Any, Callable[[Any], Any]]:
         value, pullback = self.program().vjp(*primals)
         return value, keeping(self, pullback)
 
-    def _own_derivative(self, name, args, kwargs):
+    def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]):
         if self.owned.program is None and name in RUN_AS_IT_IS:
             return self.called(name, args, kwargs)
         return self.program()._own_derivative(name, args, kwargs)

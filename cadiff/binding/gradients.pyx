@@ -821,7 +821,8 @@ cdef list pull_product(Recording recording, list outputs, list seeds):
 # --- of a function
 
 
-def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict kwargs, name):
+def value_and_grad(f: Callable[..., Any], tuple argnums, bint single, bint has_aux, tuple args,
+                   dict kwargs, name: str) -> tuple[Any, Any, Any]:
     """Run f once, sweep once: (value, gradient, aux); aux is None without has_aux.
 
     `name` is what the user called, for error messages.
@@ -848,7 +849,7 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
         recording.close()
 
 
-def scalar_output(out, *, name="grad"):
+def scalar_output(out, *, name: str = "grad"):
     """The one number that f returned: a float, Var or Dual; anything else raises TypeError."""
     cdef double value
     cdef int kind
@@ -895,7 +896,7 @@ def scalar_output(out, *, name="grad"):
     )
 
 
-def split_aux(out):
+def split_aux(out) -> tuple[Any, Any]:
     """The two things that f returns with has_aux=True."""
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(
@@ -912,7 +913,7 @@ def split_aux(out):
 # them.
 
 
-def captures_of(Recording recording, list outputs):
+def captures_of(Recording recording, list outputs) -> list[Var]:
     """The captures that outputs depend on: a list of vectors, Vars."""
     cdef CadTape *tape = recording.tape
     cdef CadRanges ranges
@@ -932,7 +933,7 @@ def captures_of(Recording recording, list outputs):
     return vectors
 
 
-def pull_captures(Recording recording, list outputs, list seeds, list captures):
+def pull_captures(Recording recording, list outputs, list seeds, list captures) -> list[Any]:
     """Plain cotangents of captures, for plain cotangents of outputs."""
     cdef CadTape *tape = recording.tape
     cdef CadSlot base = recording.base(), lowest = base
@@ -956,7 +957,7 @@ cdef object adjoints_of(CadTape *tape, CadSlot slot, Py_ssize_t count):
 
 
 def record_pull_of_captures(Recording recording, list outputs, list seeds, list captures,
-                            bint linear):
+                            bint linear) -> list[Any]:
     """Cotangents of captures that can be differentiated again, for cotangents of outputs that may
     be Vars.
 
@@ -974,7 +975,7 @@ def record_pull_of_captures(Recording recording, list outputs, list seeds, list 
     return cotangents
 
 
-def are_within(list vectors, list others):
+def are_within(list vectors, list others) -> bool:
     """Whether all slots of some vectors, Vars, are among those of others; both in their order."""
     cdef Py_ssize_t k = 0, n = len(others)
     cdef size_t low, high, begin, end

@@ -25,7 +25,7 @@ cdef class Graph:
     cdef int lock_forks                  # ... in a process that was forked so often
     cdef bint is_derived                 # it shares the numbers of
     cdef Graph whole
-    cdef readonly list sizes
+    cdef readonly list sizes  #: list[int]
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations
     cdef Py_ssize_t n_arrays             # in the graph, when it was read
@@ -34,7 +34,7 @@ cdef class Graph:
     cdef bint is_part                    # ... or for many directions, from what these share
     cdef public int threads              # that share the work of codes at most; 0: as many as can
     cdef public object machines          # what codes ask for machine code, or None
-    cdef readonly tuple guards           # for each, whether it rests on equality
+    cdef readonly tuple guards  #: tuple[bool, ...]  # for each, whether it rests on equality
     cdef readonly list steps             # calls, by their numbers
     cdef dict known_steps                # the numbers of those that can be told from others
     cdef dict links                      # of steps: pairs of numbers; None where nothing is known

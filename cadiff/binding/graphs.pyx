@@ -44,7 +44,7 @@ cdef enum:
     MOST_LINKS = 1 << 25      # of one of them
 
 
-NO_LOOPS = sys.maxsize  # in place of how many operations a loop has
+NO_LOOPS: int = sys.maxsize  # in place of how many operations a loop has
 
 cdef int n_forks = 0
 
@@ -68,7 +68,7 @@ cdef class Locked(Context):
     def __init__(self, lock):
         self.lock = lock
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.lock.acquire()
         self.begin(self.lock)
 
@@ -91,7 +91,7 @@ cdef class GraphTransaction:
         self.graph = graph
         self.derives = derives
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         cdef Graph graph = self.graph
         while graph.whole is not None:
             graph = graph.whole
@@ -137,13 +137,13 @@ cdef class Graph:
         cad_memory_free(self.own_guards)
 
     @property
-    def adds_sequentially(self):
+    def adds_sequentially(self) -> bool:
         """Whether a sweep adds to an array by two operands in turns, where a graph adds all that
         comes by one of them before the other."""
         return bool(self.graph.adds_sequentially)
 
     @property
-    def calls_in_turns(self):
+    def calls_in_turns(self) -> bool:
         """Whether there are loops whose turns make calls: what derivatives of these need to hold is
         that of one turn."""
         cdef size_t k
@@ -151,15 +151,15 @@ cdef class Graph:
                     for k in range(self.graph.n_scans)])
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return cad_graph_bytes(self.graph)
 
     @property
-    def n_inputs(self):
+    def n_inputs(self) -> int:
         return sum(self.sizes)
 
     @property
-    def outcomes(self):
+    def outcomes(self) -> bytes:
         """What the guards of f came to, in their order: float64, as bytes."""
         cdef size_t k
         cdef cnp.ndarray found = np.empty(self.kept_guards)
@@ -555,7 +555,7 @@ cdef class Graph:
             return n >= of_machine
         return n >= interpreted and self.graph.n_scans > 0
 
-    def code_for_points(self, what, *which):
+    def code_for_points(self, what: str, *which: Iterable[tuple[int, int]]) -> Code:
         """The code that `what` names, for many points at once."""
         with GraphTransaction(self):
             self.for_lanes = True
@@ -564,7 +564,7 @@ cdef class Graph:
             finally:
                 self.for_lanes = False
 
-    def code_for_c(self, what, *which):
+    def code_for_c(self, what: str, *which: Iterable[tuple[int, int]]) -> Code:
         """The code that `what` names, whose guards are compared at its end: the functions of C
         that parts of it become cannot end all of it."""
         with GraphTransaction(self):
@@ -578,12 +578,12 @@ cdef class Graph:
         """Have codes made that can be written as functions of C, from now on or no more."""
         self.graph.compares_last = self.graph.keeps_doubles = now
 
-    def value_code(self):
+    def value_code(self) -> Code:
         """inputs -> outputs."""
         with GraphTransaction(self):
             return self.code([], [self.all_outputs()])
 
-    def gradient_code(self, which):
+    def gradient_code(self, which: Iterable[tuple[int, int]]) -> Code:
         """inputs -> the first output, and its gradient by some inputs."""
         with GraphTransaction(self):
             return self.cheaper_gradient(which)
@@ -643,14 +643,14 @@ cdef class Graph:
         ))
         return result
 
-    def pull_code(self, which):
+    def pull_code(self, which: Iterable[tuple[int, int]]) -> Code:
         """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
         with GraphTransaction(self):
             seeds = self.more_inputs(outputs.n)
             return self.code([seeds], [outputs, self.pulled(outputs, seeds, wrt)])
 
-    def pull_onto_code(self, which):
+    def pull_onto_code(self, which: Iterable[tuple[int, int]]) -> Code:
         """inputs, cotangents of the outputs, former cotangents of some inputs -> these, with what
         is added to them."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
@@ -658,14 +658,14 @@ cdef class Graph:
             seeds = self.more_inputs(outputs.n + wrt.n)
             return self.code([seeds], [self.pulled(joined_ids([outputs, wrt]), seeds, wrt)])
 
-    def pull_graph(self, which):
+    def pull_graph(self, which: Iterable[tuple[int, int]]) -> Graph:
         """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
         with GraphTransaction(self):
             seeds = self.more_inputs(outputs.n)
             return self.derived(seeds, self.pulled(outputs, seeds, wrt))
 
-    def push_graph(self, which):
+    def push_graph(self, which: Iterable[tuple[int, int]]) -> Graph:
         """inputs, tangents of some inputs -> outputs, their tangents, as a graph of its own."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along
         with GraphTransaction(self):
@@ -722,14 +722,14 @@ cdef class Graph:
         ))
         return bytes(found)
 
-    def push_code(self, which):
+    def push_code(self, which: Iterable[tuple[int, int]]) -> Code:
         """inputs, tangents of some inputs -> outputs, their tangents."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along
         with GraphTransaction(self):
             along = self.more_inputs(wrt.n)
             return self.code([along], [outputs, self.pushed(wrt, along, outputs)])
 
-    def second_code(self, which):
+    def second_code(self, which: Iterable[tuple[int, int]]) -> Code:
         """inputs, a direction in some inputs -> the Hessian of the first output times it."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along, gradient
         with GraphTransaction(self):
@@ -842,7 +842,7 @@ cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
         cad_edges_free(&edges)
 
 
-def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0):
+def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0) -> Graph:
     """What a recording computes, as a Graph; `atoms` are its outputs. `least_loop`: from how many
     operations on loops are kept; 0: from where it is faster. NO_LOOPS: of none, whatever tests say."""
     cdef CadTape *tape = recording.tape
@@ -978,7 +978,7 @@ STEPS.may_raise = may_raise
 cdef size_t least_loop = 0  # as tests say
 
 
-def set_least_loop(size_t numbers=0):
+def set_least_loop(size_t numbers=0) -> None:
     """From how many operations on loops are looked for in what is recorded; 0: as usual. For tests."""
     global least_loop
     least_loop = numbers
@@ -991,7 +991,7 @@ _GRAPH_MAGIC = b"cadgrf03"
 _OPERATIONS = [cad_op_info[op].name.decode() for op in range(<int>CAD_OP_COUNT)]
 
 
-def version_here():
+def version_here() -> str:
     """The version of the package, for messages to people."""
     return getattr(sys.modules.get("cadiff"), "__version__", "unknown")
 
@@ -1056,7 +1056,7 @@ cdef void point_to_parts(CadGraphParts *parts, cnp.ndarray records, cnp.ndarray 
     parts.constants = <double *>cnp.PyArray_DATA(constants)
 
 
-def graph_from_bytes(given, steps=()):
+def graph_from_bytes(given: bytes, steps: Sequence[Any] = ()):
     """The Graph that some bytes stand for, with its calls; ValueError if they were not written by
     one, or by another one."""
     cdef Graph result
@@ -1180,7 +1180,7 @@ cdef list codes_of_names(list names, str version):
     return [codes[name] for name in names]
 
 
-def reduced_graph(Graph graph):
+def reduced_graph(Graph graph) -> tuple[Any, ...]:
     """A Graph as pickle wants it; without derivatives."""
     return graph_from_bytes, (graph_as_bytes(graph), graph.steps[: graph.kept_steps])
 

@@ -61,7 +61,7 @@ cpdef bint is_guarding() except -1:
     return cad_state.guarding > 0 and cad_current_tape().guards != NULL
 
 
-def is_eager(args, kwargs):
+def is_eager(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether f is run as it is: within another derivative or program, or under a hook."""
     cdef CadTape *tape = cad_current_tape()
     return (
@@ -73,12 +73,12 @@ def is_eager(args, kwargs):
     )
 
 
-def note_checking():
+def note_checking() -> None:
     """Note that each step is looked at: a replay would pass it by."""
     note_obstacle("cadiff.nan_check looks at every number")
 
 
-def note_obstacle(text):
+def note_obstacle(text: str) -> None:
     """Note a reason why what is recorded cannot be replayed; the first one stays."""
     if is_guarding():
         cad_guard_obstacle(cad_current_tape(), text.encode())
@@ -92,7 +92,7 @@ cdef tuple dealing_with_warnings():
     return getattr(warnings, "_showwarnmsg_impl", None), list(warnings.filters)
 
 
-def note_warnings(name):
+def note_warnings(name: str) -> None:
     """Note that f calls an operation where it collects warnings itself, or has them raised."""
     show, filters = dealing_with_warnings()
     former, last = around[<size_t>cad_current_tape()]
@@ -106,7 +106,7 @@ def note_warnings(name):
         )
 
 
-def note_layout(*numbers):
+def note_layout(*numbers) -> None:
     """Note that f asks how numbers stand in memory, which its own arguments alone tell."""
     for number in numbers:
         if cad_state.guarding > 0 and cad_guarded_tape(number) != NULL:
@@ -117,7 +117,7 @@ def note_layout(*numbers):
             cad_current_tape().guards.is_shown = True
 
 
-def depends(tree):
+def depends(tree) -> bool:
     """Whether there is a number in it whose value a replay may find changed."""
     if cad_state.guarding > 0:
         for number in numbers_in(tree):
@@ -126,7 +126,9 @@ def depends(tree):
     return False
 
 
-def choices_of(f, args, kwargs):
+def choices_of(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, int]:
     """What f returns, and a number that tells the outcomes of its comparisons from others."""
     cdef CadTape *tape = cad_current_tape()
     cdef uint64_t outer = tape.choices
@@ -158,13 +160,15 @@ cdef extern from *:
     int put_in_type(object type, dict members) except -1
 
 
-def put_in_types(kinds, members):
+def put_in_types(kinds: Iterable[type], members: dict[str, Any]) -> None:
     """Have members, such as descriptors, in the types of numbers."""
     for kind in kinds:
         put_in_type(kind, members)
 
 
-def register_callers(advice, of_package, explaining, has_own):
+def register_callers(advice: Callable[[], str], of_package: Callable[[], str],
+                     explaining: Callable[[BaseException, Callable[[Any], bool]], None],
+                     has_own: Callable[[], bool]) -> None:
     """Set what says for error messages what was called: with a number where a plain one is needed,
     of this package, where no function of NumPy's or SciPy's is known, and where other code has
     raised an error that it explains; and what tells whether a function is at work in whose place the
@@ -184,7 +188,7 @@ cdef int explain_error(object error) except -1:
     return 0
 
 
-def note_reading(tree):
+def note_reading(tree) -> None:
     """Note an obstacle if the package is about to read values that a replay may find changed."""
     if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
         note_obstacle(
@@ -193,7 +197,7 @@ def note_reading(tree):
         )
 
 
-def note_rule(tree, name):
+def note_rule(tree, name: str) -> None:
     """Note an obstacle if numbers of the tape are given to an operation with a rule."""
     if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
         note_obstacle(f"{reading or name} has a rule of its own, which cannot be replayed here")
@@ -223,7 +227,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_others)
 
 
-def read(tree, what):
+def read(tree, what: str):
     """Plain values of a tree for the user's program: an obstacle, where a replay would not read
     them again.
 
@@ -282,7 +286,7 @@ cdef class Taken:
         return 0
 
 
-def taken_error(name):
+def taken_error(name: str) -> TypeError:
     """What is raised instead of a derivative by numbers that a rule has taken values of."""
     return MissingRuleError(
         f"the primitive {name}: a rule of it takes plain values of numbers with derivatives, by "
@@ -292,7 +296,7 @@ def taken_error(name):
     )
 
 
-def note_taken(tree):
+def note_taken(tree) -> None:
     """Note that the program of a user is about to take plain values: see Taken."""
     if at_work:
         for number in numbers_in(tree):
@@ -322,7 +326,7 @@ def compare_as_operators(left, right, int how):
     return cad_richcompare(left, right, how)
 
 
-def note_outcomes(number, serial, bint equality):
+def note_outcomes(number, serial: int, bint equality) -> None:
     """Note numbers as guards of the recording of this serial, if it has not ended: a Var of
     outcomes, or a part of one."""
     cdef size_t low, high
@@ -337,48 +341,48 @@ def note_outcomes(number, serial, bint equality):
         note_obstacle("a comparison is read whose numbers are gone: read it where it is made")
 
 
-def notes_guards(number, serial):
+def notes_guards(number, serial: int) -> bool:
     """Whether the recording of this serial, which a Var belongs to, is under way."""
     return is_guarding() and CAD_VAR(number).tape == cad_current_tape() and (
         CAD_VAR(number).tape.guards.serial == <uint64_t>serial
     )
 
 
-def chooses_anew():
+def chooses_anew() -> bool:
     """Whether what is recorded may choose otherwise in a replay, and be computed by other steps
     than outside of recordings: not if all comparisons are guards, for a replay to the last bit."""
     return bool(cad_chooses_anew())
 
 
-def makes_plain():
+def makes_plain() -> bool:
     """Whether plain values and integers are wanted: see Guarded."""
     return is_guarding() and cad_current_tape().guards.reads != 0
 
 
-def guards_serial():
+def guards_serial() -> int:
     """The serial of the recording that notes guards, of which there has to be one."""
     if not is_guarding():
         raise RuntimeError("this thread notes no guards")
     return cad_current_tape().guards.serial
 
 
-def register_masks(kind):
+def register_masks(kind: type) -> None:
     """Set the type of what comparisons of arrays give while guards are noted: see
     operations/masks.py."""
     cad_register_masks(kind)
 
 
-def register_scalars(kind):
+def register_scalars(kind: type) -> None:
     """Set the type of what stands for single numbers of Python's: see operations/scalars.py."""
     cad_register_scalars(kind)
 
 
-def lend_rows():
+def lend_rows() -> None:
     """Have assignments ask whether they may: until the recording ends."""
     cad_state.rows_lent = 1
 
 
-def index_plain_arrays():
+def index_plain_arrays() -> None:
     """Have plain arrays indexed by what stands for integers, which a replay computes anew: until
     the recording ends."""
     cdef CadGuards *guards = cad_current_tape().guards
@@ -387,7 +391,7 @@ def index_plain_arrays():
         cad_index_arrays_by_masks(1)
 
 
-def share_memory(left, right):
+def share_memory(left, right) -> bool:
     """Whether two Vars have numbers of the tape in common, or might have."""
     cdef size_t low, high, first, last
     if not (CAD_IS_VAR_ARRAY(left) and CAD_IS_VAR_ARRAY(right)):
@@ -397,7 +401,7 @@ def share_memory(left, right):
     return first <= high and low <= last
 
 
-def share_numbers(left, right):
+def share_numbers(left, right) -> bool:
     """Whether two arrays of Vars have a number of the tape in common."""
     if not (CAD_IS_VAR_ARRAY(left) and CAD_IS_VAR_ARRAY(right)):
         return False
@@ -418,7 +422,7 @@ def indicator(x, y, int how):
     return cad_apply2(op, x, y)
 
 
-def _start_guards(at_once=True):
+def _start_guards(at_once: bool = True) -> None:
     if is_guarding():
         raise RuntimeError("this thread notes guards already")
     start_guards(cad_current_tape(), at_once, False)
@@ -436,7 +440,7 @@ cdef list noted_guards(CadTape *tape):
     return guards
 
 
-def _end_guards():
+def _end_guards() -> tuple[list[tuple[int, int, bool, list[bool]]], str]:
     """A list of (slot, count, equality, outcomes), and the obstacle, "" if there is none."""
     cdef CadTape *tape = cad_current_tape()
     if tape.guards == NULL:

@@ -34,7 +34,7 @@ from .digests import counts_of, with_checksum
 from .tape import is_constant
 
 
-def check_room(m, n):
+def check_room(m: int, n: int) -> None:
     """Raise MemoryError if the machine has no memory for a matrix of m rows and n columns."""
     if 8 * m * n > most_memory:
         raise MemoryError(
@@ -51,6 +51,7 @@ cdef cnp.ndarray matrix_of(Py_ssize_t m, Py_ssize_t n):
     return np.zeros((m, n))
 
 
+#: most_memory: int
 try:
     most_memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 except (AttributeError, ValueError, OSError):  # this system does not say
@@ -90,17 +91,17 @@ cdef class FrozenMap:
         cad_linear_free(self.linear)
 
     @property
-    def m(self):
+    def m(self) -> int:
         """How many numbers come out."""
         return self.linear.part[CAD_LINEAR_OUTPUTS].count
 
     @property
-    def n(self):
+    def n(self) -> int:
         """How many numbers go in."""
         return self.linear.part[CAD_LINEAR_INPUTS].count
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """How much memory it holds."""
         cdef size_t total = 0
         for k in range(CAD_LINEAR_PARTS):
@@ -152,15 +153,15 @@ cdef class FrozenMap:
         cad_lanes_give_back(tape, room)
         return 0
 
-    def push(self, numbers):
+    def push(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """J times a vector (n,), or times the columns of a matrix (n, k)."""
         return self.carry(numbers, False)
 
-    def pull(self, numbers):
+    def pull(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """The transpose of J times a vector (m,), or times the columns of a matrix (m, k)."""
         return self.carry(numbers, True)
 
-    def dense(self):
+    def dense(self) -> NDArray[np.float64]:
         """J (m, n), by rows or columns, whichever are fewer."""
         cdef cnp.ndarray result = matrix_of(self.m, self.n)
         cdef double *data = <double *>cnp.PyArray_DATA(result)
@@ -184,7 +185,7 @@ cdef class FrozenMap:
     def __reduce__(self):
         return thawed_map, (self.to_bytes(),)
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """A header with the counts of all parts, the parts, and a checksum; little-endian."""
         cdef CadItems *items = self.linear.part
         if sys.byteorder != "little":
@@ -204,7 +205,7 @@ cdef FrozenMap frozen_map(CadLinear *linear):
     return result
 
 
-def thawed_map(given):
+def thawed_map(given: bytes) -> FrozenMap:
     """The FrozenMap that some bytes stand for; ValueError if they were not written by one."""
     cdef CadLinear *linear
     cdef size_t begin
@@ -252,7 +253,7 @@ cdef enum:
     FEW_COLUMNS = 4 * LANES  # for which sweeps over the tape take less time than freezing
 
 
-def freeze(Recording recording, list outputs):
+def freeze(Recording recording, list outputs) -> FrozenMap | None:
     """The derivative of all numbers of the outputs, which needs the recording no more; None
     where it is not plain, or a primitive was recorded."""
     if recording.n_atoms > 0 and (not recording.is_plain(outputs) or recording.has_rules):
@@ -275,7 +276,7 @@ cdef FrozenMap frozen(Recording recording, list outputs, cnp.ndarray slots):
     return frozen_map(linear)
 
 
-def jacobian_of(Recording recording, list outputs, bint forward):
+def jacobian_of(Recording recording, list outputs, bint forward) -> NDArray[np.float64]:
     """The Jacobian (m, n) of all numbers of the outputs; `forward` allows for tangent sweeps.
 
     A sweep of a frozen map carries LANES rows or columns for about the price of one or two,
@@ -296,7 +297,7 @@ def jacobian_of(Recording recording, list outputs, bint forward):
     return frozen(recording, outputs, slots).dense()
 
 
-def slope_of(Recording recording, output):
+def slope_of(Recording recording, output) -> NDArray[np.float64]:
     """The Jacobian of a vector by all inputs, whatever else it depends on."""
     return rows(recording, [output], slots_of(recording, [output]))
 
@@ -373,7 +374,7 @@ cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, P
     return matrix
 
 
-def plain_jacobian(Recording recording, out, bint forward):
+def plain_jacobian(Recording recording, out, bint forward) -> NDArray[np.float64] | None:
     """The Jacobian of one array by one array, out.shape + in.shape; None if it is not that.
 
     `forward` allows for tangent sweeps, where they are cheaper.
@@ -448,7 +449,7 @@ cdef int second(Recording recording, object number, size_t end, size_t n_slots, 
     return 0
 
 
-def hessian_of(Recording recording, object number):
+def hessian_of(Recording recording, object number) -> NDArray[np.float64]:
     """The Hessian (n, n) of one number, some columns a second-order sweep."""
     cdef Py_ssize_t i, k, first, lanes
     cdef cnp.ndarray matrix = matrix_of(recording.n, recording.n)
@@ -476,7 +477,7 @@ def hessian_of(Recording recording, object number):
     return matrix
 
 
-def hessian_by_rows(Recording recording, object number):
+def hessian_by_rows(Recording recording, object number) -> NDArray[np.float64]:
     """The Hessian (n, n) of one number by reverse sweeps over the reverse sweep, which pass
     everything that can be recorded."""
     kept = recording.kept
@@ -495,7 +496,7 @@ cdef int have_lanes(Recording recording, CadLaneBuffer *buffer, size_t numbers) 
     return 0
 
 
-def hessian_product(Recording recording, object number, list direction):
+def hessian_product(Recording recording, object number, list direction) -> list[Any]:
     """The Hessian of one number times a direction, given and answered in atoms."""
     cdef CadLaneBuffer tangents, results
     cdef cnp.npy_intp n = recording.n
@@ -526,7 +527,7 @@ def hessian_product(Recording recording, object number, list direction):
         cad_lanes_give_back(recording.tape, results)
 
 
-def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
+def high_derivatives(Recording recording, list outputs, Py_ssize_t order) -> list[Any]:
     """The derivatives of an order > 0 of outputs by the one number that was lifted, in the shapes
     of the outputs. Results have to be plain, and nothing recorded a primitive."""
     cdef CadTape *tape = recording.tape

@@ -67,12 +67,12 @@ class NonFiniteError(FloatingPointError):
 
     __module__ = "cadiff"
 
-    operation = ""
-    derivative = False
-    index = None
-    filename = None
-    lineno = None
-    function = None
+    operation = ""  #: str
+    derivative = False  #: bool
+    index = None  #: tuple[int, ...] | None
+    filename = None  #: str | None
+    lineno = None  #: int | None
+    function = None  #: str | None
 
 
 @cython.final
@@ -128,7 +128,7 @@ cdef class Checking:
     def __cinit__(self):
         self.of_thread = threading.local()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         outer = getattr(self.of_thread, "uses", ())
         self.of_thread.uses = (*outer, CheckUse.__new__(CheckUse))
         return self
@@ -174,7 +174,7 @@ cdef class PlaceNotes(Context):
 
     cdef NanChecks checks
 
-    def __enter__(self):
+    def __enter__(self) -> PlaceNotes:
         cdef Hook hook = add_hook(cad_current_tape())
         if hook.checks is None:
             hook.checks = NanChecks.__new__(NanChecks)
@@ -190,7 +190,7 @@ cdef class PlaceNotes(Context):
             set_functions(hook)
         return remove_hook(hook)
 
-    def places(self, Recording recording):
+    def places(self, Recording recording) -> list[tuple[str, str, int]]:
         """For each operation of a recording its name, and the file and line it is written in."""
         cdef CadTape *tape = recording.tape
         cdef size_t i
@@ -289,7 +289,7 @@ cdef uint32_t on_entry(void *holder) noexcept:
 
 # --- the error ----------------------------------------------------------------------------------
 
-def value_text(x):
+def value_text(x) -> str:
     """A number, or an array on one line and abridged."""
     x = cad_plain_value(x) if CAD_IS_VAR(x) or CAD_IS_DUAL(x) else x
     if ndim(x) == 0:
@@ -350,7 +350,7 @@ cdef int complain_of_value(NanChecks checks, object name, double value, list ope
     return complain(checks, name, text, operands, index, shape)
 
 
-def suspects_among(f, tuple args):
+def suspects_among(f, tuple args) -> list[str]:
     """The numbers in arguments that are not finite, the first few of each, by their names."""
     found = []
     for name, arg in zip(argument_names(f, len(args)), args):
@@ -676,7 +676,7 @@ cdef int look_at_dual(NanChecks checks, object name, list operands, object dual,
     return 0
 
 
-def seen(result, operation, *operands):
+def seen(result, operation: str, *operands):
     """The Dual that an operation made of others, after a look at it while nan_check is on."""
     cdef NanChecks checks
     if n_checks == 0 or not CAD_IS_DUAL(result):

@@ -101,25 +101,25 @@ cdef class Observer(Context):
     cdef list kept       # alive: else another code may come to stand at an address
     cdef PyFrameObject *aside
 
-    def __init__(self, known, bint sees_errors=False):
+    def __init__(self, known: Iterable[CodeType], bint sees_errors=False):
         self.sees_errors = sees_errors
         self.kept = [*known]
         self.codes = {id(code): KNOWN for code in self.kept}
         self.functions = set()
 
-    def on_code(self, code):
+    def on_code(self, code: CodeType) -> int:
         """Some code is met for the first time."""
         return OPAQUE
 
-    def on_function(self, function, int standing):
+    def on_function(self, function: BuiltinFunctionType, int standing) -> bool:
         """A function of C is, in code that stands so; answers whether it is asked for again."""
         return False
 
-    def on_error(self, error, came_by):
+    def on_error(self, error: BaseException, came_by: TracebackType) -> None:
         """An exception comes to known code; `came_by` are its traceback from there on."""
 
     @property
-    def outer(self):
+    def outer(self) -> Observer | None:
         """The Observer around this one, which is told of nothing meanwhile.
 
         None if there is none, or if what runs now is nobody's business there.
@@ -131,7 +131,7 @@ cdef class Observer(Context):
         found = <Observer>(<Sight>former).observer
         return found if found.aside == NULL else None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         cdef Sight sight = Sight.__new__(Sight)
         cdef PyThreadState *thread = PyThreadState_Get()
         sight.former = sys.getprofile()

@@ -117,7 +117,7 @@ cdef class Recording:
         self.lifted = tuple(lifted)
         return 0
 
-    cpdef object run(self, f, dict kwargs):
+    cpdef object run(self, f: Callable[..., Any], dict kwargs):
         """f of the lifted arguments.
 
         Within a forward differentiation, Duals may be assigned to arrays that are made of
@@ -278,12 +278,12 @@ cdef class Recording:
             return self.tape.n_slots - self.base()
         return self.tape.entries[end].out - self.base()
 
-    def holds(self, atom):
+    def holds(self, atom) -> bool:
         """Whether an atom came about in the recording."""
         return on_tape(atom, self.tape, self.base())
 
     @property
-    def writes_inputs(self):
+    def writes_inputs(self) -> bool:
         """Whether something was assigned to an input."""
         cdef size_t i, target, base
         if self.tape.n_assigned == 0 or self.n == 0:
@@ -296,11 +296,11 @@ cdef class Recording:
         return False
 
     @property
-    def refused_inputs(self):
+    def refused_inputs(self) -> bool:
         """Whether f was not let assign to an input, to which the plain f may assign."""
         return cad_state.n_refused_inputs != self.n_refused
 
-    def changes(self, given):
+    def changes(self, given) -> list[tuple[NDArray[Any], NDArray[Any]]] | None:
         """What f has assigned to its arguments: pairs of an array of those that were given, and
         the values that it is to have.
 
@@ -339,11 +339,11 @@ cdef class Recording:
             return cad_plain_value(atom)
         return finalized(atom)
 
-    def keep(self):
+    def keep(self) -> None:
         """Have what was recorded live as long as its Vars."""
         self.kept = True
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception):
@@ -421,7 +421,7 @@ cdef class Recording:
         return self.block is not None and self.plain_results(outputs)
 
     @property
-    def has_rules(self):
+    def has_rules(self) -> bool:
         """Whether a primitive was recorded, or each step has to be checked, which forward and
         second-order sweeps cannot do."""
         return checks_of(self.tape) is not None or cad_tape_has_rules(
@@ -429,12 +429,12 @@ cdef class Recording:
         )
 
     @property
-    def passes_series(self):
+    def passes_series(self) -> bool:
         """Whether sweeps over power series can pass what was recorded: nothing but operations."""
         return checks_of(self.tape) is None and not self.rules()
 
     @property
-    def passes_rules(self):
+    def passes_rules(self) -> bool:
         """Whether sweeps along one direction can pass what was recorded: no rule runs again, and
         steps are not checked one by one."""
         return checks_of(self.tape) is None and not any([rule.runs_again for rule in self.rules()])
@@ -449,7 +449,7 @@ cdef class Recording:
         ]
 
     @property
-    def structure(self):
+    def structure(self) -> Structure:
         """The structure of the lifted arguments."""
         return Structure(self.nodes)
 
@@ -466,7 +466,7 @@ cdef inline bint is_plain_number(object x):
     )
 
 
-def plain_numbers(tuple args):
+def plain_numbers(tuple args) -> tuple[int, ...] | None:
     """The places of those arguments that are numbers, where there are none in the others; None if
     it takes more to tell. Containers are numbers if they hold nothing but floats and arrays of
     float64."""
@@ -492,7 +492,9 @@ def plain_numbers(tuple args):
     return tuple(found)
 
 
-def run_once(f, tuple args, tuple argnums, finalized, changed):
+def run_once(f: Callable[..., Any], tuple args, tuple argnums,
+             finalized: Callable[[Recording, Any], Any],
+             changed: Callable[[list[tuple[NDArray[Any], NDArray[Any]]]], None]):
     """What f returns, run on Vars in the place of some arguments: a float, or else
     finalized(recording, what it returned). NotImplemented: f has to run on what was given.
 
@@ -523,7 +525,7 @@ def run_once(f, tuple args, tuple argnums, finalized, changed):
         recording.close()
 
 
-def assign(changes):
+def assign(changes: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> None:
     """Change arguments as f did what stood for them: see Recording.changes."""
     for array, values in changes:
         np.copyto(array, values, casting="unsafe")
@@ -563,7 +565,7 @@ cdef class Replay:
                 cad_desert_tape(tape)
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return cad_replay_bytes(self.replay)
 
     cdef CadTape *tape(self):
@@ -611,7 +613,7 @@ cdef class Replay:
         return view_at(self.tape(), item)
 
 
-OUTER = "it depends on numbers with derivatives that are no arguments"
+OUTER: str = "it depends on numbers with derivatives that are no arguments"
 
 
 @cython.final
@@ -624,12 +626,13 @@ cdef class Guarded:
     calls, wants plain values and integers: they are computed, as guards or obstacles.
     """
 
-    def __init__(self, inputs, f, exact=False, reads=False):
+    def __init__(self, inputs: Iterable[Any], f: Callable[..., Any], exact: bool = False,
+                 reads: bool = False):
         self.recording = Recording(tuple(inputs), tuple(range(len(inputs))), f=f)
         self.exact = exact
         self.reads = reads
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         try:
             start_guards(self.recording.tape, self.exact, self.reads)
         except BaseException:
@@ -654,7 +657,7 @@ cdef class Guarded:
         return 0
 
     @property
-    def obstacle(self):
+    def obstacle(self) -> str:
         """Why what was recorded cannot be replayed, or ""."""
         cdef CadTape *tape = self.recording.tape
         if tape.guards.obstacle[0] != 0:
@@ -666,16 +669,17 @@ cdef class Guarded:
         return ""
 
     @property
-    def has_singles(self):
+    def has_singles(self) -> bool:
         """Whether something was computed in single precision."""
         return self.recording.tape.guards.has_singles != 0
 
     @property
-    def is_shown(self):
+    def is_shown(self) -> bool:
         """Whether f has asked for the `repr` of a number, which only its own arguments tell."""
         return self.recording.tape.guards.is_shown != 0
 
-    def replay(self, list atoms, Py_ssize_t n_active, returned):
+    def replay(self, list atoms, Py_ssize_t n_active,
+               returned: Callable[[list[Any]], Any]) -> Replay | str:
         """A Replay of what was recorded, or why there is none: the first inputs are active, and
         `returned` makes of outputs like these atoms what f returns."""
         cdef CadTape *tape = self.recording.tape
@@ -700,7 +704,7 @@ cdef class Guarded:
         strides = [CAD_STRIDES(CAD_VAR(atom).view)[i] for i in range(len(lengths))]
         return CAD_VAR(atom).slot - self.recording.base(), lengths, tuple(strides)
 
-    def made(self, list atoms):
+    def made(self, list atoms) -> bool:
         """Whether these came about here, or carry no derivative."""
         for atom in atoms:
             if CAD_IS_DUAL(atom):  # of an outer forward mode
@@ -711,7 +715,7 @@ cdef class Guarded:
         return True
 
 
-def _guards_elsewhere(Recording recording, numbers):
+def _guards_elsewhere(Recording recording, numbers) -> list[tuple[int, int, bool, list[bool]]]:
     """The guards as they come out when what was recorded is computed again from other inputs,
     given as one vector. For tests: afterwards numbers do not know their values."""
     cdef CadTape *tape = recording.tape
@@ -725,7 +729,7 @@ def _guards_elsewhere(Recording recording, numbers):
 # --- what was recorded, as plain Python objects
 
 
-def snapshot(Recording recording, list outputs):
+def snapshot(Recording recording, list outputs) -> dict[str, Any]:
     """Copy what was recorded, after a sweep from the sum of all outputs.
 
     Values are those that the operations computed, before anything was assigned to them.

@@ -282,7 +282,7 @@ _warnings, _none = _quiet_setting()
 cdef class WarningsOff(Context):
     """NumPy warns of nothing: a context, entered once, in a tenth of the time of np.errstate."""
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.begin(PyContextVar_Set(_warnings, _none))
 
     cdef int end(self, CadTape *tape, object former) except -1:
@@ -290,7 +290,7 @@ cdef class WarningsOff(Context):
         return 0
 
 
-cpdef object tag_of_arguments(tuple args):
+cpdef object tag_of_arguments(tuple args):  #: int | None
     """The highest tag of Duals among arguments; 0 if there are Vars alone, -1 if nothing carries
     a derivative, and None if something in a container does."""
     cdef object found = -1
@@ -308,12 +308,12 @@ cpdef object tag_of_arguments(tuple args):
     return highest_tag(list(args)) if duals and others else found
 
 
-def plain_arguments(tuple args):
+def plain_arguments(tuple args) -> list[Any]:
     """A list of arguments, with values in place of Vars."""
     return [cad_plain_value(arg) if CAD_IS_VAR(arg) else arg for arg in args]
 
 
-def active_arguments(tuple args):
+def active_arguments(tuple args) -> list[int]:
     """Which of some arguments are Vars that carry derivatives."""
     cdef Py_ssize_t k
     return [k for k in range(len(args)) if CAD_IS_VAR(args[k]) and not is_constant(args[k])]
@@ -326,7 +326,7 @@ def ruled(x):
     return tuple([ruled(each) for each in x]) if type(x) is tuple else x
 
 
-def ruled_arguments(list kept, list which, list operands):
+def ruled_arguments(list kept, list which, list operands) -> list[Any]:
     """All arguments as rules get them, with operands in some places."""
     cdef Py_ssize_t k
     cdef list args = [ruled(arg) for arg in kept]
@@ -335,7 +335,7 @@ def ruled_arguments(list kept, list which, list operands):
     return args
 
 
-def taking_part(args):
+def taking_part(args: Sequence[Any]) -> tuple[list[int], list[bool]]:
     """Which of some arguments an operation is recorded with, and of each of these whether its
     derivative is cut off: Vars that carry derivatives, and, where guards are noted, whatever a
     replay may find changed."""
@@ -350,7 +350,7 @@ def taking_part(args):
     return which, passive
 
 
-def is_real_array(x):
+def is_real_array(x) -> bool:
     """Whether something is an array of floats of NumPy's own type, with one axis at least."""
     return is_array_of_floats(x)
 
@@ -364,7 +364,7 @@ cdef inline bint is_array_of_floats(object x):
     )
 
 
-def is_like(x, other):
+def is_like(x, other) -> bool:
     """Whether two are arrays of floats of the same shape, or both floats."""
     if type(x) is float:
         return isinstance(other, float)
@@ -463,7 +463,8 @@ cdef object cut(object atom, str name, list taken):
     return record_rule(rule, operands, [value])[0]
 
 
-def as_taken(name, list given, compute, bint is_inner=False):
+def as_taken(name: str, list given, compute: Callable[[], list[Any]],
+             bint is_inner=False) -> list[Any]:
     """The numbers that `compute` gives, which runs a rule of a user's with `given`: a list, in
     which there may be None. If it takes plain values of numbers with derivatives, a derivative by
     these is refused: it is asked for where a rule is differentiated again, and nowhere else.
@@ -483,7 +484,7 @@ def as_taken(name, list given, compute, bint is_inner=False):
     return [None if x is None else cut(x, name, numbers) for x in found]
 
 
-def call_linear(operation, kind, how, tuple operands):
+def call_linear(operation, kind, how, tuple operands) -> tuple[Any, ...]:
     """The results of a linear map `operation.function(how, *arrays)`, recorded as a rule of a kind
     if an operand takes part. Of Duals `operation.map_duals` makes them."""
     cdef list which, passive, values, kept, results

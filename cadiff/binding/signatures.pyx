@@ -343,20 +343,20 @@ cdef bint take_whole(object item, double *place) except -1:
     return overflow == 0 and -MOST_INT < number < MOST_INT
 
 
-def may_be_input(number):
+def may_be_input(number) -> bool:
     """Whether an int of Python's or a whole number of NumPy's may be an input of programs: sums
     and products of a few such are exact as floats."""
     cdef double place
     return take_whole(number, &place)
 
 
-def are_exact(array):
+def are_exact(array: NDArray[Any]) -> bool:
     """Whether an array holds integers or bools that floats can stand for."""
     cdef cnp.ndarray room = np.empty(array.size)
     return take_integers(array, <double *>cnp.PyArray_DATA(room))
 
 
-INTEGERS = frozenset([int, *[np.dtype(code).type for code in np.typecodes["AllInteger"]]])
+INTEGERS: frozenset[type] = frozenset([int, *[np.dtype(code).type for code in np.typecodes["AllInteger"]]])
 cdef object INTEGER_TYPES = INTEGERS
 cdef tuple PLAIN_STATICS = (bool, str, bytes, type(None), type(len), np.bool_, *INTEGERS)
 
@@ -849,6 +849,8 @@ class Described:
     """A whole number, or an array of them, in a result of which it is found how it is made: `kind`
     is what makes it of floats, a type or a dtype."""
 
+    #: numbers: Any
+    #: kind: Any
     def __init__(self, numbers, kind):
         self.numbers = numbers
         self.kind = kind

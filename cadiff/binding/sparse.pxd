@@ -15,7 +15,7 @@ cdef class Pattern:
 @cython.final
 cdef class MatrixPlan:
     cdef readonly Code code
-    cdef readonly Code point            # of products: what does not depend on a direction
+    cdef readonly Code point  #: Code | None  # of products: what does not depend on a direction
     cdef readonly Pattern pattern       # of the matrix
     cdef public object assemble         # for its users: what makes a matrix of its numbers
     cdef readonly Py_ssize_t size       # numbers in the vector
@@ -40,8 +40,8 @@ cdef class MatrixPlan:
     cdef readonly bint is_whole
     cdef readonly bint is_by_rows
     cdef bint adds                      # more than one number to an entry
-    cdef readonly cnp.ndarray seeds
-    cdef readonly list blocks
+    cdef readonly cnp.ndarray seeds  #: NDArray[np.float64]
+    cdef readonly list blocks  #: list[tuple[int, int, NDArray[np.intp], NDArray[np.intp]]]
 
     cdef Py_ssize_t n_inputs(self)
     cdef object run_products(self, cnp.ndarray inputs)

@@ -35,7 +35,7 @@ cdef class Pattern:
     def __dealloc__(self):
         cad_pattern_free(&self.pattern)
 
-    def __init__(self, shape, rows, columns):
+    def __init__(self, shape: tuple[int, int], rows: NDArray[Any], columns: NDArray[Any]):
         """From the rows and columns of entries, in any order."""
         cdef cnp.ndarray given_rows = np.ascontiguousarray(rows, dtype=np.uint32)
         cdef cnp.ndarray given_columns = np.ascontiguousarray(columns, dtype=np.uint32)
@@ -46,36 +46,36 @@ cdef class Pattern:
         ))
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         return (self.pattern.n_rows, self.pattern.n_columns)
 
     @property
-    def count(self):
+    def count(self) -> int:
         return self.pattern.starts[self.pattern.n_rows]
 
     @property
-    def indptr(self):
+    def indptr(self) -> NDArray[np.int64]:
         return copied_numbers(self.pattern.starts, self.pattern.n_rows + 1, cnp.NPY_INT64)
 
     @property
-    def indices(self):
+    def indices(self) -> NDArray[np.int32]:
         return copied_numbers(self.pattern.columns, self.count, cnp.NPY_INT32)
 
-    def rows(self):
+    def rows(self) -> NDArray[np.int64]:
         """Of each entry its row."""
         return np.repeat(np.arange(self.pattern.n_rows), np.diff(self.indptr))
 
-    def transposed(self):
+    def transposed(self) -> Pattern:
         cdef Pattern result = new_pattern()
         check(cad_pattern_transpose(&self.pattern, NULL, &result.pattern))
         return result
 
-    def symmetric(self):
+    def symmetric(self) -> Pattern:
         cdef Pattern result = new_pattern()
         check(cad_pattern_symmetric(&self.pattern, &result.pattern))
         return result
 
-    def find(self, rows, columns):
+    def find(self, rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.int64]:
         """The index of each of some entries, or -1."""
         cdef cnp.ndarray wanted_rows = np.ascontiguousarray(rows, dtype=np.int64)
         cdef cnp.ndarray wanted_columns = np.ascontiguousarray(columns, dtype=np.int32)
@@ -88,13 +88,13 @@ cdef class Pattern:
             found[k] = cad_pattern_find(&self.pattern, i[k], j[k])
         return result
 
-    def color_columns(self):
+    def color_columns(self) -> tuple[NDArray[np.intp], int]:
         """Colours of the columns, such that no row has two entries of one; how many there are."""
         cdef CadColoring coloring
         check(cad_color_columns(&self.pattern, &coloring))
         return taken_colors(&coloring, self.pattern.n_columns)
 
-    def color_star(self):
+    def color_star(self) -> tuple[NDArray[np.intp], int, NDArray[np.intp], NDArray[np.intp]]:
         """Star colours of a symmetric pattern, how many there are, and of each entry the row and
         the colour of the product that it is read from."""
         cdef CadColoring coloring
@@ -145,14 +145,14 @@ cdef class MatrixPlan:
         raise TypeError("a MatrixPlan comes from plan_matrix")
 
     @property
-    def n_operations(self):
+    def n_operations(self) -> int:
         """How many operations on numbers are carried out."""
         if self.point is not None:
             return self.point.n_operations + self.code.n_operations * self.n_colors
         return self.code.n_operations
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Of the code and of what goes with it."""
         arrays = [
             self.template, self.fixed, self.values, self.places, self.sources, self.copies,
@@ -162,7 +162,7 @@ cdef class MatrixPlan:
         codes = [code for code in (self.point, self.code) if code is not None]
         return sum([part.nbytes for part in codes + arrays if part is not None])
 
-    def directions(self):
+    def directions(self) -> NDArray[np.intp] | None:
         """Of each number of the vector the product that it is read from, by its colour; of one that
         is a sum over several, the last of them. None where there are no products."""
         if self.n_colors == 0 or self.is_whole:
@@ -177,7 +177,7 @@ cdef class MatrixPlan:
     cdef Py_ssize_t n_inputs(self):
         return (self.code if self.point is None else self.point).program.n_inputs
 
-    def run(self, cnp.ndarray inputs):
+    def run(self, cnp.ndarray inputs) -> NDArray[np.float64] | int:
         """A fresh vector for a contiguous float64 vector of inputs; or a pair, as Code.run gives it,
         where a guard does not hold, with -1 if it is not known which."""
         cdef cnp.npy_intp n = self.size
@@ -236,7 +236,7 @@ cdef class MatrixPlan:
             check(CAD_RAISED)
         return data if missed == -1 else (missed, outcome)
 
-    def spread(self, results):
+    def spread(self, results: NDArray[np.float64]) -> NDArray[np.float64]:
         """The vectors for rows of results of the code, where it has all numbers."""
         if self.direct:
             return results
@@ -248,7 +248,7 @@ cdef class MatrixPlan:
         data[:, self.copies] = data[:, self.sources]
         return data
 
-    def run_at(self, x):
+    def run_at(self, x) -> NDArray[np.float64] | None:
         """The vector for one argument that is a float64 vector; None if it is not, if a guard does
         not hold, a step raises, or a hook is set on the tape."""
         cdef cnp.ndarray array
@@ -356,8 +356,8 @@ cdef inline void copy_some(double *data, const cnp.npy_intp *targets, const cnp.
         data[targets[k]] = data[sources[k]]
 
 
-def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint for_points=False,
-                bint for_c=False):
+def plan_matrix(Graph graph, str what, ranges: tuple[tuple[int, int], ...], Pattern given or None,
+                str layout, bint for_points=False, bint for_c=False) -> MatrixPlan:
     """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by inputs.
 
     Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.

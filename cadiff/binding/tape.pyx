@@ -105,7 +105,7 @@ cpdef bint is_constant(x):
     return CAD_VAR(x).kind == CAD_ARRAY and cad_tape_is_constant(CAD_VAR(x).tape, CAD_VAR(x).slot)
 
 
-def part_of(x, function):
+def part_of(x, function: Callable[[NDArray[np.float64]], Any]):
     """function(x), a view of an array Var: of the array itself, where NumPy has to copy."""
     cdef object array, part
     if not CAD_IS_VAR_ARRAY(x):
@@ -139,18 +139,18 @@ cpdef bint is_in_order(x):
     return not cnp.PyArray_Check(x) or cnp.PyArray_IS_C_CONTIGUOUS(x)
 
 
-def write_into(target, key, value):
+def write_into(target, key, value) -> None:
     """target[key] = value in an array Var that was just made: no former values are kept."""
     place = part_of(target, itemgetter(key))
     cad_array_write(CAD_VAR(place), value)
 
 
-def active_array(shape, bint is_single=False):
+def active_array(shape: Iterable[int], bint is_single=False) -> Var:
     """An array Var of zeros that is about to be written to, of float64 or float32."""
     return active_zeros(cad_current_tape(), tuple(shape), is_single)
 
 
-def is_single(x):
+def is_single(x) -> bool:
     """Whether a number or an array, with derivatives or without, is one of float32."""
     return cad_is_single(x)
 
@@ -165,7 +165,7 @@ def widened(x):
     return cad_widened(x)
 
 
-def constant_array(values):
+def constant_array(values: ArrayLike) -> Var:
     """An array Var of constants, which numbers with derivatives can be assigned to."""
     values = np.asarray(values)
     kind = np.float32 if cad_is_single(values) else np.float64
@@ -194,7 +194,7 @@ def apply_kind(str name, tuple operands, tuple summed=()):
     return cad_array_kind(_KINDS[name], given, 0, NULL, bits)
 
 
-def is_stale(x):
+def is_stale(x) -> bool:
     """Whether a number is a Var of a recording that is over."""
     return CAD_IS_VAR(x) and CAD_VAR(x).kind == CAD_STALE
 
@@ -341,7 +341,9 @@ cdef object plan_view(CadTape *tape, CadPlan *plan, int k, CadSlot slot):
     return strided_view(tape, slot, plan_shape(plan) or (1,), plan_strides(plan, k) or (1,))
 
 
-def read_plan(cnp.ndarray plans, Py_ssize_t at):
+def read_plan(
+    cnp.ndarray plans, Py_ssize_t at
+) -> tuple[tuple[int, ...], list[tuple[int, tuple[int, ...]]], int, int, list[int]]:
     """A plan that was copied: its shape, views as (slot, strides), the passive ones as bits, where
     its indices stand (or -1), and what else it holds."""
     cdef CadPlan *plan = <CadPlan *>(<int64_t *>cnp.PyArray_DATA(plans) + at)
@@ -501,17 +503,17 @@ cdef int look_at_rule(CadTape *tape, object rule, list operands, list results) e
     return 0 if checks is None else checks.look_at_rule(rule, operands, results)
 
 
-def is_hooked():
+def is_hooked() -> bool:
     """Whether a hook is set on this thread's tape, as nan_check does."""
     return cad_current_tape().hook != NULL
 
 
-def is_opened():
+def is_opened() -> bool:
     """Whether programs run their functions in this thread: see WithoutPrograms."""
     return cad_current_tape().open > 0
 
 
-def recorded_shapes():
+def recorded_shapes() -> AbstractContextManager[Any]:
     """A context in which the shapes of the arrays that this thread records are noted."""
     return ShapeHook()
 

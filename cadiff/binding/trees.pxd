@@ -17,8 +17,9 @@ cdef enum Kind:
 @cython.final
 cdef class Container:
     cdef Kind kind
-    cdef readonly object type
-    cdef readonly tuple names  # keys of a dict, names of fields; None: parts are counted
+    cdef readonly object type  #: type
+    # keys of a dict, names of fields; None: parts are counted
+    cdef readonly tuple names  #: tuple[Any, ...] | None
     cdef readonly object beside  # what else it takes to make one
 
     cdef bint has_keys(self)

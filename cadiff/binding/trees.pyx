@@ -64,12 +64,13 @@ def own_attribute(item, str name, missing=None):
     return found
 
 
-def register_class(kind, flatten, unflatten):
+def register_class(kind: type, flatten: Callable[[Any], Any],
+                   unflatten: Callable[[Any, Any], Any]) -> None:
     """From now on what is of a class, and of none derived from it, is a container."""
     registered[kind] = (flatten, unflatten)
 
 
-def is_registered(kind):
+def is_registered(kind: type) -> bool:
     """Whether a class was registered."""
     return kind in registered
 
@@ -83,11 +84,11 @@ cdef class Container:
         return self.kind == MAPPING or self.kind == COPIED
 
     @property
-    def is_sequence(self):
+    def is_sequence(self) -> bool:
         """Whether it is a list or a tuple."""
         return self.kind == SEQUENCE
 
-    cpdef object make(self, parts):
+    cpdef object make(self, parts: list[Any] | tuple[Any, ...]):
         """A container like this one around other parts."""
         cdef Py_ssize_t k
         if self.kind == SEQUENCE:
@@ -131,7 +132,7 @@ cdef class Container:
             made.__dict__.update(self.beside)
         return made
 
-    cpdef tuple parts_like(self, item, Py_ssize_t n):
+    cpdef tuple parts_like(self, item, Py_ssize_t n):  #: tuple[Any, ...] | None
         """The n parts of another container in the order of this one's; None if it is no such
         container. Lists and tuples of all classes are alike, and so are dicts."""
         cdef Container other
@@ -190,7 +191,8 @@ cdef object checksum(tuple names):
     return crc32("\n".join(names).encode("utf-8", "surrogatepass"))
 
 
-def container_of_state(int kind, type, names, beside, check=None):
+def container_of_state(int kind, type: type, names: tuple[Any, ...] | None, beside,
+                       check: int | None = None) -> Container:
     """The Container that was pickled."""
     if check is not None and check != checksum(names):
         raise ValueError(f"the names {list(names)} are not those that were pickled")
@@ -217,7 +219,7 @@ cpdef tuple own_items(item):
     return tuple(item)
 
 
-cpdef tuple opened(item):
+cpdef tuple opened(item):  #: tuple[Container, tuple[Any, ...]] | None
     """The Container that something is, and its parts, a tuple; None if it is a leaf."""
     kind = type(item)
     if kind is list:
@@ -252,7 +254,7 @@ cdef Container A_PAIR = new_container(PAIR, complex, PARTS)
 cdef Container A_SMALL_PAIR = new_container(PAIR, complex, PARTS, np.dtype(np.complex64))
 
 
-cpdef tuple opened_complex(item):
+cpdef tuple opened_complex(item):  #: tuple[Container, tuple[Any, ...]]
     """A number, complex or real, as a Container with its real and imaginary part."""
     if isinstance(item, Complex):
         return A_PAIR, (<Complex>item).whole()
@@ -278,7 +280,7 @@ cdef object make_pair(dtype, re, im):
     return made if dtype is None or not isinstance(made, np.ndarray) else made.astype(dtype)
 
 
-def are_opened(kind):
+def are_opened(kind: type) -> bool:
     """Whether things of a class are containers."""
     is_derived = issubclass(kind, (list, tuple, dict))
     return is_derived or kind in registered or has_fields(kind)
@@ -318,7 +320,7 @@ cdef tuple open_dict(item):
     return new_container(COPIED, type(item), names, bare), parts
 
 
-cpdef tuple opened_whole(item):
+cpdef tuple opened_whole(item):  #: tuple[Container, tuple[Any, ...]] | None
     """As `opened` says, with the attributes of a dataclass that are no fields: for where its numbers
     are those that they were computed of."""
     found = opened(item)
@@ -349,10 +351,10 @@ cdef tuple open_fields(item):
 cdef class Tree:
     """Containers in containers, with places for leaves."""
 
-    cdef readonly Container container
-    cdef readonly tuple children
+    cdef readonly Container container  #: Container | None
+    cdef readonly tuple children  #: tuple[Tree, ...] | None
 
-    def fill(self, leaves):
+    def fill(self, leaves: Iterable[Any]):
         """These containers around leaves, which are given in order."""
         return self.filled(iter(leaves))
 
@@ -361,7 +363,7 @@ cdef class Tree:
             return next(leaves)
         return self.container.make([(<Tree>child).filled(leaves) for child in self.children])
 
-    def parts(self, item, path, whole):
+    def parts(self, item, path: str, whole: str) -> list[tuple[str, Any]]:
         """A list of (path, part), for what stands in the places of leaves in other containers.
 
         If these are not of the same kinds, ValueError says that they should be those of `whole`.
@@ -395,7 +397,7 @@ cdef class Tree:
             cad_leave_container()
         return 0
 
-    def imaginary(self):
+    def imaginary(self) -> list[int]:
         """Which leaves are imaginary parts: a list of their places among all."""
         found = []
         self.add_imaginary(found, 0)
@@ -415,7 +417,7 @@ cdef class Tree:
         return tree_of_state, (self.container, self.children)
 
 
-def tree_of_state(Container container, tuple children):
+def tree_of_state(Container container or None, tuple children or None) -> Tree:
     """The Tree that was pickled."""
     cdef Tree tree = Tree.__new__(Tree)
     tree.container = container
@@ -426,7 +428,8 @@ def tree_of_state(Container container, tuple children):
 cdef Tree A_LEAF = tree_of_state(None, None)
 
 
-def flattened(item, is_leaf=None, bint whole=False, bint pairs=False):
+def flattened(item, is_leaf: Callable[[Container, tuple[Any, ...]], bool] | None = None,
+              bint whole=False, bint pairs=False) -> tuple[list[Any], Tree]:
     """The leaves of a tree, in order, and the Tree that they were in.
 
     Containers of which is_leaf(container, parts) is true are leaves, too. With `whole`, those that
@@ -458,7 +461,7 @@ cdef Tree flatten_into(list leaves, item, is_leaf, bint whole, bint pairs):
         cad_leave_container()
 
 
-def map_leaves(function, item):
+def map_leaves(function: Callable[[Any], Any], item):
     """function(leaf) in the place of each leaf of a tree."""
     leaves, tree = flattened(item)
     return tree.fill([function(leaf) for leaf in leaves])
@@ -523,7 +526,7 @@ cdef class Same:
 cdef object is_class_of_library = None
 
 
-def register_libraries(test):
+def register_libraries(test: Callable[[type], bool]) -> None:
     """Set what tells classes of libraries, whose objects are equal only if they are the same."""
     global is_class_of_library
     is_class_of_library = test

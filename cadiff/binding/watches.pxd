@@ -10,8 +10,9 @@ cdef class Watch:
     cdef public bint handles  # exceptions
     cdef public bint catches_numbers  # whether it may catch exceptions that numbers cause
     cdef public list generators    # of random numbers, which it may draw
-    cdef public list codes         # that was looked at, of the user's
-    cdef public dict unwatched_steps  # why what the functions of primitives give is no constant
+    cdef public list codes  #: list[CodeType]  # that was looked at, of the user's
+    # why what the functions of primitives give is no constant
+    cdef public dict unwatched_steps  #: dict[int, str]
     cdef public Py_ssize_t n_followed  # codes of libraries that are looked into, when it was made
     cdef public bint was_observed  # whether something is watched that was only seen to be read
     cdef readonly bint is_over  # something is, so that it can never hold again

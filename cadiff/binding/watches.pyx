@@ -55,7 +55,7 @@ cdef extern from "Python.h":
 
 
 cdef object nothing = object()  # no value is at a place
-MISSING = nothing
+MISSING: object = nothing
 
 cdef enum PlaceKind:
     NAME        # of a dict, that of a module for example
@@ -84,7 +84,7 @@ cdef enum:
     MOST_SAVED = 1 << 26  # bytes of an array of which a copy is made, to be put back
 
 
-class Held(ref):
+class Held(ref):  #: ref[Any]
     """A weak reference of a Watch: no value that was read is one of these."""
 
     __slots__ = ()
@@ -793,7 +793,7 @@ cdef class Watch:
         self.released = Releasing()
         self.released.watches.add(self)
 
-    def copy(self):
+    def copy(self) -> Watch:
         """Another Watch of the same places, to which more can be added."""
         cdef Watch other = Watch.__new__(Watch)
         other.places, other.kept = self.places[:], self.kept[:]
@@ -808,11 +808,11 @@ cdef class Watch:
         return other
 
     @property
-    def may_tell(self):
+    def may_tell(self) -> bool:
         """Whether f may do otherwise with numbers with derivatives than with its own arguments."""
         return self.handles or self.asks_types
 
-    def __len__(self):
+    def __len__(self) -> int:
         return PyList_GET_SIZE(self.places)
 
     cpdef bint holds(self) except -1:
@@ -826,11 +826,11 @@ cdef class Watch:
             k += 1
         return True
 
-    def keep(self, item):
+    def keep(self, item) -> None:
         """Keep something alive: the next one that is like it may be another object."""
         self.kept.append(item)
 
-    def release(self):
+    def release(self) -> None:
         """Let go of arrays and containers: something else that was read is gone, so that what is
         watched can never be as it was."""
         cdef Place place
@@ -842,12 +842,12 @@ cdef class Watch:
                 place.holder = place.kept = None
 
     @property
-    def paths(self):
+    def paths(self) -> list[str]:
         """What is watched, in words."""
         return [(<Place>place).path for place in self.places]
 
     @property
-    def changed(self):
+    def changed(self) -> list[str]:
         """What of this is not as it was."""
         return [
             (<Place>place).changed_path() for place in self.places
@@ -855,7 +855,7 @@ cdef class Watch:
         ]
 
     @property
-    def changes(self):
+    def changes(self) -> dict[str, str]:
         """For each place that is not as it was: what was there and what is, as a text."""
         return {
             (<Place>place).path: (<Place>place).change()
@@ -864,7 +864,7 @@ cdef class Watch:
         }
 
     @property
-    def is_filled(self):
+    def is_filled(self) -> bool:
         """Whether all that is not as it was is something that was missing, or None."""
         cdef Place place
         for place in self.places:
@@ -872,18 +872,18 @@ cdef class Watch:
                 return False
         return True
 
-    def settle(self, function):
+    def settle(self, function: Callable[[Any], Any]) -> None:
         """Have function(value) in the place of values that are not as they were."""
         cdef Place place
         for place in self.places:
             if not place.is_released and not place.holds():
                 place.settle(function)
 
-    def saved(self):
+    def saved(self) -> list[Any]:
         """All that is there, for `restore`."""
         return [(<Place>place).saved() for place in self.places]
 
-    def restore(self, saved):
+    def restore(self, saved: list[Any]) -> bool:
         """Put back what was there, and answer whether all is as it was; nothing is put back where
         something is changed that is not saved."""
         cdef Place place
@@ -900,7 +900,7 @@ cdef class Watch:
             return False
         return self.holds()
 
-    def image(self):
+    def image(self) -> int:
         """A number that tells what is there now from what else may come to be there."""
         cdef Py_ssize_t k
         return hash(tuple([
@@ -909,7 +909,7 @@ cdef class Watch:
             if not (<Place>PyList_GET_ITEM(self.places, k)).holds()
         ]))
 
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         """A text that is the same in another process, if that reads the same there."""
         return of_texts([(<Place>place).described() for place in self.places])
 
@@ -917,11 +917,11 @@ cdef class Watch:
         """A name in a dict, of a module for example; answers its value, MISSING if there is none."""
         return add_state(self, NAME, holder, path, name)
 
-    def cell(self, cell, str path):
+    def cell(self, cell: CellType, str path):
         """A cell of a closure; answers its value, MISSING if there is none."""
         return add_state(self, CELL, cell, path)
 
-    def free_variable(self, function, Py_ssize_t index, str path):
+    def free_variable(self, function: FunctionType, Py_ssize_t index, str path):
         """The value in a cell of a function's closure, which is not kept alive."""
         return add_state(self, CELL, function, path, None, index)
 
@@ -929,7 +929,7 @@ cdef class Watch:
         """An attribute, by its name or descriptor; answers its value, MISSING if there is none."""
         return add_state(self, ATTRIBUTE, holder, path, name)
 
-    def function(self, function, str path):
+    def function(self, function: FunctionType, str path) -> bool:
         """Code and defaults of a function of Python's; answers whether it has attributes."""
         cdef Place place = add_place(self, FUNCTION, function, names_of(function), path)
         defaults = held(function.__defaults__, self.released)
@@ -937,37 +937,37 @@ cdef class Watch:
         place.kept = (function.__code__, defaults, function.__kwdefaults__, has_some)
         return has_some
 
-    def members(self, items, str path):
+    def members(self, items: Iterable[Any], str path) -> None:
         """What iteration gives: the items of a list, of a set, or of something else."""
         add_state(self, SEQUENCE if isinstance(items, list) else MEMBERS, items, path)
 
-    def mapping(self, items, str path):
+    def mapping(self, items: dict[Any, Any], str path) -> None:
         """Keys and values of a dict."""
         add_state(self, MAPPING, items, path)
 
-    def namespace(self, item, str path):
+    def namespace(self, item, str path) -> list[Any]:
         """The class of an object, and what is in its own dict; answers the values there."""
         return [*add_state(self, NAMESPACE, item, path, type(item))[1]]
 
-    def class_of(self, kind, str path):
+    def class_of(self, kind: type, str path) -> None:
         """What is in a class, and in those that it derives from."""
         add_state(self, CLASS, kind, path)
 
-    def answer(self, ask, str path, bint is_portable=True):
+    def answer(self, ask: Callable[[], Any], str path, bint is_portable=True) -> None:
         """What a function gives that is called with nothing, a number or a tuple of such. Whether
         it says something in another process, too."""
         cdef Place place = add_place(self, ANSWER, None, is_portable, path)
         place.holder = ask
         place.kept = ask()
 
-    def array(self, cnp.ndarray array, str path):
+    def array(self, cnp.ndarray array, str path) -> None:
         """Shape and numbers of an array, which are not references; or its items, which are."""
         add_state(self, OBJECTS if array.dtype.hasobject else ARRAY, array, path)
 
-    def table(self, item, str path):
+    def table(self, item, str path) -> None:
         """What a Series, a DataFrame or an Index of pandas' holds."""
         add_state(self, TABLE, item, path)
 
-    def buffer(self, item, str path):
+    def buffer(self, item, str path) -> None:
         """The bytes of something that lends them."""
         add_state(self, BUFFER, item, path)

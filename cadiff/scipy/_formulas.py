@@ -184,7 +184,8 @@ class Tabulated(primitive):
     derivative is one by differences over a width, a formula, too, or "over width" stands for the
     partial; "above low" or "between low and high" behind it say where the domain begins and ends,
     and "even" that the function is even in it.
-    A parameter has one of these, or it is "const" and nothing is differentiated by it.
+    A parameter has one of these, or it is "const" and nothing is differentiated by it. Errors name
+    `scipys`, the function of SciPy's that it belongs to, if it is none itself.
     """
 
     def __init__(
@@ -196,6 +197,7 @@ class Tabulated(primitive):
         formula: Callable[[str, str], Formula],
         ufunc: np.ufunc | None = None,
         widths: Mapping[str, str] = MappingProxyType({}),
+        scipys: str = "",
     ) -> None:
         names = parameters.replace(CONSTANT, "").split(", ")
         over = {k: text[5:] for k, text in partials.items() if text.startswith("over ")}
@@ -212,6 +214,7 @@ class Tabulated(primitive):
         )
         super().__init__(function)
         self.called, self.loop = name.lstrip("_"), ufunc
+        self._scipys = scipys or self.called
         self._rules = [self._rule(each, partials.get(each, "")) for each in names]
         self.defpartials(*self._rules)
 
@@ -222,7 +225,7 @@ class Tabulated(primitive):
             return lambda ans, *args: partial(ans, *self._taken_by_formulas(args))
         if parameter in self._widths:
             return lambda ans, *args: self.by(parameter, *args)
-        return refusal(self.called, parameter)
+        return refusal(self._scipys, parameter)
 
     def _taken_by_formulas(self, args: Iterable[Any]) -> Iterator[Any]:
         return map(lambda kind, x: kind(x), self._kinds, args)

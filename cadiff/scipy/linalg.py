@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import LinAlgError
 
 from ..binding import Loops, carries, is_complex_number, make_complex, shape
 from ..binding import strip as value
@@ -48,14 +49,46 @@ from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, in_precision, reshape
 from ..operations.complexes import implements_all, whole_parts
-from ..operations.dispatch import FUNCTIONS
 from ..operations.guards import valued
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import where
-from . import _bands, _matrix_functions  # noqa: F401 - register what they have
-from ._equations import schur
+from ._bands import (
+    cho_solve_banded,
+    cholesky_banded,
+    eig_banded,
+    eigh_tridiagonal,
+    eigvals_banded,
+    eigvalsh_tridiagonal,
+    solve_banded,
+    solveh_banded,
+)
+from ._equations import (
+    fractional_matrix_power,
+    ldl,
+    orthogonal_procrustes,
+    polar,
+    schur,
+    signm,
+    solve_continuous_are,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+)
 from ._formulas import SIDES
+from ._matrix_functions import (
+    coshm,
+    cosm,
+    expm,
+    expm_frechet,
+    logm,
+    sinhm,
+    sinm,
+    solve_continuous_lyapunov,
+    solve_sylvester,
+    sqrtm,
+    tanhm,
+    tanm,
+)
 from ._mirror import kernels, offered
 from ._signatures import (
     are_complex,
@@ -74,6 +107,21 @@ from ._signatures import (
 )
 from ._stacks import lapack_stage, permutation
 from ._structures import taken
+
+__all__ = [
+    "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky",
+    "cholesky_banded", "circulant", "companion", "convolution_matrix", "coshm", "cosm", "det",
+    "diagsvd", "eig", "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded",
+    "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet", "fiedler_companion",
+    "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm",
+    "lstsq", "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "matrix_balance", "norm",
+    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr",
+    "rq", "schur",
+    "signm", "sinhm", "sinm", "solve", "solve_banded", "solve_continuous_are",
+    "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
+    "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm",
+    "subspace_angles", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
+]  # fmt: skip
 
 __path__: list[str] = []  # of modules below it, such as `scipy.linalg.lapack`
 
@@ -732,9 +780,3 @@ block_diag, companion, fiedler_companion, khatri_rao, leslie = (
     offered(getattr(scipy.linalg, name), f"scipy.linalg.{name}")
     for name in ("block_diag", "companion", "fiedler_companion", "khatri_rao", "leslie")
 )
-
-__all__ = [
-    name
-    for name in scipy.linalg.__all__
-    if name == "LinAlgError" or getattr(scipy.linalg, name) in FUNCTIONS
-]

@@ -146,7 +146,8 @@ class _Elementwise(Tabulated):
         original: np.ufunc | None = None,
     ) -> None:
         widths, self._original = WIDTHS.get(name, {}), original or ufunc
-        super().__init__(name, parameters, function, partials, formula, ufunc, widths)
+        scipys = _scipys_name(name)
+        super().__init__(name, parameters, function, partials, formula, ufunc, widths, scipys)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = _as_taken_by(self._original, tuple(map(gathered, args)))
@@ -161,6 +162,11 @@ class _Elementwise(Tabulated):
             if found is None:
                 raise
         return self.function(*found[0], **found[1])
+
+
+def _scipys_name(name: str) -> str:
+    """The function of SciPy's that one of the table is, or gives a result of."""
+    return _RESULTS[name][0] if name in _RESULTS else name.lstrip("_")
 
 
 def _where_it_answers(original: np.ufunc) -> Function:
@@ -374,7 +380,7 @@ def analytic(name: str, args: tuple[Any, ...]) -> Any:
     """A function where an argument is complex and carries a derivative."""
     if name not in ANALYTIC:
         raise binding.MissingRuleError(
-            f"scipy.special.{name.lstrip('_')} of complex numbers with derivatives is not "
+            f"scipy.special.{_scipys_name(name)} of complex numbers with derivatives is not "
             "supported: it takes real numbers; cadiff.value(z) has no derivative"
         )
     return ANALYTIC[name](*args)

@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-void cad_machine_free(CadMachine *machine) {
-    if (machine != NULL) {
-        cad_memory_free(machine->functions);
-        cad_memory_free(machine->code);
-        cad_memory_free(machine);
-    }
-}
-
 void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z) {
     cad_strip_value_near((CadOp)op, (CadStrip){out, 1}, (CadStrip){(double *)x, 1},
                          (CadStrip){(double *)y, 1}, (CadStrip){(double *)z, 1},
@@ -23,18 +15,16 @@ CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMa
     if (program->machine != NULL || n == 0) {
         return CAD_OK;
     }
-    CadMachine *const machine = cad_memory_zeroed(1, sizeof *machine);
+    /* All in one piece, which whoever frees the program frees with it. */
+    CadMachine *machine;
+    const size_t code = program->n_code * sizeof *machine->code;
+    machine = cad_memory_resize(NULL, 1, sizeof *machine + n * sizeof *machine->functions + code);
     if (machine == NULL) {
         return CAD_NO_MEMORY;
     }
     machine->lanes = lanes;
-    machine->functions = cad_memory_resize(NULL, n, sizeof *machine->functions);
-    machine->code = cad_memory_resize(NULL, program->n_code, sizeof *machine->code);
-    if (machine->functions == NULL || machine->code == NULL) {
-        cad_machine_free(machine);
-        return CAD_NO_MEMORY;
-    }
-    memcpy(machine->code, program->code, program->n_code * sizeof *machine->code);
+    machine->functions = (CadMachineCode **)(machine + 1);
+    machine->code = memcpy(machine->functions + n, program->code, code);
     for (size_t k = 0; k < n; k++) {
         machine->functions[k] = pieces[k].run;
         machine->code[pieces[k].first] =

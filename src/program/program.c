@@ -1,6 +1,5 @@
 /* Programs as wholes: what they cost, the memory that they take, and their workspaces. */
 #include "program/program.h"
-#include "program/running.h"
 
 #include <stdlib.h>
 
@@ -92,7 +91,7 @@ void cad_program_free(CadProgram *program) {
             cad_program_free(program->scans[k].behind);
         }
         CAD_PROGRAM_LISTS(FREE)
-        cad_machine_free(program->machine);
+        cad_memory_free(program->machine);
         cad_memory_free(program);
     }
 }

@@ -63,13 +63,15 @@ static inline float *floats_at(const Places *places, int64_t place) {
 
 /* --- machine.c --- */
 
-/* One thread may set what others read meanwhile: whole, with all that it points to. */
-#ifdef __GNUC__
+/* One thread may set a pointer that others read meanwhile: whole, with all that it points to. The
+ * processors that MSVC compiles for read what a pointer points to after the pointer. */
+#ifdef _MSC_VER
+#include <intrin.h>
+#define CAD_PUBLISH(place, value) _InterlockedExchangePointer((void *volatile *)&(place), value)
+#define CAD_PUBLISHED(place) (*(void *const volatile *)&(place))
+#else
 #define CAD_PUBLISH(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 #define CAD_PUBLISHED(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
-#else
-#define CAD_PUBLISH(place, value) ((place) = (value))
-#define CAD_PUBLISHED(place) (place)
 #endif
 
 /* The code of a program where pieces of it are one instruction, each the call of a function. */
@@ -78,8 +80,6 @@ struct CadMachine {
     CadMachineCode **functions;
     CadInstruction *code;
 };
-
-void cad_machine_free(CadMachine *machine);
 
 /* Where places are of many points, whose numbers stand side by side; what they share stands once,
  * before all others. */

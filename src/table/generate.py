@@ -5,7 +5,7 @@ or of any algebra. The rows that it writes apply a word as `A(word, operands)`, 
 gives the words a meaning by defining `A` before it includes them.
 
     python src/table/generate.py c OUTPUT  # generated/*.h, done by building/extension.py
-    python src/table/generate.py derived   # the stubs in cadiff/operations, docs/operations.md
+    python src/table/generate.py derived   # docs/operations.md
 """
 
 from __future__ import annotations
@@ -511,14 +511,15 @@ def write_c(directory: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def stubs() -> dict[str, str]:
+    """The stubs in cadiff/operations, by the names of their files; each build writes them."""
+    rows = read_table()
+    return {"table.pyi": function_stubs(rows), "methods.pyi": method_stubs(rows)}
+
+
 def derived_files() -> dict[str, str]:
     """The committed files that follow from the table, by their paths in the repository."""
-    rows = read_table()
-    return {
-        "cadiff/operations/table.pyi": function_stubs(rows),
-        "cadiff/operations/methods.pyi": method_stubs(rows),
-        "docs/operations.md": markdown(rows),
-    }
+    return {"docs/operations.md": markdown(read_table())}
 
 
 def main(argv: list[str]) -> int:

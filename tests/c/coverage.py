@@ -22,6 +22,7 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ..faults.copies import tools
 from .test_c_core import CORE, PTHREAD, ROOT, STRICT, TESTS, write_headers
 
 BUILT = ROOT / "build" / "coverage"
@@ -73,6 +74,7 @@ def test_extension() -> Path:
     )
     flags = {"CADIFF_CFLAGS": " ".join(FLAGS), "CADIFF_LDFLAGS": "--coverage"}
     flags["CADIFF_CYTHON_CFLAGS"] = "-fno-profile-arcs -fno-test-coverage"
+    flags["PYTHONPATH"] = tools()
     run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], copy, **flags)
     tests = ["-m", "pytest", "-q", "-m", "not thorough", "--hypothesis-profile=brief"]
     # What is counted takes memory and time, so that a test of either may fail.

@@ -6,6 +6,7 @@ is made good by the next: files are compared with those of the tree.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import ctypes
 import filecmp
@@ -18,15 +19,19 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from xml.etree import ElementTree
 
+from packaging.requirements import Requirement
+
 from ..c.test_c_core import COMPILER, STRICT
 
-__all__ = ["KEPT", "ROOT", "Copy", "end_all"]
+__all__ = ["KEPT", "ROOT", "Copy", "end_all", "tools"]
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "faults"
+TOOLS = KEPT / "tools"
 
 # What times nothing is compiled in a third of the time.
 FLAGS = {name: os.environ.get(name, "-O0") for name in ("CADIFF_CFLAGS", "CADIFF_CYTHON_CFLAGS")}
@@ -37,6 +42,26 @@ PR_SET_PDEATHSIG = 1
 
 running: set[subprocess.Popen[bytes]] = set()
 ended = threading.Event()
+
+
+def tools() -> str:
+    """Where there is what a build requires and the environment lacks, which is fetched once.
+
+    An isolated build, as that of `pip install`, leaves nothing of it.
+    """
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^requires = (.+)$", project, re.MULTILINE)
+    lacking = []
+    for requirement in map(Requirement, ast.literal_eval(listed)):
+        try:
+            is_there = version(requirement.name) in requirement.specifier
+        except PackageNotFoundError:
+            is_there = False
+        lacking += [] if is_there else [str(requirement)]
+    if lacking and not TOOLS.exists():
+        command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(TOOLS)]
+        subprocess.run([*command, *lacking], check=True)
+    return str(TOOLS)
 
 
 class Copy:
@@ -94,7 +119,8 @@ class Copy:
         return subprocess.run([*command, path], cwd=self.root, capture_output=True).returncode == 0
 
     def build(self) -> bool:
-        return self._run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], 900.0)
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        return self._run(command, 900.0, tools())
 
     def failed_test(self, arguments: list[str], patience: float = 600.0) -> str | None:
         """The first test that fails or is silent for long, None if none does."""
@@ -116,11 +142,15 @@ class Copy:
             found[path] = found.get(path, 0.0) + float(case.attrib["time"])
         return found
 
-    def _run(self, command: list[str], patience: float) -> bool:
+    def _run(self, command: list[str], patience: float, *paths: str) -> bool:
         """Whether a command ends well, and is never silent for so many seconds."""
         if ended.is_set():
             return False
-        environment = {**os.environ, **FLAGS, "PYTHONPATH": str(self.root)}
+        environment = {
+            **os.environ,
+            **FLAGS,
+            "PYTHONPATH": os.pathsep.join((str(self.root), *paths)),
+        }
         environment["OPENBLAS_NUM_THREADS"] = "1"
         with self.output.open("wb") as output:
             process = subprocess.Popen(

@@ -107,7 +107,7 @@ TRUTH = re.compile(r"\b(?:true|false|True|False)\b")
 # Larger ones are chosen, not counted, as are those of a shift.
 WHOLE = re.compile(r"(?<!except -)(?<!<< )(?<!>> )(?<![\w.])\d(?![\w.])(?! <<| >>)")
 ONE_MORE = re.compile(r" [+-] 1(?![\w.])")
-INDEX = re.compile(r"(?<=\w\[)[a-z_]\w*(?=\])")
+INDEX = re.compile(r"(?<=\w\[)(?!(?:bool|float|int|str|type)\])[a-z_]\w*(?=\])")  # of no type
 STATUS = re.compile(r"(?<=return )CAD_[A-Z_]+(?=;)")
 NEW_REFERENCE = re.compile(r"\bPy_X?NewRef\((\w+)\)")
 

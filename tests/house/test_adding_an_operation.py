@@ -152,10 +152,10 @@ added = pytest.mark.parametrize("name", RIGHT)
 
 @added
 def test_stubs_and_documentation_follow(name: str, copy: Copy) -> None:
-    files = copy.generate.derived_files()
-    functions = ast.parse(files["cadiff/operations/table.pyi"]).body
+    files = copy.generate.derived_files() | copy.generate.stubs()
+    functions = ast.parse(files["table.pyi"]).body
     assert name in {node.name for node in functions if isinstance(node, ast.FunctionDef)}
-    methods = ast.parse(files["cadiff/operations/methods.pyi"])
+    methods = ast.parse(files["methods.pyi"])
     assert name in {node.name for node in ast.walk(methods) if isinstance(node, ast.FunctionDef)}
     assert f"| `{name}(x)` | {copy.rows[name].domain[0]} |" in files["docs/operations.md"]
 

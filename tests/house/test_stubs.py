@@ -1,4 +1,4 @@
-"""Stubs say of what is compiled what that has, no less and no more."""
+"""Stubs follow from what is compiled, and say what that has, no less and no more."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import cadiff
+from building import stubs
 from cadiff import binding
 from cadiff.binding import _core
 from cadiff.operations import table as _table
@@ -129,6 +130,70 @@ def test_the_stub_of_the_table_lists_every_function() -> None:
     assert functions == set(_table.__all__) == set(_core.functions())
     for name in functions:
         assert callable(getattr(cadiff, name))
+
+
+SOURCE = """
+#: _T = TypeVar("_T")
+MOST: int = 3
+cdef object kept = None
+
+
+@cython.final
+cdef class Kept(Base):  #: Base[int]
+    cdef int n
+    cdef readonly tuple names  #: tuple[str, ...]  # of all
+    cdef public object other
+
+    def __init__(self):
+        pass
+
+    def __eq__(self, other):
+        def inner(x):
+            pass
+
+    @property
+    def size(self) -> int:
+        pass
+
+    cpdef tuple find(self, Py_ssize_t k, list names=None):  #: tuple[int, int] | None
+        pass
+
+
+cdef int hidden(x):
+    pass
+
+
+def answer(f: Callable[[int, int], Any], Kept kept or None, *rest, bint all=False) -> list[int]:
+    pass
+"""
+LINES = {
+    "": [
+        '_T = TypeVar("_T")',
+        "MOST: int = ...",
+        "def answer(f: Callable[[int, int], Any], kept: Kept | None, *rest: Any, all: bool = ...)"
+        " -> list[int]: ...",
+    ],
+    "Kept": [
+        "@final\nclass Kept(Base[int]):",
+        "    @property",
+        "    def names(self) -> tuple[str, ...]: ...",
+        "    other: Any",
+        "    def __init__(self, *args: Any, **kwargs: Any) -> None: ...",
+        "    def __eq__(self, other: Any, /) -> Any: ...",
+        "    @property",
+        "    def size(self) -> int: ...",
+        "    def find(self, k: int, names: list[Any] | None = ...) -> tuple[int, int] | None: ...",
+    ],
+}
+
+
+def test_stubs_follow_from_modules_in_cython() -> None:
+    assert stubs.lines_of(SOURCE) == LINES
+
+
+def test_stubs_are_those_of_the_sources() -> None:
+    for name, text in stubs.derive().items():
+        assert (stubs.BINDING / name).read_text(encoding="utf-8") == text, "build anew"
 
 
 def test_the_package_is_typed() -> None:

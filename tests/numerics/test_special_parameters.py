@@ -466,6 +466,8 @@ def test_kinds_of_arguments() -> None:
         ("pdtr", (2.0, 0.3), 0, "k"),
         ("lpmv", (1.0, 2.0, 0.3), 0, "m"),
         ("mathieu_a", (1.0, 2.0), 0, "m"),
+        ("mathieu_cem", (1.0, 2.0, 40.0), 0, "m"),
+        ("pro_ang1", (1.0, 3.0, 1.4, 0.2), 1, "n"),
         ("expn", (2.0, 0.3), 0, "n"),
         ("spherical_jn", (2.0, 0.3), 0, "n"),
     ],
@@ -474,7 +476,7 @@ def test_kinds_of_arguments() -> None:
 def test_whole_numbers_are_refused(
     mode: Callable[..., float], name: str, point: Point, i: int, argument: str
 ) -> None:
-    with pytest.raises(TypeError, match=rf"{name}.*'{argument}'|derivative"):
+    with pytest.raises(TypeError, match=rf"\.{name} .*'{argument}'|drop its derivative"):
         mode(getattr(special, name), point, i, 1)
 
 

@@ -49,6 +49,13 @@ from ._solvers import (
     svd,
 )
 
+__all__ = [
+    "LinearOperator", "aslinearoperator", "bicg", "bicgstab", "cg", "cgs", "eigs", "eigsh",
+    "expm", "expm_multiply", "factorized", "gcrotmk", "gmres", "inv", "lgmres", "lsmr",
+    "lsqr", "matrix_power", "minres", "norm", "qmr", "spilu", "splu", "spsolve",
+    "spsolve_triangular", "svds", "tfqmr",
+]  # fmt: skip
+
 __getattr__, __dir__ = the_rest_of(scipy.sparse.linalg, globals(), instead=INSTEAD)
 
 
@@ -430,6 +437,3 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
         sums = total(abs(data), structure=structure, axis=0 if abs(ord) == 1 else 1)
         return np.max(sums) if ord > 0 else np.min(sums)
     raise ValueError(f"Invalid norm order {ord!r} for matrices")
-
-
-__all__ = [name for name in scipy.sparse.linalg.__all__ if callable(globals().get(name))]
