@@ -333,6 +333,22 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
     return joined(x).astype(dtype, copy=copy)
 
 
+@implements_complex(np.real)
+def real(val: Any) -> Any:
+    return complexes.real(val)
+
+
+@implements_complex(np.imag)
+def imag(val: Any) -> Any:
+    return complexes.imag(val)
+
+
+@implements_complex(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    found = complexes.angle(z)
+    return found * (180.0 / np.pi) if deg else found
+
+
 # --- order: that of real parts, then of imaginary ones -------------------------------------------
 
 

@@ -156,8 +156,7 @@ own(
     *("tensordot", "trapezoid"),
     # polynomials
     *("polyadd", "polyder", "polyint", "polysub", "polyval", "vander"),
-    # parts of numbers
-    *("angle", "imag", "real", "real_if_close"),
+    "real_if_close",
 )
 own(np, "piecewise", written=("x",))
 own(np, "cov", written=("m", "fweights"))

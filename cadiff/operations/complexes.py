@@ -90,6 +90,12 @@ def absolute(z: ComplexNumber) -> Number:
     return _table.absolute(im) if is_nothing(re) else _table.hypot(re, im)
 
 
+def angle(z: ComplexNumber) -> Number:
+    """The argument, from -pi to pi, whose derivative at 0 is 0."""
+    re, im = whole_parts(z)
+    return _table.arctan2(im, re)
+
+
 def square(z: ComplexNumber) -> ComplexNumber:
     re, im = parts(z)
     if is_nothing(im) or is_nothing(re):
