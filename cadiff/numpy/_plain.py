@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Var, note_layout, share_memory, share_numbers
+from ..binding import Var, is_single, note_layout, share_memory, share_numbers
+from ..operations import arrays
+from ..operations import table as _table
 from ..operations.dispatch import implements, plain
 from ..operations.making import innermost
-from ._common import existing
+from ._common import Number, as_number, existing
 
 plain(
     # questions
@@ -51,3 +53,23 @@ def shares_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
         return bool(share_numbers(x, y))
     plain = not isinstance(x, Var) and not isinstance(y, Var)
     return plain and np.shares_memory(np.asarray(x), np.asarray(y))
+
+
+@implements(np.real)
+def real(val: Any) -> Number:
+    """The number itself: only real numbers carry derivatives."""
+    return as_number(val)
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Number:
+    """0 or pi by the sign, as `numpy.angle`, with the derivative 0."""
+    radians = _table.arctan2(0.0, as_number(z))
+    return _table.rad2deg(radians) if deg else radians
+
+
+@implements(np.imag)
+def imag(val: Any) -> Number:
+    """Zeros: only real numbers carry derivatives."""
+    x = as_number(val)
+    return arrays.zeros(x.shape, np.float32 if is_single(x) else np.float64)
