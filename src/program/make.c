@@ -142,11 +142,12 @@ static CadStatus make(const CadMaker *order, CadLevels levels, CadProgram **prog
     return m->status;
 }
 
-/* A program for one point, or for directions, may have the earliest levels, if these cost less. */
+/* Of programs for one point, or for directions, the better one of those with the latest and the
+ * earliest levels: of many records the one that is estimated to be. */
 CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, size_t n_inputs,
                            size_t n_shared, const CadId *roots, size_t n_roots,
                            CadProgram **program) {
-    enum { MANY_RECORDS = 256 };
+    enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 12 };
     const int is_inner = use == CAD_IN_TURNS || use == CAD_IN_BLOCKS;
     CadMaker order = {.graph = graph,
                       .make = cad_program_make,
@@ -171,5 +172,15 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
         order.stores_floats = 0;
         status = make(&order, levels, program);
     }
-    return status;
+    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == CAD_AS_ESTIMATED ||
+        use == CAD_AT_MANY_POINTS) {
+        return status;
+    }
+    CadProgram *early;
+    if (make(&order, CAD_EARLIEST, &early) == CAD_OK) {
+        const int is_better = cad_program_cost(early) < cad_program_cost(*program);
+        cad_program_free(is_better ? *program : early);
+        *program = is_better ? early : *program;
+    }
+    return CAD_OK;
 }
