@@ -1,5 +1,4 @@
-/* The kinds of table/kinds.def in single precision: what an entry computes of numbers that are
- * floats is what NumPy makes of floats. */
+/* The kinds of table/kinds.def in single precision: of floats an entry computes as NumPy does. */
 #ifndef CAD_ARRAYS_SINGLES_H
 #define CAD_ARRAYS_SINGLES_H
 

@@ -52,8 +52,7 @@ int cad_scan_is_of_singles(const CadScan *scan) {
            is_all_single(scan->sizes, scan->n_given + cad_scan_n_ends(scan));
 }
 
-/* It takes longer to compute than to copy: arrays, what adds up, what calls a function, and what a
- * loop within leaves. */
+/* It takes longer to compute than to copy: arrays, sums, calls, and ends of a loop within. */
 int cad_record_is_costly(const CadRecord *record) {
     if (record->kind == CAD_RECORD_PACK || record->kind == CAD_RECORD_SCAN) {
         return 0;

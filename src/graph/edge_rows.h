@@ -15,8 +15,8 @@ typedef struct CadRows {
     const CadEdges *edges;
     const CadId *wrt, *outputs;
     size_t n_wrt, n_outputs;
-    /* As much is found: products of entries and edges; and entries looked at, where numbers that
-     * have the same row share it, which they do where it is but the structure that is wanted. */
+    /* As much is found: products of entries and edges; and entries looked at, where only the
+     * structure is wanted and numbers with the same row share it. */
     size_t products, most_products;
     size_t work, most_work;
     /* Which way: rows begin at the ends, variables or outputs, and are read at the others. */

@@ -292,9 +292,9 @@ static void find_of_pack(Finder *f, const CadMade *made) {
     }
 }
 
-/* Which elements indices name is not known before a program runs: any may be one. What is named
- * starts from one place along axes of stride 0: between all that may be named from there and those
- * that have the index, which differ along these axes, is one number. */
+/* Which elements indices name is not known before a program runs: any may be one. Named elements
+ * start from one place along axes of stride 0. One number stands between all elements that may be
+ * named from there and the numbers with the index, which differ along these axes. */
 static void find_by_index(Finder *f, const CadMade *made) {
     const int takes = made->kind == CAD_RECORD_TAKE; /* else it adds, and the targets are named */
     int64_t starts[CAD_MOST_AXES], others[CAD_MOST_AXES];

@@ -295,8 +295,8 @@ typedef struct CadKnown {
     CadId of, by;
 } CadKnown;
 
-/* What is asked for: `ends` are numbers of a body, whose inputs from `input` on are what is
- * carried and what is given. The body is not changed. */
+/* A request: `ends` are numbers of a body; its inputs from `input` on are carried, then given. The
+ * body is not changed. */
 typedef struct CadRecurrence {
     size_t n, n_carried, n_given, n_kept, n_summed;
     CadGraph *body;
@@ -551,9 +551,9 @@ CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
 CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, bool by_value,
                           const CadId *outputs, size_t n_outputs, uint8_t *found);
 
-/* Copies of variables that outputs depend on: of the elements of arrays that consist of numbers
- * those that are variables, such as rows of a matrix that were gathered. Of the k-th one
- * origins[k] is the index of its variable in `wrt`. Both lists are the caller's. */
+/* Copies of variables that outputs depend on, in arrays that consist of numbers: rows of a matrix,
+ * say, that were gathered. Of the k-th one origins[k] is the index of its variable in `wrt`. Both
+ * lists are the caller's. */
 CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                            size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n);
 

@@ -21,7 +21,7 @@ CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown 
 
 /* --- scan.c --- */
 
-/* A SCAN whose operands are what is carried at first, and what is given for the first turn; the
+/* A SCAN. Its operands are the numbers carried at first, and those given for the first turn; the
  * scan is the graph's from then on. Answers the first number of its ends, which stand in a row; or
  * CAD_NO_ID, and it stays the caller's. */
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands);

@@ -27,7 +27,7 @@ static int is_everywhere(const CadShape *shape, CadNumbers x, double value) {
     return cad_is_single(shape, x) && cad_graph_is(shape->graph, x.first, value);
 }
 
-/* What single numbers are folded to, of that what is common: CAD_NO_ID if nothing. */
+/* The common ones of the rules by which single numbers are folded; CAD_NO_ID if none applies. */
 static CadNumbers simplify(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
                            CadNumbers z) {
     if (op == CAD_OP_positive) {

@@ -35,8 +35,8 @@ typedef struct CadPairs {
 CadStatus cad_pairs_add(CadPairs *pairs, uint32_t of, uint32_t by);
 void cad_pairs_free(CadPairs *pairs);
 
-/* With rows and columns exchanged. In `order`, if that is not NULL, the index that each entry has
- * in the pattern as it was. */
+/* With rows and columns exchanged. `order`, if it is not NULL, gets the index of each entry in the
+ * former pattern. */
 CadStatus cad_pattern_transpose(const CadPattern *pattern, size_t *order, CadPattern *result);
 
 /* With the entry (j, i) wherever (i, j) is one. */

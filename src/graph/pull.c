@@ -424,7 +424,7 @@ static void collect_products(Pull *p, size_t i) {
     }
 }
 
-/* All that has arrived at numbers of an array, which are all at which anything has. */
+/* The sum of all contributions to some numbers of an array; the others have received none. */
 static CadDerivatives add_up_part(Pull *p, size_t i, CadId first, size_t size) {
     CadDerivatives sum = none;
     collect_products(p, i);

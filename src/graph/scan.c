@@ -165,8 +165,8 @@ static void find_users(Recurrence *r) {
     }
 }
 
-/* From what is carried one step on to what it is added to, if that alone is made of it: the term
- * that is added, and whether it is subtracted. */
+/* One step on from a carried number: the sum that it is added to, if nothing else reads it; with
+ * the term that is added, and whether it is subtracted. */
 static CadId next_sum(const Recurrence *r, CadId at, CadId *term, int *is_less) {
     const CadId user = r->user[at];
     CadId x[3];

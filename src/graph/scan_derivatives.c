@@ -222,8 +222,8 @@ static int is_same_in_all(const CadScan *scan, size_t operand) {
     return scan->steps[operand - scan->n_carried] == 0;
 }
 
-/* What arrives at the ends of a turn goes on to its inputs. Those of what is carried are the first
- * ends, which what arrives beside is added to; then come rows, then sums. */
+/* What arrives at the ends of a turn goes on to its inputs. The first ends are the carried ones,
+ * to which contributions from elsewhere are added; then come rows, then sums. */
 static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const uint8_t *wanted,
                       CadPullBody *pull) {
     const CadScan *const scan = d->of.scan;

@@ -495,8 +495,8 @@ LOOPS(expm_frechet, 3, {2, 2, 2}, {0}, 0, 4 * (CAD_EXPONENTIAL_ROOM + 3))
 
 /* --- phases --- */
 
-/* Up to which part of the largest cotangent turning a vector is rounding, and what that largest is
- * taken for at least. */
+/* The part of the largest cotangent up to which turning a vector is rounding, and the least value
+ * that this largest one is taken for. */
 static const double TURN = 1e-6, NOUGHT = 1e-8;
 
 static double largest_of(CadComplexMatrix g, size_t n, size_t m) {

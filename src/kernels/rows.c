@@ -359,8 +359,7 @@ void cad_rows_weigh_exponentials(char **arguments, const ptrdiff_t *dims, const 
     log_sums(arguments, dims, steps, 1, data != NULL);
 }
 
-/* exp(a) less what is greatest, and the sum of b times that, which stands in order; b may be NULL.
- */
+/* exp(a - max a), in order, and the sum of b times it; b may be NULL. */
 static double relative_to_top(Row a, Row b, double *to, ptrdiff_t n) {
     double sum = 0.0;
     for (ptrdiff_t k = 0; k < n; k++) {

@@ -310,8 +310,8 @@ static CAD_INLINE double vector_log(double x) {
 
 /* --- the loops --- */
 
-/* Of numbers that are a multiple of eight, so that no loop is written again for what is left;
- * answers how many of them are rare. */
+/* Their count is a multiple of eight, so that no loop is written again for a rest. Answers how
+ * many of the numbers are rare. */
 typedef size_t (*Loop)(double *restrict out, const double *xs, const double *ys, size_t n);
 
 enum { NARROW, WIDE };

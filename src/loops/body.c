@@ -105,7 +105,7 @@ static void find_lags(const Roller *o, Body *b) {
     }
 }
 
-/* Steps that are single numbers, or that are not, as blocks of what is carried, or as one. */
+/* Carried steps, single numbers or others, as blocks each, or all as one. */
 static void carry(const Roller *o, Body *b, int are_single, int together) {
     const CadId begin = b->next;
     for (size_t q = 0; q < b->loop->period; q++) {

@@ -46,9 +46,8 @@ static size_t next_sum(const Recorded *r, const Loop *loop, const Steps *steps, 
                : loop->period;
 }
 
-/* Steps that are all that an addition each is made of but for what it adds, round in a circle:
- * what turns add up. Each step is gone through once: those of a way are marked by its beginning.
- */
+/* Sums over turns: additions in a circle, each of which reads the one before and a further term.
+ * Each step is gone through once: those of a way are marked by its beginning. */
 static void find_sums(const Recorded *r, const Loop *loop, const Steps *steps) {
     uint32_t *const way = steps->way;
     for (size_t q = 0; q < loop->period; q++) {

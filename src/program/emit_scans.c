@@ -203,8 +203,8 @@ static void find_readers(Divider *d) {
     }
 }
 
-/* Strips: first those of what is carried, as it is found, of which that which is left is one on.
- */
+/* Strips: first those of carried numbers, as each turn finds them; the next turn's stand one on.
+ * */
 static void take_strips(Divider *d) {
     for (CadId id = 0; id < d->body->n_numbers; id++) {
         d->strip[id] = NO_STRIP;
@@ -472,8 +472,8 @@ static void add_operands(Divider *d, const CadId *operands) {
     }
 }
 
-/* Ends that are read are placed with their SCAN, whose record they follow. What only the last
- * turn's is read of has a place for that alone, which the record begins so far before. */
+/* Ends that are read are placed with their SCAN, whose record they follow. An end of which only
+ * the last turn's is read has a place for it alone: the record begins so far before. */
 static void place_ends(Divider *d) {
     CadMaker *const m = d->m;
     const CadScan *const scan = d->scan;

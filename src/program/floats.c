@@ -1,5 +1,5 @@
-/* Arrays as floats, half the size: what rows and products of matrices in single precision read and
- * write, unless that is small, and large inputs that are floats. Everything else is computed of
+/* Arrays as floats, half the size: operands and results, unless small, of rows and products of
+ * matrices in single precision, and large inputs that are floats. Everything else is computed of
  * doubles, which are brought from there, or rounded to there, by instructions of their own: these
  * go tile by tile with those around them. */
 #include "kernels/single.h"

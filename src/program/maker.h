@@ -207,8 +207,8 @@ void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands);
 
 /* Which levels numbers get: as late as readers allow, or as early as operands do, whichever
  * promises the cheaper program. Where chains of unequal length run side by side, the one way or
- * the other keeps in step. In any case those are early that guards compare. What follows from
- * levels is when guards are compared, and who reads what last. */
+ * the other keeps in step. In any case those are early that guards compare. Levels tell when
+ * guards are compared, and who reads each number last. */
 typedef enum CadLevels { CAD_LATEST, CAD_EARLIEST, CAD_AS_ESTIMATED } CadLevels;
 
 void cad_maker_find_levels(CadMaker *m, CadLevels levels);

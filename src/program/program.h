@@ -148,7 +148,7 @@ typedef struct CadScanPlan {
     size_t at;
 } CadScanPlan;
 
-/* Of blocks, with those of what is given behind those of what is carried, then of what is kept. */
+/* The sizes of blocks: carried, given, kept, then summed. */
 static inline const int64_t *cad_scan_plan_sizes(const CadScanPlan *plan, const int64_t *plans) {
     return plans + plan->at + plan->n_carried + 3 * (size_t)plan->n_given;
 }
@@ -377,8 +377,8 @@ static inline void cad_program_refer_to_places(const CadProgram *program, double
     }
 }
 
-/* After that, once all inputs are in their places, of those that are to be floats as doubles, but
- * where something else was said of them. */
+/* After that, once all inputs are in their places: store those that are to be floats so, unless
+ * something else was said of them. */
 void cad_program_narrow_inputs(const CadProgram *program, double *places);
 
 /* Have large results, which are doubles, written where they are wanted. */

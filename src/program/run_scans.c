@@ -172,8 +172,8 @@ static size_t size_of_end(const Blocks *b, size_t k) {
     return (size_t)b->sizes[k < b->plan->n_carried ? k : k + b->plan->n_given];
 }
 
-/* Where the block of a turn stands: of what is carried that which turns find, the next one being
- * what they leave. If only the last one is read, it stands there all the time. */
+/* The place of a turn's block: of a carried one the block that the turn finds; the next one is
+ * left for the next turn. If only the last one is read, it stands there all the time. */
 static double *block_at(const Blocks *b, size_t k, size_t turn) {
     const int64_t *const out = b->outs + 2 * k;
     return at_place(b, out[0]) + out[1] * (int64_t)(turn * b->lanes.count);

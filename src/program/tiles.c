@@ -356,8 +356,8 @@ static int is_large(const Tiler *t, uint32_t k) {
     return see(t->program, &t->program->code[k], &seen) && seen.size >= LONG_VECTOR;
 }
 
-/* From an instruction on, those that can go tile by tile with so many rows, those that can be
- * carried out before them, and those that have to wait. */
+/* Divide the instructions from one on: some go tile by tile with so many rows, some can be carried
+ * out before these, the others have to wait. */
 static void gather(Tiler *t, size_t from, int64_t rows) {
     Found *const f = t->found;
     const size_t n = t->program->n_code, end = n - from > WINDOW ? from + WINDOW : n;
