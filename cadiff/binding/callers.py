@@ -69,7 +69,7 @@ _OF_TYPES = re.compile(
     r"\b(Var|Dual|\w*[Oo]bject\w*|d?types?|float|Rational|integers|unhashable|_parse_args)\b"
     r"|^'O'$"
 )
-# What is said of users' own lines, what these have, and what to write instead.
+# Messages about users' own lines: what stands there, and what to write instead.
 _ANSWERS = (
     (
         "The truth value of an array",

@@ -240,7 +240,7 @@ def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
 
 
 def _axes_last(z: Any, axis: Axis) -> tuple[Any, tuple[int, ...]]:
-    """An array whose last axis is all of those over which to reduce, and these."""
+    """An array whose last axis is all reduced axes in one, and these axes."""
     axes = arrays.reduced_axes(axis, z.ndim)
     rest = [k for k in range(z.ndim) if k not in axes]
     lengths = [z.shape[k] for k in rest]

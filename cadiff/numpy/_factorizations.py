@@ -224,7 +224,7 @@ def qr(a: Any, *, complete: bool = False) -> Any:
 
 
 def _independent(r: Any) -> None:
-    """Refuse a triangle that says that a column is a combination of those before it."""
+    """Refuse a triangle of a matrix with a column that is a combination of former ones."""
     sizes = np.abs(held(r))
     lengths = np.sqrt(np.add.reduce(sizes * sizes, -2))
     if np.any(diagonal(sizes) <= EPSILON * r.shape[-1] * lengths):

@@ -291,7 +291,7 @@ def along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
 def _running(
     name: str, remark: str, along: Callable[[Number, int], Number], neutral: float | None = None
 ) -> Callable[..., Number]:
-    """Running sums or products, in which nan counts as what is neutral, if that is given."""
+    """Running sums or products; nan counts as the neutral number, if one is given."""
 
     def running(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
         refuse(name, out=out, dtype=dtype)

@@ -31,7 +31,7 @@ MOST_MOVED_AXES = 4  # of results that are tried in another order
 
 
 class _Place:
-    """Stands for a number among arguments: which of those that differ it is."""
+    """Stands for a number among arguments: its number among those that differ."""
 
     def __init__(self, number: int) -> None:
         self.number = number

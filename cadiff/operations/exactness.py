@@ -100,7 +100,7 @@ def stay_exact(
 ) -> bool:
     """Whether ints come out as those of NumPy; a replay has to find that, too.
 
-    That is, none is of a size that floats cannot stand for, or that the dtype does not have.
+    That is, floats and the dtype can stand for each of them.
     """
     low, high = max(int(np.iinfo(dtype).min), 1 - EXACT), largest(dtype)
     if function is np.where:

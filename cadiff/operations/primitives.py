@@ -68,7 +68,7 @@ class primitive:  # noqa: N801 - a decorator
     12.0
     """
 
-    # What users call it, where that is not what the function is called.
+    # The name that users know, where the function has another one.
     called = ""
 
     # For reductions of one array: `fold_in_c(*other arguments)` answers the axes, what to begin

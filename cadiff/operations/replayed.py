@@ -41,7 +41,7 @@ class Memory:
         self.bound = np.inf  # of the sizes of ints: none in a replay is larger
 
     def read(self) -> None:
-        """Guard what is in it, or, of floats, what that is made of."""
+        """Guard the items, or the numbers that floats are made of."""
         if not self.is_known:
             if self.is_value and binding.notes_guards(*self.own[:2]):
                 binding.read(self.own[0], "cadiff.value(v)")

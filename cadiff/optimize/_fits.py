@@ -253,9 +253,9 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
         the sum of squares no longer changes, which leaves half of the digits open. Without bounds
         Newton's steps, with exact derivatives, then go on for as long as they get smaller.
 
-        With bounds, pcov is SciPy's: that of a fit in which all parameters are free, also those
-        that end at a bound. `least_squares(...).covariance()` takes those for fixed instead: their
-        rows are nan, the other errors are smaller, and there are more degrees of freedom.
+        With bounds, pcov is SciPy's: that of a fit with all parameters free, also those that end
+        at a bound. `least_squares(...).covariance()` takes those for fixed instead: their rows are
+        nan, the other errors are smaller, and there are more degrees of freedom.
 
     Raises
     ------

@@ -146,7 +146,7 @@ class Progress:
 
 
 def limit_of(options: Any, method: str) -> tuple[float | None, str]:
-    """What limits a method by its options, and of which unit that is; None if nothing does."""
+    """The limit of a method, by its options, and its unit; None if nothing does."""
     options = options or {}
     for name in (*OF_EVALUATIONS, "maxiter"):
         limit = options.get(name)

@@ -130,10 +130,10 @@ class Batches:
     def run(self, batch: Batch, threads: int | None) -> bool:
         """Compute it by a code for many points for each recording that some of them choose.
 
-        The first of the points that are left is served by a recording, with others that choose as
-        it does; and so on, for so many recordings. So which of them serves a point depends on the
-        batch alone, whatever was recorded before: results have the same bits again. Points that
-        none serves are left in `batch.rest`. False if there are no such codes.
+        A recording serves the first of the points left, and others with the same choices; and so
+        on, for so many recordings. So which of them serves a point depends on the batch alone,
+        whatever was recorded before: results have the same bits again. Points that none serves are
+        left in `batch.rest`. False if there are no such codes.
         """
         tried: list[Recorded] = []
         traces = self._traces

@@ -18,7 +18,7 @@ from .findings import Findings
 from .reasons import UNKNOWN, UnwatchableError
 from .settings import decimal_context
 
-# What deals with exceptions of others than those that are named beside it, and with which.
+# Names that deal with exceptions of other names, and these names.
 _HANDLING: dict[type, type[BaseException]] = {
     contextlib.ExitStack: BaseException,
     contextlib.suppress: Warning,

@@ -1,4 +1,4 @@
-"""What a walk has found that f reads, and the questions that it asks of that at the end.
+"""The findings of a walk: values that f reads, and questions to ask of them at the end.
 
 The modules of kinds of objects (contents.py, classes.py) and of names (walks.py, named.py) add to
 the findings. They know no more of the walk than stands here.
@@ -39,7 +39,7 @@ ASKING = dict.fromkeys(("inspect", "typing"), "__annotations__")
 ASKING["dataclasses"] = "__dataclass_fields__"
 # By what the state of a lock shows: `with` only waits for it.
 _OF_LOCKS = frozenset(("_is_owned", "acquire", "acquire_lock", "locked", "locked_lock", "repr"))
-# By what code comes to that which has called it.
+# By these, code comes to its caller.
 _OF_FRAMES = frozenset(
     (
         *("ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame"),
@@ -146,7 +146,7 @@ class Findings(ABC):
                 raise UnwatchableError(AsGiven(text))
 
     def check_names(self) -> None:
-        """What the code asks by names that say of what, and which exceptions it may catch."""
+        """The questions of the code, by names, and the exceptions that it may catch."""
         for name in _OF_CLASSES & self.names if self.classes else ():
             for kind in self.classes:
                 self.watch.attribute(kind, name, f"{name_of(kind)}.{name}")

@@ -1,6 +1,6 @@
 """Instructions over many numbers that follow each other, as loops that do the work of several.
 
-Which instructions read what others write decides what has to stand at its place. This module does
+A number has to stand at its place if an instruction outside of the loop reads it. This module does
 not know how loops are written in C.
 """
 

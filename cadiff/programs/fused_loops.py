@@ -345,7 +345,7 @@ def fused(one: Loop, other: Loop) -> Loop | None:
 
 
 def overlapped(one: Loop, other: Loop) -> tuple[list[Loop], Loop, list[Loop]] | None:
-    """The loop that does what two do where they reach the same places, and what is left.
+    """The loop over the places that two loops share, and the rest of both.
 
     Ranges that are moved by some numbers, such as those of neighbours, are the same but for a few
     turns: those of the one that go before, and those of the other one that go behind.

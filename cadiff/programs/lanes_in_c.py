@@ -188,9 +188,8 @@ def _over_lanes(lines: Iterable[str]) -> str:
 class _Lines:
     """Numbers that are made one behind the other: in loops over lanes, and by calls behind each.
 
-    A number that a call makes, or that is read elsewhere than in the loop that makes it, is an
-    array. What is the same for all lanes is made before. What is not made here is in `elsewhere`,
-    or else stands at its place.
+    A number is an array if a call makes it, or if another loop reads it. What is the same for all
+    lanes is made before. What is not made here is in `elsewhere`, or else stands at its place.
     """
 
     def __init__(self, parts: dict[str, Any], elsewhere: dict[int, _Given]) -> None:

@@ -173,7 +173,7 @@ class _Pieces(Steps):
         return "s" if self.n_shared and (places < self.n_shared).all() else "w"
 
     def pieces(self, texts: list[str], left: Counter[str]) -> list[Piece]:
-        """What of it is machine code, whose functions are added, and what is left."""
+        """The pieces that are machine code, with their functions, and the rest."""
         pieces: list[Piece] = []
         for first, n, reason in self.runs():
             units = [] if reason else self.fused.arranged(range(first, first + n))

@@ -46,7 +46,7 @@ def _scipy_sparse() -> Any:
 
 
 class Request:
-    """Which matrix is wanted, of which entries, and in which format. Equal if all these are."""
+    """The wanted matrix, its entries, and its format. Equal if all these are."""
 
     def __init__(self, what: str, sparsity: Any, format: str) -> None:
         name = f"sparse_{what}"

@@ -294,7 +294,7 @@ def _comes_between(code: CodeType) -> bool:
     """Whether some code is none that f calls: it runs when an object goes, or at a signal.
 
     Generators that nobody holds are closed, too, at any time; others are known by what makes them.
-    Or it is that of a module that is imported for the first time, which is done once.
+    Or it belongs to the first import of a module, which happens once.
     """
     if code.co_name in ("__del__", "<module>") or code.co_flags & inspect.CO_GENERATOR:
         return True

@@ -198,8 +198,8 @@ def record(
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
-    With `exact` there is a Replay of it, too. `within` another derivative nothing is recorded
-    of a function that keeps numbers, which may carry that. `known`: what f reads, if a recording
+    With `exact` there is a Replay of it, too. `within` another derivative a function that keeps
+    numbers is not recorded: they may carry that derivative. `known`: what f reads, if a recording
     of such calls tells. `least_loop`: how many operations a loop has at least that is kept; 0: as
     many as usual.
 

@@ -156,7 +156,7 @@ class Traces:
             (make if wait else make_later)(code)
 
     def latest(self, key: Any) -> Recorded | None:
-        """The recording that served a call last, if what it has read is as it was."""
+        """The recording that served a call last, if all that it read is unchanged."""
         latest = self._known.get(key, _NOTHING).recordings[:1]
         return latest[0] if latest and latest[0].is_current else None
 

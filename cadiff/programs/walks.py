@@ -211,7 +211,7 @@ class _Walk(Findings):
     # --- modules
 
     def of_modules(self) -> None:
-        """What is read of modules that are handed on, by any name that the user's code has.
+        """The values read of modules that are handed on, by any name in the user's code.
 
         All of them where names are computed.
         """

@@ -23,7 +23,7 @@ from ..operations import arrays as _arrays
 
 
 class _KeepsNumbers(type):
-    """Makes numbers of all but those that have a derivative, which stay what they are."""
+    """Makes plain numbers of all but those with a derivative."""
 
     kind: type
 

@@ -189,7 +189,7 @@ def applied(x: Any, *, name: str, taps: tuple[Any, ...], axis: int, padding: Any
     return getattr(scipy.signal, name)(*taps, x, axis, *padding)
 
 
-# What elements beyond an edge are to that at the edge, and to those that they mirror.
+# Factors of the element at the edge, and of the mirrored one, in an element beyond it.
 EXTENSIONS = {"odd": (2.0, -1.0), "even": (0.0, 1.0), "constant": (1.0, 0.0), None: (0.0, 0.0)}
 
 

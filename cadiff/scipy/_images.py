@@ -525,7 +525,7 @@ def _index(i: Places, n: int, mode: int) -> Places:
 
 
 class Located:
-    """Which coefficients count at points, which have the shape of what is asked.
+    """The coefficients that count at points, of the points' shape.
 
     Attributes
     ----------
@@ -579,7 +579,7 @@ def _by_scipy(c: Any, points: Any, how: Between, call: tuple[Any, ...], out: Any
 
 @primitive
 def interpolated(c: Any, points: Any, how: Between, call: tuple[Any, ...]) -> Any:
-    """What splines with coefficients c are at points, whose first axis is that of coordinates."""
+    """Splines with coefficients c at points; the first axis is that of coordinates."""
     if not any(how.orders):
         return _by_scipy(c, points, how, call, np.zeros(points.shape[1:]))
     at = Located(points, how)

@@ -64,7 +64,7 @@ def moved(numbers: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
 
 
 class Noted:
-    """A function that notes what it is asked and what it answers, or some of that."""
+    """A function that notes its arguments and results, or some of them."""
 
     MOST = 2096
 

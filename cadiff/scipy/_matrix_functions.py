@@ -90,7 +90,7 @@ def without_noise(x: Any) -> Any:
 
 
 def _principal(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function of one matrix, which of a complex one that is real is that of the real one."""
+    """The function of one matrix; a complex one without imaginary parts is taken as real."""
     return lambda a: function(np.real(a) if not np.any(np.imag(a)) else a)
 
 

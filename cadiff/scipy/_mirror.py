@@ -228,7 +228,7 @@ def _is_python(name: str) -> bool:
 
 
 def _name_of(name: str) -> str:
-    """By which programs, and texts of errors, know that what runs is the package's."""
+    """By these, programs and texts of errors know the package's own functions."""
     return f"cadiff.scipy._mirror.{name.removeprefix('scipy.')}"
 
 

@@ -27,7 +27,7 @@ from . import _boundary, _initial, _integrals
 from ._calls import SolverCall, plainly
 from ._mirror import Namespace, kernels, mirror_of
 
-# SciPy's function, what makes a result with derivatives of a call of it, and what that does.
+# SciPy's function, the maker of a result with derivatives, and its docstring.
 _SOLVED: list[tuple[str, Callable[[SolverCall], Any], str]] = [
     (
         "solve_ivp",

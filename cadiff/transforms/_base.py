@@ -147,7 +147,7 @@ def check_keywords(name: str, function: Function, kwargs: Mapping[str, Any]) -> 
 
 
 def answering(make: T) -> T:
-    """A function that says, where it is called with what it does not take, what to write."""
+    """A function whose error, for arguments that it does not take, says what to write."""
     function: Any = make  # whose type, which follows that of its f, passes through
 
     @functools.wraps(function)

@@ -348,7 +348,7 @@ def expm_multiply(A: Any, B: Any, *times: Any, traceA: Any = None, **named: Any)
     return acted(data, B, structure=structure)
 
 
-# Options of eigsh and svds that say what is found, and not of which matrix.
+# Options of eigsh and svds about the result, not about the matrix.
 CHOICES = {
     *("k", "which", "v0", "ncv", "maxiter", "tol"),
     *("rng", "random_state", "sigma", "mode", "solver"),
