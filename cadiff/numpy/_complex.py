@@ -173,8 +173,8 @@ def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
 
 # What the functions for real numbers do step by step serves complex ones as well.
 for _name in (
-    "apply_along_axis", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid", "ndim",
-    "place", "ptp", "put", "put_along_axis", "putmask", "shape", "size",
+    "apply_along_axis", "average", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid",
+    "ndim", "place", "ptp", "put", "put_along_axis", "putmask", "shape", "size",
 ):  # fmt: skip
     for _original in existing(_name):
         implements_complex(_original)(FUNCTIONS[_original].__wrapped__)  # type: ignore[attr-defined]

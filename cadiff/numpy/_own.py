@@ -152,7 +152,7 @@ own(
     *("tile", "tril", "triu", "unique_all", "unique_counts", "unique_inverse", "unstack"),
     *("vsplit", "vstack"),
     # sums, differences and products
-    *("average", "cumulative_prod", "cumulative_sum", "diff", "outer"),
+    *("cumulative_prod", "cumulative_sum", "diff", "outer"),
     *("tensordot", "trapezoid"),
     # polynomials
     *("polyadd", "polyder", "polyint", "polysub", "polyval", "vander"),

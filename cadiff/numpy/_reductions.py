@@ -216,6 +216,34 @@ nanstd = _spreading(
 )
 
 
+@implements(np.average)
+def average(
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """Weighted mean along axes, as `numpy.average`; `weights` may carry derivatives, too."""
+    x = as_number(a)
+    if weights is None:
+        centre = mean(x, axis, keepdims=keepdims)
+        total: Number = np.float64(x.size / builtins.max(centre.size, 1))
+    else:
+        w = _weights_like(x, axis, as_number(weights))
+        if np.dtype(w.dtype).kind in "biuf":  # as NumPy does before they are added up
+            kind = np.result_type(x.dtype, w.dtype)
+            w = w.astype(np.float32 if kind in (np.float32, np.complex64) else np.float64)
+        total = arrays.sum(w, axis, keepdims=keepdims)
+        if np.any(held(total) == 0.0):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        centre = arrays.sum(x * w, axis, keepdims=keepdims) / total
+    if not returned:
+        return centre
+    return centre, arrays.copy(arrays.broadcast_to(total, centre.shape))
+
+
 def _weights_like(x: Number, axis: Axis, w: Number) -> Number:
     """Weights as an array of the shape of x: given so, or one for each element of the axes."""
     if w.shape == x.shape:

@@ -62,6 +62,7 @@ LINEAR = {
     "atleast_2d": lambda np, z: np.atleast_2d(z[0]),
     "atleast_3d": lambda np, z: np.atleast_3d(z),
     "average": lambda np, z: np.average(z, axis=0, weights=[0.2, 0.3, 0.5]),
+    "average of real ones": lambda np, z: np.average(z.real, axis=0, weights=[0.2, 0.3j, 0.5 - 1j]),
     "broadcast_to": lambda np, z: np.broadcast_to(z, (2, 3, 4)),
     "broadcast_arrays": lambda np, z: np.broadcast_arrays(z, z[0])[1],
     "compress": lambda np, z: np.compress([True, False, True], z, axis=0),

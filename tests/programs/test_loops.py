@@ -668,6 +668,32 @@ def test_text_in_c_is_as_long_at_any_number_of_steps(n: int) -> None:
     assert program.stats()["recordings"] == 1
 
 
+@pytest.mark.parametrize("n", [400, 2600])
+def test_short_loops_are_kept_where_turns_do_not_wait(n: int) -> None:
+    """Of 2,000 to 12,000 numbers, a loop that waits for each turn runs faster step by step."""
+    binding.set_least_loop()
+    data = np.linspace(0.1, 0.9, n).tolist()
+
+    def apart(x: Any) -> Any:
+        total = 0.0
+        for d in data:
+            total = total + cd.sin(x[0] * d) * cd.exp(x[1] * d) - d * x[2]
+        return total
+
+    def waiting(x: Any) -> Any:
+        y = x[0]
+        for d in data:
+            y = y + 0.1 * cd.sin(y * d) * cd.exp(-x[1] * d) - 0.1 * d * x[2]
+        return y
+
+    for f, is_kept in ((apart, True), (waiting, n > 2000)):
+        program = cd.compile(f)
+        near(program.grad(THREE), cd.grad(f)(THREE))
+        [recorded] = program._traces
+        parts = [code.parts() for code in recorded.all_codes]
+        assert all((len(p["code"]) + len(p["singles"]) < 100) == is_kept for p in parts)
+
+
 def test_a_guard_within_a_loop_is_met_again() -> None:
     program = cd.compile(with_guards)
     near(program(THREE), with_guards(THREE))
