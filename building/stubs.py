@@ -9,7 +9,7 @@ where these say too little:
   the head of a class, what it derives from for checkers.
 * `#: text` on a line of its own is a line of the stub.
 
-What is in C has a stub in numbers/module/types.pyi, which begins that of _core.
+Types written in C have their stub in numbers/module/types.pyi, the beginning of that of _core.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ cdef class Node:
         )
 
     cdef tuple to_state(self):
-        """What a copy of it without numbers is made of, which refers to nothing of the user's."""
+        """The parts of a copy without numbers, which refers to no object of the user."""
         array = children = None
         if self.shape == ARRAY:
             array = (self.original.shape, self.original.dtype)

@@ -88,7 +88,7 @@ cdef class Sight:
 
 
 cdef class Observer(Context):
-    """As a context; those that derive from it say what is to be done with what is met.
+    """A context; subclasses say what to do with each code, function and error.
 
     `on_code` answers how a code stands: OPAQUE, KNOWN, ASIDE, UNTOLD or STANDARD. `known` are codes
     that it need not be asked for. Where a profiler is at work, nothing is seen but exceptions, of

@@ -138,7 +138,7 @@ def are_complex(*args: Any) -> bool:
 
 
 def supported(function: str, **options: tuple[Any, Any]) -> None:
-    """Refuse options that are not what they must be: each is given with that."""
+    """Refuse options that have derivatives for one value only: each is a pair (given, needed)."""
     for name, (given, needed) in options.items():
         if given != needed:
             raise TypeError(f"{function} has derivatives with {name}={needed!r}, not {given!r}")

@@ -147,7 +147,7 @@ def check_keywords(name: str, function: Function, kwargs: Mapping[str, Any]) -> 
 
 
 def answering(make: T) -> T:
-    """A function whose error, for arguments that it does not take, says what to write."""
+    """A function that says of wrong arguments what to write instead."""
     function: Any = make  # whose type, which follows that of its f, passes through
 
     @functools.wraps(function)
