@@ -284,33 +284,66 @@ static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
                   cad_graph_map(r->graph, CAD_OP_single, entry.b, 1, &size, 2, numbers));
 }
 
+/* Numbers that go to other slots: where each operation has a cotangent of its own, each slot has.
+ */
+static void move_on(Reader *r, CadId *ids, int64_t n) {
+    if (r->graph->optimize || n == 0) {
+        return;
+    }
+    static const int64_t one = 1;
+    const CadNumbers views[2] = {{0, &one}, {cad_graph_block(r->graph, ids, (size_t)n), &one}};
+    const CadId first = cad_graph_map(r->graph, CAD_OP_positive, (size_t)n, 1, &n, 2, views);
+    for (int64_t i = 0; i < n; i++) {
+        ids[i] = first + (CadId)i;
+    }
+}
+
 static void read_assignment(Reader *r, CadEntry entry, CadPlan *plan) {
-    Steps steps = steps_of(plan);
+    CadId *const ids = cad_graph_room(r->graph, &r->room, (size_t)plan->size), *id = ids;
+    if (ids == NULL) {
+        return;
+    }
+    Steps sources = steps_of(plan), targets = sources;
+    const CadId *from = ids;
     CadSlot kept = entry.out;
     do {
-        assign(r, steps.at[0], operand_at(r, steps.at[1], !is_active(plan, 1)), kept++);
-    } while (next_step(&steps));
+        *id++ = operand_at(r, sources.at[1], !is_active(plan, 1));
+    } while (next_step(&sources));
+    move_on(r, ids, plan->size);
+    do {
+        assign(r, targets.at[0], *from++, kept++);
+    } while (next_step(&targets));
 }
 
 /* Scatter, and adding at an index. */
 static void read_scatter(Reader *r, CadEntry entry, CadPlan *plan, int adds) {
+    CadId *const ids = cad_graph_room(r->graph, &r->room, (size_t)plan->size);
+    if (ids == NULL) {
+        return;
+    }
+    for (int64_t i = 0; i < plan->size; i++) {
+        ids[i] = operand_at(r, scattered(plan, i), !is_active(plan, 0));
+    }
+    if (!adds) {
+        move_on(r, ids, plan->size);
+    }
     for (int64_t i = 0; i < plan->size; i++) {
         const int64_t target = indexed(r->tape, plan, i);
-        const CadId source = operand_at(r, scattered(plan, i), !is_active(plan, 0));
         if (adds) {
             r->at[target - r->base] =
-                cad_graph_apply(r->graph, CAD_OP_add, number_at(r, target), source, source);
+                cad_graph_apply(r->graph, CAD_OP_add, number_at(r, target), ids[i], ids[i]);
         } else {
-            assign(r, target, source, entry.out + i);
+            assign(r, target, ids[i], entry.out + i);
         }
     }
 }
 
 static void read_gather(Reader *r, CadEntry entry, CadPlan *plan) {
+    CadId *const ids = r->at + (entry.out - r->base);
     for (int64_t i = 0; i < plan->size; i++) {
-        r->at[entry.out + i - r->base] =
-            operand_at(r, indexed(r->tape, plan, i), !is_active(plan, 1));
+        ids[i] = operand_at(r, indexed(r->tape, plan, i), !is_active(plan, 1));
     }
+    move_on(r, ids, plan->size);
 }
 
 static size_t operand_size(const CadOperand *operand) {
@@ -497,7 +530,9 @@ static void read_entry(Reader *r, size_t i) {
     if (CAD_IS_ARRAY_ENTRY(e)) {
         read_array(r, e);
     } else if (cad_entry_assigns_number(e)) {
-        assign(r, e.a, operand_at(r, e.b, (e.code & CAD_PASSIVE_B) != 0), e.out);
+        CadId source = operand_at(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
+        move_on(r, &source, 1);
+        assign(r, e.a, source, e.out);
     } else if (cad_op_is_row(op)) {
         const CadId x = operand_at(r, e.a, (e.code & CAD_PASSIVE_A) != 0);
         const CadId y = operand_at(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
