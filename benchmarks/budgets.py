@@ -49,6 +49,7 @@ GROWTH = 1.02  # of the instructions of a problem, for which there has to be a r
 LOADED = """
 import sys
 import cadiff
+{}
 print(sum(name.partition(".")[0] == "cadiff" for name in sys.modules))
 """
 
@@ -80,10 +81,10 @@ def packed() -> tuple[int, int]:
         return file.tell(), sum(path.stat().st_size for path in files)
 
 
-def own_modules() -> int:
-    """How many modules of its own `import cadiff` loads."""
-    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, check=True)
-    return int(done.stdout)
+def own_modules(what: str = "") -> int:
+    """How many modules of its own `import cadiff` loads, and a statement after it."""
+    command = [sys.executable, "-c", LOADED.format(what)]
+    return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 # --- frames --------------------------------------------------------------------------------------
@@ -245,6 +246,8 @@ def measured() -> Iterator[tuple[str, int]]:
     yield "bytes of the wheel", wheel
     yield "bytes installed", installed
     yield "own modules that the import loads", own_modules()
+    first = "cadiff.compile(lambda x: x * x).grad(3.0)"
+    yield "own modules that a first program loads", own_modules(first)
     yield from frames_of_calls()
     if shutil.which("callgrind_control") and platform.machine() == "x86_64":
         for name, number in instructions().items():

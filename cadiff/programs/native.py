@@ -13,15 +13,15 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .. import binding
 from ..binding import Code
 from ..binding.callers import warn_caller
 from .compilers import NativeError, end_all
-from .lanes_in_c import VALUE
-from .machine_code import Piece, written, written_for_lanes
-from .machine_files import library_of
+
+if TYPE_CHECKING:
+    from .machine_code import Piece
 
 Native = bool | Literal["background"] | None
 
@@ -74,6 +74,10 @@ def make(code: Code) -> None:
     """Have machine code carry out what it can of a code; NativeError, if it cannot be had."""
     if code.has_machine:
         return
+    from .lanes_in_c import VALUE  # what writes C is loaded by those who have C written
+    from .machine_code import written, written_for_lanes
+    from .machine_files import library_of
+
     try:
         make_text = written_for_lanes if code.is_for_lanes else written
         text, pieces, cores, left = make_text(code.parts())

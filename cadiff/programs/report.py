@@ -1,23 +1,26 @@
-"""What a program tells of itself: counts, listings, graphs, and its code in C."""
+"""What a program tells of itself: counts, listings, graphs, and its code in C.
+
+What writes these is loaded when it is asked for.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..binding import Call, Code, MatrixPlan, first_argument
-from ..inspection.texts import Graph, check_rows, counted
 from ..transforms._base import checked_argnums
 from ..transforms._pages import page
-from . import listings
-from .codegen import LEAST_LOOP, name_in_c, to_c
-from .profiles import Profile, lines_of, measured
 from .recorded import Recorded, codes_of
 from .recordings import record
 from .traces import Traces
+
+if TYPE_CHECKING:
+    from ..inspection.texts import Graph
+    from .profiles import Profile
 
 # What is profiled, by names of methods and of codes.
 _CODES = {
@@ -90,6 +93,8 @@ class Report:
 
     def _programs(self) -> Iterator[tuple[str, list[tuple[str, Code]]]]:
         """For each recording at hand a title, and its programs with theirs."""
+        from ..inspection.texts import counted
+
         with self._traces.lock():
             recordings = [
                 (recorded.graph, list(recorded.codes.items())) for recorded in self._traces
@@ -140,6 +145,8 @@ class Report:
         """
         if what not in _CODES and what not in _MATRICES:
             raise ValueError(f"what is one of {[*_CODES, *_MATRICES]}, not {what!r}")
+        from .profiles import lines_of, measured
+
         call = Call(args, kwargs, first_argument(args))
 
         def profiled(recorded: Recorded) -> Profile:
@@ -184,6 +191,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """For notebooks: a table of the recordings, and of what was made of them."""
+        from ..inspection.texts import counted
+
         stats = self.stats()
         rows = [(name.replace("_", " "), str(stats[name])) for name in _COUNTS if stats[name]]
         rows += [("run as it is", reason) for reason in stats["obstacles"]]
@@ -228,6 +237,9 @@ class Report:
         #2  sum     (99,)          w[99] = sum of w[199 + i0]
             result  1 number       w[99]
         """
+        from ..inspection.texts import check_rows
+        from . import listings
+
         check_rows(max_rows)
         lines = [repr(self._traces)]
         for title, programs in self._programs():
@@ -256,6 +268,8 @@ class Report:
         Graph
             As from `Tape.to_graph`.
         """
+        from . import listings
+
         titles = []
         for _, programs in self._programs():
             for title, code in programs:
@@ -306,6 +320,8 @@ class Report:
           }
         }
         """
+        from . import listings
+
         codes = [
             (f"recording {k}, {what}", code)
             for k, (_, programs) in enumerate(self._programs())
@@ -368,6 +384,8 @@ class Report:
         >>> "int wave_hessian(const double *x, double *hessian);" in text
         True
         """
+        from .codegen import LEAST_LOOP, name_in_c, to_c
+
         if args or kwargs:
             is_usual = not what and argnums == 0
             numbers = first_argument(args) if is_usual else checked_argnums(argnums)[0]
