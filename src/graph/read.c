@@ -73,6 +73,19 @@ static void name_elements(Reader *r, int64_t low, size_t size, CadId first) {
     }
 }
 
+/* The slots that a view of a plan sees hold numbers. */
+static void name_seen(Reader *r, int ndim, const int64_t *shape, const int64_t *view,
+                      CadNumbers numbers) {
+    Steps steps = {.ndim = ndim,
+                   .shape = shape,
+                   .n_views = 2,
+                   .strides = {view + 1, numbers.strides},
+                   .at = {view[0], 0}};
+    do {
+        r->at[steps.at[0] - r->base] = (CadId)(numbers.first + (uint32_t)steps.at[1]);
+    } while (next_step(&steps));
+}
+
 /* The numbers that a view of a plan holds. `strides` is room for as many as there are axes. */
 static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const int64_t *view,
                              int64_t *strides) {
@@ -220,14 +233,7 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
         return;
     }
     /* Or it was simpler than an operation: some numbers that are there. */
-    Steps steps = {.ndim = plan->ndim,
-                   .shape = cad_plan_shape(plan),
-                   .n_views = 2,
-                   .strides = {result + 1, made.strides},
-                   .at = {result[0], 0}};
-    do {
-        r->at[steps.at[0] - r->base] = (CadId)(made.first + (uint32_t)steps.at[1]);
-    } while (next_step(&steps));
+    name_seen(r, plan->ndim, cad_plan_shape(plan), result, made);
 }
 
 /* A sum of products, number by number: of small ones. */
@@ -246,6 +252,33 @@ static void read_singly(Reader *r, CadPlan *plan, int in_place) {
     } while (next_step(&steps));
 }
 
+/* What an entry adds in place: along axes that the target does not have, all in one sum. */
+static void read_sum(Reader *r, CadOp op, CadPlan *plan) {
+    const int64_t *const shape = cad_plan_shape(plan), *const target = cad_plan_view(plan, 0);
+    int64_t strides[3][CAD_MOST_AXES], kept[CAD_MOST_AXES], lengths[CAD_MOST_AXES];
+    int64_t in_order[CAD_MOST_AXES], own[CAD_MOST_AXES];
+    int sums_up = op != CAD_OP_SUM;
+    for (int i = 0; i < plan->ndim; i++) {
+        lengths[i] = target[i + 1] != 0 ? shape[i] : 1;
+        sums_up |= lengths[i] < shape[i];
+    }
+    const size_t size = cad_strides_in_order(plan->ndim, lengths, in_order);
+    for (int i = 0; i < plan->ndim; i++) {
+        own[i] = target[i + 1] != 0 ? in_order[i] : 0;
+    }
+    CadNumbers views[3] = {{0, own}};
+    read_views(r, plan, strides, views);
+    if (sums_up) {
+        views[1].first =
+            cad_graph_map(r->graph, op, size, plan->ndim, shape, plan->n_views, views);
+        views[1].strides = own;
+    }
+    const CadNumbers former = numbers_of(r, plan->ndim, lengths, target, kept);
+    const CadShape over = {r->graph, plan->ndim, lengths, in_order, size};
+    name_seen(r, plan->ndim, lengths, target,
+              cad_graph_apply_over(&over, CAD_OP_add, former, views[1], views[1]));
+}
+
 /* The numbers that an entry wrote, all at slots of its own, are rounded, if it is in single
  * precision. */
 static void round_own(Reader *r, CadEntry entry, CadPlan *plan) {
@@ -260,11 +293,16 @@ static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
     const CadOp op = CAD_CODE_OP(entry.code);
     const int in_place = cad_plan_adds(cad_entry_kind(entry), plan);
     const int64_t small = cad_op_multiplies(op) ? SMALL_PRODUCT : SMALL_ARRAY;
-    if (in_place || (r->graph->optimize && plan->size <= small && cad_op_sums_up(op))) {
+    const int is_small = r->graph->optimize && plan->size <= small;
+    if (in_place ? is_small || !r->graph->optimize : is_small && cad_op_sums_up(op)) {
         read_singly(r, plan, in_place);
         if (!in_place) {
             round_own(r, entry, plan);
         }
+        return;
+    }
+    if (in_place) {
+        read_sum(r, op, plan);
         return;
     }
     int64_t strides[3][CAD_MOST_AXES];

@@ -12,6 +12,8 @@ enum {
     FAILED = 1 << 8,    /* periods that were tried in vain are remembered in so many places */
     WORK_PER_STEP = 64, /* comparisons in all */
     MOST_PEELED = 3,    /* turns at the beginning that may be unlike the others */
+    MOST_MOVED = 16,    /* numbers from turn to turn, because later ones read them, ... */
+    MOST_MOVES = 4,     /* and besides so many for each number that a turn computes */
     MOST_TOGETHER = 3,  /* turns of one kind that read different parts of arrays */
     LEAST_WITHIN = 512, /* numbers of a loop within turns that wait */
     TOO_LONG = 4,       /* so many times more numbers of a turn are no arrays over all turns */
@@ -153,15 +155,16 @@ static int has_to_wait(const Finder *f, const Loop *loop, size_t step, int chang
                : record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op);
 }
 
-/* Whether turns, of which so many are one, do more than hand on arrays: what they carry is copied,
- * which unrolled it is not. And whether all waits for the turn before that has to. */
+/* Whether turns, of which so many are one, do more than hand on arrays and what turns long before
+ * have computed: what they carry is copied, which unrolled it is not. And whether all waits for
+ * the turn before that has to. */
 static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
     const Recorded *const r = f->r;
     const size_t period = loop->period, middle = middle_of(loop);
-    size_t n_carried = 0, of;
+    size_t n_carried = 0, n_moved = 0, of;
     int is_worth = 1;
     CadMemory memory = {0};
-    uint8_t *const is_carried = cad_memory_take(&memory, loop->period, 1);
+    size_t *const longest = cad_memory_take(&memory, loop->period, sizeof *longest);
     uint8_t *const waits = cad_memory_take(&memory, loop->period, 1);
     uint8_t *const changes = cad_memory_take(&memory, loop->period, 1);
     if (memory.status != CAD_OK) {
@@ -173,16 +176,19 @@ static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
             waits[q] |= lag > 0 || (lag == 0 && waits[of]);
             const int change = lag >= 0 ? changes[of] : difference_of(r, middle + q, k, period);
             changes[q] = (uint8_t)(change > changes[q] ? change : changes[q]);
-            if (lag > 0 && !is_carried[of] && size_of_step(r, middle + of) > 1) {
-                is_carried[of] = 1;
-                n_carried += size_of_step(r, middle + of);
+            if (lag > (int64_t)longest[of]) {
+                const size_t size = size_of_step(r, middle + of);
+                n_carried += longest[of] == 0 && size > 1 ? size : 0;
+                n_moved += ((size_t)lag - longest[of]) * size;
+                longest[of] = (size_t)lag;
             }
         }
         is_worth &= waits[q] || !has_to_wait(f, loop, middle + q, changes[q]);
     }
     cad_memory_give_back(&memory);
-    return is_worth &&
-           n_carried * LEAST_WORK * together <= numbers_in_turn(r, middle, loop->period);
+    const size_t in_turn = numbers_in_turn(r, middle, loop->period);
+    return is_worth && n_carried * LEAST_WORK * together <= in_turn &&
+           n_moved <= MOST_MOVED + MOST_MOVES * in_turn;
 }
 
 static int is_enough(const Finder *f, size_t begin, size_t period, size_t turns) {

@@ -694,6 +694,42 @@ def test_short_loops_are_kept_where_turns_do_not_wait(n: int) -> None:
         assert all((len(p["code"]) + len(p["singles"]) < 100) == is_kept for p in parts)
 
 
+@pytest.mark.parametrize("n", [1500, 6000])
+def test_what_was_computed_long_before_is_not_carried_from_turn_to_turn(n: int) -> None:
+    """Sums over rows, number by number: what a row reads, the row before it has computed."""
+
+    def f(x: Any) -> Any:
+        sums = list(x[:n])
+        for row in range(1, 10):
+            sums = [0.5 * sums[i] + x[row * n + i] for i in range(n)]
+        return sum(s * s for s in sums)
+
+    x = np.linspace(-1.0, 1.0, 10 * n)
+    program = cd.compile(f)
+    near(program.grad(x), cd.grad(f)(x))
+    assert "scan" not in program.to_text()
+
+
+def test_a_gradient_within_a_program_stays_one_of_arrays() -> None:
+    """Its sums over rows are no loop of single numbers, of which each is carried."""
+
+    def f(c: Any, p: Any) -> Any:
+        squares = np.sum(p**2, axis=1)[None, :] + np.sum(c**2, axis=1)[:, None]
+        return np.sum(np.min(squares - 2.0 * (c @ p.T), axis=0))
+
+    def gradient(c: Any, p: Any) -> Any:
+        return cd.grad(f)(c, p)
+
+    rng = np.random.default_rng(0)
+    points = [rng.random((n, 8)) for n in (300, 1200)]
+    centres, program = rng.random((100, 8)), cd.compile(gradient)
+    for p in points:
+        near(program(centres, p), gradient(centres, p))
+    counts = [code.n_operations for recorded in program._traces for code in recorded.all_codes]
+    assert counts[0] < 5 * 100 * 300 * 8
+    assert counts[1] < 4.1 * counts[0]
+
+
 def test_a_guard_within_a_loop_is_met_again() -> None:
     program = cd.compile(with_guards)
     near(program(THREE), with_guards(THREE))
