@@ -107,7 +107,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"native"},
             {"program"},
             {"instructions", "maker", "running"},
-            {"chains", "machine", "run_floats"},
+            {"chains", "machine", "run_arrays", "run_floats"},
             {"run_scans"},
             {
                 "wanted",
@@ -127,6 +127,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"groups"},
             {"tiles"},
             {"make", "run"},
+            {"run_points"},
         ],
     ),
 ]
