@@ -111,6 +111,7 @@ from .complexes import (
     whole_parts_of,
 )
 from .crew import cores
+from .digests import version_here
 from .entries import (
     Entered,
     TapeProgram,
@@ -172,7 +173,6 @@ from .graphs import (
     graph_of,
     reduced_graph,
     set_least_loop,
-    version_here,
 )
 from .guards import (
     choices_of,
