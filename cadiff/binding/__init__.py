@@ -67,7 +67,7 @@ from .atoms import (
     split_dual,
     tag_of,
 )
-from .borrowed import Loops, Retyped
+from .borrowed import Loops, Retyped, Transformation, native_of, run_loop
 from .calls import (
     ArgumentSnapshot,
     Call,
@@ -83,12 +83,9 @@ from .codes import (
     Code,
     ObstacleError,
     PointError,
-    Transformation,
     instruction_words,
     is_deriving,
     machine_value,
-    native_of,
-    run_loop,
 )
 from .complex_arithmetic import bilinear, log_hypot, sqrt_parts
 from .complexes import (
