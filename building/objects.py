@@ -143,7 +143,7 @@ class Objects:
 # Folders of the core that arrange what others compute with: loops of theirs are not unrolled, nor
 # written once for each case, which would take a sixth more room.
 ARRANGING = ("src/graph/", "src/program/", "src/tape/")
-COMPUTING = "src/program/run.c"
+COMPUTING = {f"src/program/{name}.c" for name in ("run", "run_arrays", "run_points")}
 ARRANGING_ARGS = [] if sys.platform == "win32" else ["-O2"]
 
 
@@ -159,5 +159,5 @@ class CoreObjects:
 
     def compile(self, source: str) -> str:
         """The object of a source, compiled if it has to be."""
-        arranges = source.startswith(ARRANGING) and source != COMPUTING
+        arranges = source.startswith(ARRANGING) and source not in COMPUTING
         return (self.arranging if arranges else self.computing).compile(source)

@@ -67,7 +67,7 @@ from .atoms import (
     split_dual,
     tag_of,
 )
-from .borrowed import Loops, Retyped
+from .borrowed import Loops, Retyped, Transformation, native_of, run_loop
 from .calls import (
     ArgumentSnapshot,
     Call,
@@ -83,12 +83,9 @@ from .codes import (
     Code,
     ObstacleError,
     PointError,
-    Transformation,
     instruction_words,
     is_deriving,
     machine_value,
-    native_of,
-    run_loop,
 )
 from .complex_arithmetic import bilinear, log_hypot, sqrt_parts
 from .complexes import (
@@ -111,6 +108,7 @@ from .complexes import (
     whole_parts_of,
 )
 from .crew import cores
+from .digests import version_here
 from .entries import (
     Entered,
     TapeProgram,
@@ -172,7 +170,6 @@ from .graphs import (
     graph_of,
     reduced_graph,
     set_least_loop,
-    version_here,
 )
 from .guards import (
     choices_of,

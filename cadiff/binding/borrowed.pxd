@@ -16,3 +16,9 @@ cdef class Retyped:
     cdef CadRetyped call
     cdef readonly object ufunc
     cdef readonly str signature
+
+
+cdef class Native:
+    """A loop of a ufunc, or of a generalized one, over operands and results of fixed shapes."""
+    cdef CadNative call
+    cdef list owners  # what it points to

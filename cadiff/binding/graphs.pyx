@@ -5,7 +5,6 @@ Graphs are pickled as bytes.
 
 import copyreg
 import os
-import struct
 import sys
 import threading
 from math import prod
@@ -31,7 +30,7 @@ from .codes cimport (
 )
 
 from .codes import FROM_POINTS as _FROM_POINTS, _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
-from .digests import counts_of, with_checksum
+from .digests import NO_GRAPH, read_graph, written_graph
 
 
 cdef enum:
@@ -986,23 +985,11 @@ def set_least_loop(size_t numbers=0) -> None:
 
 # --- as bytes, which is how they are pickled ------------------------------------------------------
 
-_GRAPH_HEADER = struct.Struct("<8s10Q")
-_GRAPH_MAGIC = b"cadgrf03"
 _OPERATIONS = [cad_op_info[op].name.decode() for op in range(<int>CAD_OP_COUNT)]
 
 
-def version_here() -> str:
-    """The version of the package, for messages to people."""
-    return getattr(sys.modules.get("cadiff"), "__version__", "unknown")
-
-
 cdef bytes graph_as_bytes(Graph graph):
-    """A header with the counts of all parts, the parts, and a checksum; little-endian.
-
-    Parts: the version that wrote it and the names of the operations, one a line; outputs; guards:
-    numbers, outcomes, whether they rest on equality; then those of CadGraphParts, in which an
-    operation is the index of its name. Derivatives are left out.
-    """
+    """See written_graph; an operation is the index of its name. Derivatives are left out."""
     cdef CadGraphParts parts
     cdef cnp.ndarray records, words, lists, constants
     cdef size_t k
@@ -1019,27 +1006,15 @@ cdef bytes graph_as_bytes(Graph graph):
     used = np.unique(operations[are_named])
     operations[are_named] = np.searchsorted(used, operations[are_named])
     (<object>records)[:, 0] = kinds << 16 | operations
-    text = "\n".join([version_here(), *[_OPERATIONS[op] for op in used]]).encode()
     ids = [graph.own_guards[k].id for k in range(graph.kept_guards)]
     outcomes = [graph.own_guards[k].value for k in range(graph.kept_guards)]
     outputs = [graph.outputs[k] for k in range(<size_t>graph.n_outputs)]
-    header = _GRAPH_HEADER.pack(
-        _GRAPH_MAGIC, len(text), graph.graph.optimize, graph.n_recorded, len(graph.sizes),
-        graph.n_outputs, len(ids), parts.n_rows, parts.n_words, parts.n_lists,
-        parts.n_constants,
+    return written_graph(
+        [_OPERATIONS[op] for op in used],
+        (graph.graph.optimize, graph.n_recorded, len(graph.sizes), len(outputs), len(ids),
+         parts.n_rows, parts.n_words, parts.n_lists, parts.n_constants),
+        (outputs, ids, outcomes, graph.guards or (), records, words, lists, constants),
     )
-    return with_checksum([
-        header,
-        text,
-        np.array(outputs, dtype="<u4").tobytes(),
-        np.array(ids, dtype="<u4").tobytes(),
-        np.array(outcomes, dtype="<f8").tobytes(),
-        np.array(graph.guards or (), dtype="u1").tobytes(),
-        records.astype("<u4").tobytes(),
-        words.astype("<i8").tobytes(),
-        lists.astype("<u4").tobytes(),
-        constants.astype("<f8").tobytes(),
-    ])
 
 
 cdef tuple taken_apart(records):
@@ -1064,23 +1039,14 @@ def graph_from_bytes(given: bytes, steps: Sequence[Any] = ()):
     cdef cnp.ndarray records, words, lists, constants
     cdef CadStatus status
     cdef Py_ssize_t k
-    complaint = "these are not the bytes of a recorded function"
-    if not isinstance(given, bytes):
-        raise TypeError(f"expected the bytes of a recorded function, not {type(given).__name__}")
-    counts = counts_of_graph(given, complaint)
-    n_text, optimize, n_recorded, n_inputs, n_outputs, n_guards = counts[:6]
-    version, *names = given[_GRAPH_HEADER.size : _GRAPH_HEADER.size + n_text].decode().split("\n")
-    begin = _GRAPH_HEADER.size + n_text
-    taken = []
-    for kind, native, count in parts_in_order(counts):
-        taken.append(np.frombuffer(given, kind, count, begin).astype(native))
-        begin += count * np.dtype(kind).itemsize
-    outputs, ids, outcomes, equalities, all_records, words, lists, constants = taken
+    counts, names, found = read_graph(given, _OPERATIONS)
+    _, optimize, n_recorded, n_inputs, n_outputs, n_guards = counts[:6]
+    outputs, ids, outcomes, equalities, all_records, words, lists, constants = found
     records = all_records.reshape(-1, 4)
-    codes = np.array(codes_of_names(names, version), dtype=np.uint32)
+    codes = np.array(names, dtype=np.uint32)
     kinds, operations, are_named = taken_apart(records)
     if (operations[are_named] >= len(codes)).any():
-        raise ValueError(f"{complaint}: an operation has no name")
+        raise ValueError(f"{NO_GRAPH}: an operation has no name")
     operations[are_named] = codes[operations[are_named]]
     (<object>records)[:, 0] = kinds << 16 | operations
     memset(&parts, 0, sizeof(parts))
@@ -1097,13 +1063,13 @@ def graph_from_bytes(given: bytes, steps: Sequence[Any] = ()):
     result.steps = as_steps(list(steps))
     status = cad_graph_restore(result.graph, &parts, n_inputs)
     if status == CAD_RAISED:
-        raise ValueError(f"{complaint}: an operation is none, or has operands that it cannot have")
+        raise ValueError(f"{NO_GRAPH}: an operation is none, or has operands that it cannot have")
     check(status)
     if not are_calls_known(result.graph, result.steps):
-        raise ValueError(f"{complaint}: a call is none of its steps")
+        raise ValueError(f"{NO_GRAPH}: a call is none of its steps")
     for number in (*outputs, *ids):
         if not cad_graph_has(result.graph, number):
-            raise ValueError(f"{complaint}: a result is a number that is not there")
+            raise ValueError(f"{NO_GRAPH}: a result is a number that is not there")
     result.sizes = []
     for k in range(n_inputs):  # behind none and the constant 0
         result.inputs[k] = cad_graph_first(result.graph, 2 + k)
@@ -1138,46 +1104,6 @@ cdef bint are_calls_known(CadGraph *graph, list steps) except -1:
             ):
                 return False
     return all([are_calls_known(graph.scans[k].body, steps) for k in range(graph.n_scans)])
-
-
-cdef list counts_of_graph(bytes given, str complaint):
-    """What the header says."""
-    counts, room = counts_of(
-        given, _GRAPH_HEADER, _GRAPH_MAGIC, complaint,
-        f"{complaint} in the format of cadiff {version_here()}: compile the function anew",
-    )
-    sizes = [count * np.dtype(kind).itemsize for kind, _, count in parts_in_order(counts)]
-    if counts[0] + sum(sizes) != room or not 1 <= counts[3] <= counts[6]:
-        raise ValueError(f"{complaint}: its parts are not of the lengths it says")
-    if counts[2] > sys.maxsize:
-        raise ValueError(f"{complaint}: it says that it has {counts[2]} operations")
-    return counts
-
-
-cdef list parts_in_order(counts):
-    """The dtypes of the parts, in the bytes and in memory, and how many items there are."""
-    _, _, _, _, n_outputs, n_guards, n_records, n_words, n_lists, n_constants = counts
-    return [
-        ("<u4", np.uint32, n_outputs),
-        ("<u4", np.uint32, n_guards),
-        ("<f8", np.float64, n_guards),
-        ("u1", np.uint8, n_guards),
-        ("<u4", np.uint32, 4 * n_records),
-        ("<i8", np.int64, n_words),
-        ("<u4", np.uint32, n_lists),
-        ("<f8", np.float64, n_constants),
-    ]
-
-
-cdef list codes_of_names(list names, str version):
-    codes = {name: code for code, name in enumerate(_OPERATIONS)}
-    for name in names:
-        if name not in codes:
-            raise ValueError(
-                f"a function that cadiff {version} recorded has an operation {name!r}, which "
-                f"cadiff {version_here()} does not have: compile the function anew"
-            )
-    return [codes[name] for name in names]
 
 
 def reduced_graph(Graph graph) -> tuple[Any, ...]:

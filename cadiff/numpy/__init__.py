@@ -34,6 +34,7 @@ from . import (
     _own,
     _plain,
     _products,
+    _quantiles,
     _reductions,
     _shapes,
     _standard,

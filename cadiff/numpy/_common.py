@@ -6,6 +6,7 @@ from the operations of numbers; positions, shapes and masks are plain NumPy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
@@ -117,6 +118,13 @@ def unsupported(function: str, what: str, instead: str) -> NoReturn:
 def expanded(x: Number, axes: Sequence[int]) -> Number:
     """The result of a reduction with its axes put back, of length 1."""
     return arrays.expand_dims(x, tuple(axes)) if axes else x
+
+
+def joined_axes(x: Number, axes: tuple[int, ...]) -> Number:
+    """The array with the given axes joined to one, which comes first."""
+    kept = tuple(k for k in range(x.ndim) if k not in axes)
+    shape = (math.prod(x.shape[k] for k in axes), *(x.shape[k] for k in kept))
+    return arrays.transpose(x, axes + kept).reshape(shape)
 
 
 def chosen(mask: Any, x: Number) -> Number:

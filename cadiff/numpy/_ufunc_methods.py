@@ -26,7 +26,7 @@ from ..operations.patterns import chained
 from ..operations.primitives import primitive
 from ..operations.replayed import is_mask
 from ._calculus import bincount
-from ._common import Axis, Number, along, as_number, expanded, refuse
+from ._common import Axis, Number, along, as_number, expanded, joined_axes, refuse
 from ._reductions import (
     ALONG_FIRST,
     FMAX,
@@ -36,7 +36,6 @@ from ._reductions import (
     along_first,
     cumprod,
     cumsum,
-    joined_axes,
     max,
     min,
     nanmax,

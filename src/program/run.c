@@ -1,8 +1,5 @@
-/* Carrying a program out: for one point, along many directions, or for many points in lanes. */
-#include "arrays/short_rows.h"
-#include "arrays/terms.h"
+/* Carrying a program out: for one point, along many directions, or in lanes. */
 #include "kernels/single.h"
-#include "kernels/whole.h"
 #include "program/running.h"
 #include "table/ops.h"
 
@@ -124,11 +121,6 @@ static Places places_of_point(const CadProgram *program, double *at) {
         at, at, at, 0, (int32_t)program->n_whole, program->referred, program->n_referred};
 }
 
-/* By which loops an instruction has its values. */
-static inline CadStripFunction value_of(const CadInstruction *i) {
-    return i->near ? cad_strip_value_near : cad_strip_value;
-}
-
 /* A clock, and what it takes to read it. */
 typedef struct Stopwatch {
     double (*now)(void);
@@ -141,147 +133,6 @@ static double seconds_since(const Stopwatch *watch, double begun) {
 }
 
 static const Turn once = {0, 0};
-
-/* Where the number at place 0 of a view would be. */
-static double *base_of_view(const Places *places, CadPlan *plan, int view, Turn turn) {
-    double *const base = base_of(places, cad_plan_view(plan, view)[0]);
-    if (turn.number == 0) {
-        return base;
-    }
-    const int64_t *const extra = cad_plan_extra(plan);
-    const int64_t of_part = view == 0 ? extra[plan->n_views] * (int64_t)turn.part : 0;
-    return base + extra[view] * (int64_t)turn.number + of_part;
-}
-
-static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept, Turn turn) {
-    start_walk_in(walk, places->own, plan, kept);
-    for (int k = 0; k < plan->n_views; k++) {
-        walk->values[k] = base_of_view(places, plan, k, turn);
-    }
-}
-
-static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
-    Walk walk;
-    if (cad_has_short_rows(plan)) {
-        start_walk_over(&walk, places, plan, 2, turn);
-        cad_compute_short_rows(&walk, (CadOp)i->op, value_of(i));
-        return;
-    }
-    start_walk_over(&walk, places, plan, 1, turn);
-    compute_rows(&walk, (CadOp)i->op, value_of(i));
-}
-
-/* Many small products, those along the last axis of the stack together: else it would be calls of
- * a loop that take the time. 0 if they are few, or not small. */
-static int run_small_products(CadPlan *plan, const Places *places, Turn turn) {
-    enum { SMALL = 64, MANY = 8 };
-    const int64_t *const core = cad_plan_shape(plan) + plan->ndim - 3;
-    if (plan->ndim < 4 || core[-1] < MANY || core[0] * core[1] * core[2] > SMALL) {
-        return 0;
-    }
-    Walk walk;
-    start_walk_over(&walk, places, plan, 4, turn);
-    ptrdiff_t steps[3];
-    for (int k = 0; k < 3; k++) {
-        steps[k] = (ptrdiff_t)cad_plan_view(plan, k)[1 + walk.axes];
-    }
-    do {
-        cad_multiply_each(matrix_of_values(&walk, 0, 1, 3), matrix_of_values(&walk, 1, 1, 2),
-                          matrix_of_values(&walk, 2, 2, 3), (size_t)core[0], (size_t)core[1],
-                          (size_t)core[2], (size_t)core[-1], steps);
-    } while (advance(&walk));
-    return 1;
-}
-
-static int adds_terms(const CadInstruction *i) {
-    return (cad_entry_kinds[i->op].traits & CAD_ADDS) != 0;
-}
-
-/* What the kernel adds to is there. */
-static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
-    const CadOp op = (CadOp)i->op;
-    if (cad_op_multiplies(op) && i->y && run_small_products(plan, places, turn)) {
-        return;
-    }
-    if (op == CAD_OP_SUM && i->n == 0 && !i->y) { /* short ones are worth no call of a kernel */
-        Walk walk;
-        start_walk_over(&walk, places, plan, 1, turn);
-        do {
-            cad_strip_add(values_at(&walk, 0, 0), values_at(&walk, 1, 0), 0, walk.n);
-        } while (advance(&walk));
-        return;
-    }
-    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds_terms(i), .in_any_order = i->y != 0};
-    for (int k = 0; k < plan->n_views; k++) {
-        term.data[k] = base_of_view(places, plan, k, turn);
-    }
-    cad_term_run(op, &term);
-}
-
-/* One row at one index. */
-static void take_row(CadStrip to, CadStrip from, size_t n) {
-    if (to.step == 1 && from.step == 1) {
-        memcpy(to.data, from.data, n * sizeof *to.data);
-        return;
-    }
-    for (size_t k = 0; k < n; k++) {
-        to.data[(ptrdiff_t)k * to.step] = from.data[(ptrdiff_t)k * from.step];
-    }
-}
-
-/* A row of numbers, each at an index of its own: taken from there, or added there. 0 if an index
- * is out of bounds. */
-static inline int move_each(int adds, CadStrip to, CadStrip from, CadStrip index, size_t n,
-                            double length, ptrdiff_t stride) {
-    enum { SOME = 256 };
-    int32_t which[SOME];
-    for (size_t first = 0; first < n; first += SOME) {
-        const size_t count = n - first < SOME ? n - first : SOME;
-        if (!cad_whole_to_indices(which, index, count, length)) {
-            return 0;
-        }
-        for (ptrdiff_t k = 0; k < (ptrdiff_t)count; k++) {
-            if (adds) {
-                to.data[k * to.step + which[k] * stride] += from.data[k * from.step];
-            } else {
-                to.data[k * to.step] = from.data[k * from.step + which[k] * stride];
-            }
-        }
-        to.data += SOME * to.step;
-        from.data += SOME * from.step;
-        index.data += SOME * index.step;
-    }
-    return 1;
-}
-
-/* Take from a source at indices, or add to a target there. The last view holds the indices. 0 if
- * one is out of bounds. */
-static int run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places) {
-    CadPlan *plan = (CadPlan *)(program->plans + i->x);
-    const int64_t *extra = cad_plan_extra(plan);
-    const double length = (double)extra[0];
-    const ptrdiff_t stride = (ptrdiff_t)extra[1];
-    int inside = 1;
-    Walk walk;
-    start_walk_over(&walk, places, plan, 1, once);
-    do {
-        const CadStrip to = values_at(&walk, 0, 0), index = values_at(&walk, 2, 0);
-        CadStrip from = values_at(&walk, 1, 0);
-        if (i->kind == CAD_ADD_BY) {
-            inside = move_each(1, to, from, index, walk.n, length, stride);
-        } else if (index.step != 0) {
-            inside = move_each(0, to, from, index, walk.n, length, stride);
-        } else {
-            int32_t which = 0;
-            inside = cad_whole_to_indices(&which, index, 1, length);
-            if (inside) {
-                from.data += which * stride;
-                take_row(to, from, walk.n);
-            }
-        }
-    } while (inside && advance(&walk));
-    return inside;
-}
 
 static inline double number_at(const Places *places, int32_t place) {
     return base_of(places, place)[place];
@@ -366,9 +217,9 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
         memset(out.data, 0, i->n * sizeof *out.data);
     }
     if (i->kind == CAD_TERMS) {
-        run_kind(i, (CadPlan *)(program->plans + i->x), places, turn);
+        cad_run_terms(i, (CadPlan *)(program->plans + i->x), places, turn);
     } else if (i->kind == CAD_ROWS) {
-        run_elements(i, (CadPlan *)(program->plans + i->x), places, turn);
+        cad_run_elements(i, (CadPlan *)(program->plans + i->x), places, turn);
     }
 }
 
@@ -434,8 +285,7 @@ static void run_tiles(const CadProgram *program, const CadInstruction *head, con
 /* --- one instruction --- */
 
 static long run_inner_code(const CadProgram *program, double *places);
-static long run_inner_lanes(const CadProgram *program, double *places, size_t lanes);
-static const CadInnerRuns inner_runs = {run_inner_lanes, run_inner_code};
+static const CadInnerRuns inner_runs = {cad_run_lanes, run_inner_code};
 
 /* What is written to is never shared. Answers as cad_program_run. */
 static long run_instruction(const CadProgram *program, const CadInstruction *i,
@@ -485,7 +335,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         return program->machine->functions[i->x](places->shared, places->own);
     case CAD_TAKE_BY:
     case CAD_ADD_BY:
-        return run_by_index(program, i, places) ? -1 : CAD_OUT_OF_BOUNDS;
+        return cad_run_by_index(program, i, places) ? -1 : CAD_OUT_OF_BOUNDS;
     case CAD_SCAN:
         return cad_run_scan(program, i, places, inner_runs);
     }
@@ -683,7 +533,7 @@ static int take_rows(const Along *along, CadMatrix out, int64_t place, ptrdiff_t
 static int run_product_of_lanes(CadPlan *plan, const Along *along) {
     const Places places = places_of_lane(along, 0);
     Walk walk;
-    start_walk_over(&walk, &places, plan, 3, once);
+    cad_start_walk(&walk, &places, plan, 3, once);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t n = (size_t)core[1];
     const int shares_left = walk.at[1] < along->n_shared,
@@ -762,12 +612,7 @@ long cad_program_run_along(const CadProgram *program, size_t lanes, double *room
     return -1;
 }
 
-/* --- many points --- */
-
-/* What all lanes share is one number. */
-static CadStrip lanes_of_operand(Lanes lanes, int32_t place) {
-    return (CadStrip){cad_lanes_at(lanes, place), place < lanes.n_shared ? 0 : 1};
-}
+/* --- many lanes --- */
 
 static CadStrip lanes_of_result(Lanes lanes, int32_t place) {
     return (CadStrip){cad_lanes_at(lanes, place), 1};
@@ -878,124 +723,12 @@ static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
     return -1;
 }
 
-static long run_all_lanes(const CadProgram *program, Lanes lanes) {
+long cad_run_lanes(const CadProgram *program, double *places, size_t count) {
+    const Lanes lanes = cad_lanes_in(program, places, count);
     const CadInstruction *const code = cad_program_code(program, lanes.count);
     long failed = -1;
     for (size_t k = 0; k < program->n_code && failed == -1; k += code[k].fused) {
         failed = run_lanes(program, &code[k], lanes);
     }
     return failed;
-}
-
-static long run_inner_lanes(const CadProgram *program, double *places, size_t lanes) {
-    return run_all_lanes(program, cad_lanes_in(program, places, lanes));
-}
-
-/* The inputs that all points share: those of all directions, and those behind. */
-static void write_shared(const CadProgram *program, Lanes lanes, const CadPoints *points) {
-    for (size_t i = 0; i < program->n_inputs - points->n_own; i++) {
-        const size_t place = i < program->n_shared ? i : points->n_own + i;
-        double *const at = cad_lanes_at(lanes, (int32_t)place);
-        for (size_t lane = 0; lane < (i < program->n_shared ? 1 : lanes.count); lane++) {
-            at[lane] = points->shared[i];
-        }
-    }
-}
-
-/* The inputs of some points, side by side; the last of them may be without one. */
-static void write_own(const CadProgram *program, Lanes lanes, const CadPoints *points,
-                      size_t first, size_t n_points) {
-    double *at = cad_lanes_at(lanes, (int32_t)program->n_shared);
-    for (size_t k = 0; k < points->n_own_columns; k++) {
-        const CadColumns own = points->own[k];
-        for (size_t lane = 0; lane < lanes.count; lane++) {
-            const size_t point = first + (lane < n_points ? lane : 0);
-            const double *const row = own.data + (ptrdiff_t)point * own.row;
-            for (size_t i = 0; i < own.n; i++) {
-                at[i * lanes.count + lane] = row[i];
-            }
-        }
-        at += own.n * lanes.count;
-    }
-}
-
-static size_t check_lanes(const CadProgram *program, Lanes lanes, uint8_t *missed,
-                          size_t n_points) {
-    memset(missed, 0, n_points);
-    for (size_t k = 0; k < program->n_checks; k++) {
-        const CadStrip found = lanes_of_operand(lanes, program->checks[k].place);
-        for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
-            missed[lane] |= found.data[lane * found.step] != program->checks[k].value;
-        }
-    }
-    size_t n_missed = 0;
-    for (size_t lane = 0; lane < n_points; lane++) {
-        n_missed += missed[lane];
-    }
-    return n_missed;
-}
-
-static void read_results(const CadProgram *program, Lanes lanes, const CadPoints *points,
-                         size_t first, size_t n_points) {
-    const CadColumns *to = points->results;
-    size_t column = 0; /* of these */
-    for (size_t k = 0; k < program->n_outputs; k++) {
-        const CadStretch s = program->outputs[k];
-        for (uint32_t i = 0; i < s.n; i++, column++) {
-            const int32_t place =
-                s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
-            const double *const from = cad_lanes_at(lanes, place);
-            for (; column == to->n; to++) {
-                column = 0;
-            }
-            double *const row = to->data + (ptrdiff_t)first * to->row + column;
-            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
-                row[lane * to->row] = place < lanes.n_shared ? *from : from[lane];
-            }
-        }
-    }
-}
-
-/* Answers as cad_program_run. */
-static long run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
-    double *const at = cad_program_places(program, room);
-    const Lanes alone = cad_lanes_in(program, at, 1);
-    write_own(program, alone, points, k, 1);
-    cad_program_refer_to_places(program, at);
-    cad_program_narrow_inputs(program, at);
-    const long missed = cad_program_run(program, room);
-    points->missed[k] = missed != -1;
-    read_results(program, alone, points, k, 1);
-    return missed;
-}
-
-void cad_program_prepare_points(const CadProgram *program, size_t lanes, double *room,
-                                const CadPoints *points) {
-    cad_program_prepare(program, room);
-    write_shared(program, cad_lanes_in(program, cad_program_places(program, room), lanes), points);
-}
-
-long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
-                            const CadPoints *points, size_t begin, size_t end) {
-    const Lanes all = cad_lanes_in(program, cad_program_places(program, room), lanes);
-    size_t n_missed = 0;
-    if (lanes == 1) {
-        for (size_t k = begin; k < end; k++) {
-            if (run_point(program, room, points, k) == CAD_CALL_FAILED) {
-                return CAD_CALL_FAILED;
-            }
-            n_missed += points->missed[k];
-        }
-        return (long)n_missed;
-    }
-    for (size_t first = begin; first < end; first += lanes) {
-        const size_t n = end - first < lanes ? end - first : lanes;
-        write_own(program, all, points, first, n);
-        if (run_all_lanes(program, all) != -1) {
-            return CAD_CALL_FAILED;
-        }
-        n_missed += check_lanes(program, all, points->missed + first, n);
-        read_results(program, all, points, first, n);
-    }
-    return (long)n_missed;
 }

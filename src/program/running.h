@@ -110,6 +110,11 @@ static CAD_INLINE void cad_lanes_copy(double *to, Lanes lanes, int64_t place) {
     }
 }
 
+/* What all lanes share is one number. */
+static CAD_INLINE CadStrip lanes_of_operand(Lanes lanes, int32_t place) {
+    return (CadStrip){cad_lanes_at(lanes, place), place < lanes.n_shared ? 0 : 1};
+}
+
 /* The code to run, as it is now: machine code may be there from one call to the next. */
 static inline const CadInstruction *cad_program_code(const CadProgram *program, size_t lanes) {
     const CadMachine *const machine = CAD_PUBLISHED(program->machine);
@@ -128,6 +133,15 @@ static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places
                  turn > 0 && place < (int32_t)program->n_whole ? n * turn : 0);
 }
 
+/* By which loops an instruction has its values. */
+static inline CadStripFunction value_of(const CadInstruction *i) {
+    return i->near ? cad_strip_value_near : cad_strip_value;
+}
+
+static inline int adds_terms(const CadInstruction *i) {
+    return (cad_entry_kinds[i->op].traits & CAD_ADDS) != 0;
+}
+
 /* --- run_scans.c --- */
 
 /* How programs within a loop are carried out: for so many lanes, and for one point. Both answer
@@ -144,6 +158,25 @@ long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
 /* The same for many points, whose numbers stand side by side. */
 long cad_run_scan_of_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes,
                            CadInnerRuns runs);
+
+/* --- run.c --- */
+
+/* All code, for so many lanes: answers as cad_program_run, but for guards. */
+long cad_run_lanes(const CadProgram *program, double *places, size_t lanes);
+
+/* --- run_arrays.c --- */
+
+/* A walk over the views of a plan in one of the turns, where their numbers are. */
+void cad_start_walk(Walk *walk, const Places *places, CadPlan *plan, int kept, Turn turn);
+
+void cad_run_elements(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn);
+
+/* An operation of a kind; what it adds to is there. */
+void cad_run_terms(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn);
+
+/* Take from a source at indices, or add to a target there. The last view holds the indices. 0 if
+ * one is out of bounds. */
+int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places);
 
 /* --- run_floats.c --- */
 

@@ -80,7 +80,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
                 "_shapes",
                 "_reductions",
             },
-            {"_standard", "fft", "linalg", "random"},
+            {"_quantiles", "_standard", "fft", "linalg", "random"},
             {"_products"},
             {"_calculus"},
             {"_ufunc_methods"},

@@ -1,0 +1,450 @@
+/* Which instructions on large arrays go tile by tile together: see tiler.h. */
+#include "program/tiler.h"
+
+enum {
+    WINDOW = 512,     /* instructions that are looked at for one group */
+    MOST_BEHIND = 32, /* of these, which have to wait until it is done */
+    MOST_WAYS = 4,    /* numbers of rows that are tried */
+    LONG_ROW = 8 * CAD_TILE,
+    MIXED_TILE = 4 * CAD_TILE, /* numbers, where rows of arrays are of unequal length */
+    PART = 64 * CAD_TILE,      /* numbers that are computed in a part, or more: 25 µs at least */
+    MOST_PARTS = 128,          /* so many that each of 16 threads has eight */
+    PER_SUM = 32,              /* numbers in a part, or more, for each in its sums */
+};
+
+/* A block that members of a group read or write; from all rows: a sum. */
+typedef struct Touched {
+    size_t block;
+    int is_aligned, is_written, is_sum;
+} Touched;
+
+typedef struct Found {
+    size_t n_members, n_before, n_behind, n_touched;
+    int64_t score, longest; /* numbers in all, and of one row */
+    int is_mixed;
+    uint32_t members[WINDOW], before[WINDOW], behind[MOST_BEHIND];
+    uint8_t axes[WINDOW];
+    Touched touched[WINDOW * MOST_VIEWS];
+} Found;
+
+/* --- what instructions read and write --- */
+
+static void note_access(void *visitor, const CadRegion *region) {
+    Tiler *const t = visitor;
+    CadMaker *const m = t->m;
+    for (int64_t k = 0; k < n_ranges(region); k++) {
+        const Access range = range_of(region, k);
+        if (range.high >= 0 && GROW(t, accesses, t->n_accesses, 1)) {
+            t->accesses[t->n_accesses++] = range;
+        }
+    }
+}
+
+/* Many of them by their bounds: what is read and written, in blocks from FAR on and elsewhere. */
+static void sum_up(Tiler *t, size_t begin) {
+    Access sums[4];
+    int is_there[4] = {0};
+    for (size_t k = begin; k < t->n_accesses; k++) {
+        const Access a = t->accesses[k];
+        const int which = 2 * (a.low >= FAR) + a.writes;
+        Access *const sum = &sums[which];
+        if (!is_there[which]) {
+            *sum = a;
+        }
+        is_there[which] = 1;
+        sum->low = a.low < sum->low ? a.low : sum->low;
+        sum->high = a.high > sum->high ? a.high : sum->high;
+    }
+    t->n_accesses = begin;
+    for (int k = 0; k < 4; k++) {
+        if (is_there[k]) {
+            t->accesses[t->n_accesses++] = sums[k];
+        }
+    }
+}
+
+void cad_tiler_find_accesses(Tiler *t) {
+    enum { MANY = 8 };
+    for (size_t k = 0; k < t->program->n_code; k++) {
+        t->begin[k] = t->n_accesses;
+        cad_instruction_visit(t->program, &t->program->code[k], note_access, t);
+        if (t->n_accesses - t->begin[k] > MANY) {
+            sum_up(t, t->begin[k]);
+        }
+    }
+    t->begin[t->program->n_code] = t->n_accesses;
+}
+
+/* Whether two instructions have to stay in their order: on account of places below a limit. */
+static int conflict(const Tiler *t, uint32_t a, uint32_t b, int64_t limit) {
+    for (size_t i = t->begin[a]; i < t->begin[a + 1]; i++) {
+        const Access x = t->accesses[i];
+        for (size_t k = t->begin[b]; k < t->begin[b + 1] && x.low < limit; k++) {
+            const Access y = t->accesses[k];
+            if ((x.writes || y.writes) && x.low <= y.high && y.low <= x.high) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int conflicts_with_any(const Tiler *t, uint32_t k, const uint32_t *others, size_t n,
+                              int64_t limit) {
+    for (size_t i = n; i-- > 0;) {
+        if (conflict(t, k, others[i], limit)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* --- instructions as views over axes --- */
+
+typedef struct View {
+    int64_t place;
+    const int64_t *strides;
+} View;
+
+/* The first view is that of the result. */
+typedef struct Seen {
+    int ndim, n_views;
+    int n_free; /* so many of the first axes may consist of rows */
+    int adds;   /* the result may be a sum from all rows */
+    const int64_t *shape;
+    int64_t size;
+    View views[MOST_VIEWS];
+    int64_t length, steps[MOST_VIEWS]; /* of one axis */
+} Seen;
+
+static int see_vector(const CadInstruction *i, Seen *seen) {
+    const int32_t places[MOST_VIEWS] = {i->out, i->x, i->y, i->z};
+    const int64_t steps[MOST_VIEWS] = {1, i->sx, i->sy, i->sz};
+    seen->ndim = seen->n_free = 1;
+    seen->n_views = 1 + (cad_step_is(i, CAD_OPERATES) ? cad_op_info[i->op].arity : 0);
+    seen->length = seen->size = i->n;
+    seen->shape = &seen->length;
+    for (int k = 0; k < seen->n_views; k++) {
+        seen->steps[k] = steps[k];
+        seen->views[k] = (View){places[k], &seen->steps[k]};
+    }
+    return 1;
+}
+
+/* 0 if it is none that could go tile by tile. */
+static int see(const CadProgram *program, const CadInstruction *i, Seen *seen) {
+    *seen = (Seen){0};
+    if (!cad_step_is(i, CAD_TILED)) {
+        return 0;
+    }
+    if (!cad_step_is(i, CAD_OVER_PLAN)) {
+        return see_vector(i, seen);
+    }
+    CadPlan *const plan = (CadPlan *)(program->plans + i->x);
+    seen->ndim = seen->n_free = plan->ndim;
+    seen->n_views = plan->n_views;
+    seen->shape = cad_plan_shape(plan);
+    seen->size = plan->size;
+    if (cad_step_is_of_kind(i)) {
+        const CadEntryKind *const kind = &cad_entry_kinds[i->op];
+        seen->n_free -= cad_op_multiplies((CadOp)i->op) ? 3 : kind->core;
+        seen->adds = (kind->traits & CAD_ADDS) != 0;
+    }
+    for (int k = 0; k < plan->n_views; k++) {
+        const int64_t *const view = cad_plan_view(plan, k);
+        seen->views[k] = (View){view[0], view + 1};
+    }
+    return 1;
+}
+
+static int64_t lead_of(const Seen *seen, int view, int axis, int64_t rows) {
+    return seen->views[view].strides[axis] * (seen->shape[axis] / rows);
+}
+
+/* Whether row by row a view sees rows of a block. */
+static int is_aligned(const Seen *seen, int view, int axis, int64_t rows, CadFarBlock block) {
+    const int64_t row = block.size / rows;
+    int64_t low = seen->views[view].place - block.place, high = low;
+    for (int i = 0; i < seen->ndim; i++) {
+        const int64_t length = i == axis ? seen->shape[i] / rows : seen->shape[i];
+        const int64_t reach = (length - 1) * seen->views[view].strides[i];
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    return block.size % rows == 0 && lead_of(seen, view, axis, rows) == row && low >= 0 &&
+           high < row;
+}
+
+/* --- groups --- */
+
+static Touched *touched_by(Found *f, size_t block) {
+    for (size_t k = 0; k < f->n_touched; k++) {
+        if (f->touched[k].block == block) {
+            return &f->touched[k];
+        }
+    }
+    return NULL;
+}
+
+/* Whether a view of an instruction allows for it to be a member, as far as blocks are concerned.
+ */
+static int view_joins(const Tiler *t, const Seen *seen, int view, int axis, int64_t rows) {
+    Found *const f = t->found;
+    const int64_t place = seen->views[view].place;
+    const int writes = view == 0;
+    const int is_sum = writes && lead_of(seen, view, axis, rows) == 0;
+    if (is_sum && !seen->adds) {
+        return 0;
+    }
+    if (place < FAR) {
+        return !writes || is_sum;
+    }
+    const size_t block = cad_maker_far_block(t->m, place);
+    const Touched *const former = touched_by(f, block);
+    if (is_sum) {
+        return former == NULL;
+    }
+    const int aligned = is_aligned(seen, view, axis, rows, t->m->far[block]);
+    if (former == NULL) {
+        return aligned || !writes;
+    }
+    return !former->is_sum &&
+           ((aligned && former->is_aligned) || (!writes && !former->is_written));
+}
+
+static void note_view(Tiler *t, const Seen *seen, int view, int axis, int64_t rows) {
+    Found *const f = t->found;
+    if (seen->views[view].place < FAR) {
+        return;
+    }
+    const size_t block = cad_maker_far_block(t->m, seen->views[view].place);
+    const int aligned = is_aligned(seen, view, axis, rows, t->m->far[block]);
+    Touched *touched = touched_by(f, block);
+    if (touched == NULL) {
+        touched = &f->touched[f->n_touched++];
+        *touched = (Touched){.block = block, .is_aligned = 1};
+    }
+    touched->is_aligned &= aligned;
+    touched->is_written |= view == 0;
+    touched->is_sum |= view == 0 && lead_of(seen, view, axis, rows) == 0;
+}
+
+/* Numbers that an instruction has in the cache for each row: the most of any view. Those that
+ * stand between the numbers of other rows, such as a column of a matrix, are not counted: what
+ * reads them goes along a line of the cache only if there are many rows in a tile. */
+static int64_t length_of_row(const Seen *seen, int axis, int64_t rows) {
+    int64_t longest = 1;
+    for (int view = 0; view < seen->n_views; view++) {
+        const int64_t lead = lead_of(seen, view, axis, rows);
+        int64_t length = 1, low = 0, high = 0;
+        for (int i = 0; i < seen->ndim; i++) {
+            const int64_t stride = seen->views[view].strides[i];
+            const int64_t n = i == axis ? seen->shape[i] / rows : seen->shape[i];
+            length *= stride != 0 ? n : 1;
+            *(stride < 0 ? &low : &high) += (n - 1) * stride;
+        }
+        const int is_between = lead != 0 && (lead < 0 ? -lead : lead) <= high - low;
+        longest = is_between || length < longest ? longest : length;
+    }
+    return longest;
+}
+
+/* Have an instruction be a member, if it can. */
+static int join(Tiler *t, uint32_t k, int64_t rows) {
+    Found *const f = t->found;
+    Seen seen;
+    if (!see(t->program, &t->program->code[k], &seen) || seen.size % rows != 0 ||
+        seen.size / rows > LONG_ROW) {
+        return 0;
+    }
+    for (int axis = 0; axis < seen.n_free; axis++) {
+        int fits = seen.shape[axis] % rows == 0;
+        for (int view = seen.n_views - 1; view >= 0 && fits; view--) {
+            fits = view_joins(t, &seen, view, axis, rows);
+        }
+        if (fits && !conflicts_with_any(t, k, f->members, f->n_members, FAR)) {
+            for (int view = 0; view < seen.n_views; view++) {
+                note_view(t, &seen, view, axis, rows);
+            }
+            const int64_t row = length_of_row(&seen, axis, rows);
+            f->is_mixed |= f->n_members > 0 && row != f->longest;
+            f->longest = row > f->longest ? row : f->longest;
+            f->score += seen.size;
+            f->axes[f->n_members] = (uint8_t)axis;
+            f->members[f->n_members++] = k;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_large(const Tiler *t, uint32_t k) {
+    Seen seen;
+    return see(t->program, &t->program->code[k], &seen) && seen.size >= LONG_VECTOR;
+}
+
+/* Divide the instructions from one on: some go tile by tile with so many rows, some can be carried
+ * out before these, the others have to wait. */
+static void gather(Tiler *t, size_t from, int64_t rows) {
+    Found *const f = t->found;
+    const size_t n = t->program->n_code, end = n - from > WINDOW ? from + WINDOW : n;
+    f->n_members = f->n_before = f->n_behind = f->n_touched = 0;
+    f->score = f->longest = f->is_mixed = 0;
+    for (size_t at = from; at < end && f->n_behind < MOST_BEHIND; at++) {
+        const uint32_t k = t->order[at];
+        const int waits = conflicts_with_any(t, k, f->behind, f->n_behind, INT64_MAX);
+        if (!waits && join(t, k, rows)) {
+            continue;
+        }
+        if (at == from) {
+            return;
+        }
+        if (!waits && !is_large(t, k) &&
+            !conflicts_with_any(t, k, f->members, f->n_members, INT64_MAX)) {
+            f->before[f->n_before++] = k;
+        } else {
+            f->behind[f->n_behind++] = k;
+        }
+    }
+}
+
+static void add_way(int64_t *ways, size_t *n, int64_t rows, int64_t size) {
+    int is_new = rows > 1 && size % rows == 0 && size / rows <= LONG_ROW && *n < MOST_WAYS;
+    for (size_t k = 0; k < *n; k++) {
+        is_new &= ways[k] != rows;
+    }
+    if (is_new) {
+        ways[(*n)++] = rows;
+    }
+}
+
+/* Numbers of rows that an instruction, and those behind it, may have. */
+static size_t find_ways(const Tiler *t, size_t from, int64_t *ways) {
+    enum { NEAR = 32 };
+    const size_t n_code = t->program->n_code, end = n_code - from > NEAR ? from + NEAR : n_code;
+    Seen first, seen;
+    size_t n = 0;
+    see(t->program, &t->program->code[t->order[from]], &first);
+    for (size_t at = from; at < end; at++) {
+        if (see(t->program, &t->program->code[t->order[at]], &seen)) {
+            for (int axis = 0; axis < seen.n_free; axis++) {
+                add_way(ways, &n, seen.shape[axis], first.size);
+            }
+        }
+    }
+    return n;
+}
+
+/* Numbers from the first to the last one that a sum adds to. */
+static int64_t extent(const Tiler *t, uint32_t k, int64_t *low) {
+    int64_t high;
+    cad_plan_bounds((CadPlan *)(t->program->plans + t->program->code[k].x), 0, low, &high);
+    return high - *low + 1;
+}
+
+/* Divide the turns of a group into parts, if there is enough to do in each of them, and little to
+ * add up. */
+static void divide(Tiler *t, Group *group, int64_t score) {
+    CadMaker *const m = t->m;
+    int64_t most = m->use == CAD_AT_A_POINT ? score / PART : 0;
+    for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
+        const uint32_t k = t->order[at];
+        if (is_sum(t->program, &t->program->code[k], t->axes[k])) {
+            int64_t low;
+            t->sums[k] = (uint32_t)group->sums;
+            group->sums += (extent(t, k, &low) + LINE - 1) / LINE * LINE;
+        }
+    }
+    if (group->sums > 0 && most > score / PER_SUM / group->sums) {
+        most = score / PER_SUM / group->sums;
+    }
+    most = most < MOST_PARTS ? most : MOST_PARTS;
+    if (most < 2 || group->turns < 2) {
+        return;
+    }
+    const int64_t in_part = (group->turns + most - 1) / most;
+    const int64_t n = (group->turns + in_part - 1) / in_part;
+    if (group->sums > 0) {
+        if (!cad_maker_take_far(m, (size_t)(n * group->sums), &group->place) ||
+            !GROW(t, blocks, m->n_far, 0)) {
+            return;
+        }
+        t->blocks[m->n_far - 1] = (Block){.group = ANY_GROUP,
+                                          .first = group->begin,
+                                          .last = group->begin + group->count - 1,
+                                          .is_used = 1,
+                                          .is_whole = 1};
+    }
+    group->in_part = in_part;
+    t->program->has_parts = 1;
+}
+
+static void keep_group(Tiler *t, size_t from, int64_t rows) {
+    const Found *const f = t->found;
+    CadMaker *const m = t->m;
+    uint32_t *to = t->order + from;
+    const int64_t tile = f->is_mixed ? MIXED_TILE : CAD_TILE;
+    int64_t together = f->longest < tile ? tile / f->longest : 1;
+    together = together < rows ? together : rows;
+    if (!GROW(t, groups, t->n_groups, 1)) {
+        return;
+    }
+    for (size_t k = 0; k < f->n_before; k++) {
+        *to++ = f->before[k];
+    }
+    Group *const group = &t->groups[t->n_groups++];
+    *group = (Group){.begin = (uint32_t)(to - t->order),
+                     .count = (uint32_t)f->n_members,
+                     .rows = rows,
+                     .together = together,
+                     .turns = rows / together,
+                     .in_part = rows / together};
+    for (size_t k = 0; k < f->n_members; k++) {
+        t->axes[f->members[k]] = f->axes[k];
+        *to++ = f->members[k];
+    }
+    divide(t, group, f->score);
+    for (size_t k = 0; k < f->n_behind; k++) {
+        *to++ = f->behind[k];
+    }
+    for (size_t k = 0; k < f->n_touched; k++) {
+        const Touched touched = f->touched[k];
+        Block *const block = &t->blocks[touched.block];
+        block->is_whole |= touched.is_sum || !touched.is_aligned;
+        block->row = (uint32_t)(m->far[touched.block].size / rows);
+    }
+}
+
+/* One instruction is a group if threads may share it. Products are for BLAS. */
+static int are_worth_it(const Tiler *t) {
+    const Found *const f = t->found;
+    if (f->n_members != 1) {
+        return f->n_members > 1;
+    }
+    const CadInstruction *const i = &t->program->code[f->members[0]];
+    return t->m->use == CAD_AT_A_POINT && f->score >= 2 * PART &&
+           !(cad_step_is_of_kind(i) && cad_op_multiplies((CadOp)i->op));
+}
+
+void cad_tiler_find_groups(Tiler *t) {
+    t->found = cad_memory_take(&t->memory, 1, sizeof *t->found);
+    if (t->found == NULL) {
+        fail(t->m);
+        return;
+    }
+    for (size_t from = 0; from < t->program->n_code && t->m->status == CAD_OK;) {
+        int64_t ways[MOST_WAYS], best = 0, score = 0;
+        const size_t n = is_large(t, t->order[from]) ? find_ways(t, from, ways) : 0;
+        for (size_t k = 0; k < n; k++) {
+            gather(t, from, ways[k]);
+            if (are_worth_it(t) && t->found->score > score) {
+                score = t->found->score;
+                best = ways[k];
+            }
+        }
+        if (best > 0) {
+            gather(t, from, best);
+            keep_group(t, from, best);
+        }
+        from += best > 0 ? t->found->n_before + t->found->n_members : 1;
+    }
+}
