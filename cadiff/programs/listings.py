@@ -28,12 +28,12 @@ from .instructions import (
     is_kept,
     moves_of,
     operands_of,
-    place_text,
     regions_of,
     result_places,
     single_operations,
     written_by,
 )
+from .text_in_c import place_text
 
 _NAMES, _ = binding.operation_names()
 _KINDS = binding.operation_kinds()

@@ -19,7 +19,7 @@ from .. import binding
 from ..binding import Code
 from ..binding.callers import warn_caller
 from .compilers import NativeError, end_all
-from .lanes_in_c import VALUE
+from .helpers_in_c import VALUE
 from .machine_code import Piece, written, written_for_lanes
 from .machine_files import library_of
 
@@ -81,7 +81,7 @@ def make(code: Code) -> None:
             code.serves = f"{_INTERPRETER}: {left or 'there is nothing to compute'}"
             return
         library = library_of(text)
-        if code.is_for_lanes:
+        if VALUE in text:
             ctypes.c_void_p.in_dll(library, VALUE).value = binding.machine_value()
         found = {k: _addresses(library, own) for k, own in cores.items()}
         code.set_machine(library, _addresses(library, pieces), found)

@@ -140,7 +140,10 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"compilers", "instructions", "library_types", "reads", "returned"},
+            {
+                *("compilers", "helpers_in_c", "instructions", "library_types", "reads"),
+                *("returned", "text_in_c"),
+            },
             {
                 *("fused_loops", "machine_files", "reasons", "recorded", "settings", "settling"),
                 "steps_in_c",
