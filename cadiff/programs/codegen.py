@@ -247,10 +247,7 @@ class _FunctionInC(Steps):
     def begin(self) -> Iterator[str]:
         """The workspace made ready."""
         constants = self.parts["constants"] if self.reaches_constants else []
-        yield f"double *w = room + {len(constants)};" if len(constants) else "double *w = room;"
-        if len(constants):
-            table = self.table("double", constants)
-            yield f"memcpy(room, {table}, sizeof {table});"
+        yield from self.with_constants("room", constants)
         at = 0
         for name, size in self.inputs:
             if size > 0:
@@ -281,9 +278,7 @@ class _FunctionInC(Steps):
     def write_some(self, name: str, places: Any, begin: int, end: int) -> Iterator[str]:
         places = places[begin:end]
         if end - begin > SHORT:
-            self.reaches_constants |= bool((places < 0).any())
-            table = self.table("int", places)
-            line = f"{name}[{index_text(begin, (1, 'i'))}] = w[{table}[i]];"
+            line = f"{name}[{index_text(begin, (1, 'i'))}] = {self.listed(places)};"
             yield loop(end - begin, [line])
         else:
             for k, place in enumerate(places.tolist()):

@@ -8,13 +8,17 @@ keeps what it carries in small arrays.
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import Any
 
 from .. import binding
 from .fused import readers_of
 from .helpers_in_c import FORMS, VALUE, VECTOR_FORMS, with_helpers
-from .instructions import Instruction, ScanPlan, Trait, instruction
+from .instructions import LEFT, Instruction, ScanPlan, Trait, instruction
+from .machine_code import PARAMETERS, Piece, Written, reasons
 from .steps_in_c import Made, is_by_numbers, lines_of_ends, made_by
 from .text_in_c import function, loop, number_text, place_text
 
@@ -26,45 +30,45 @@ _MOST_IN_ALL = 10_000  # of which compilers make some 2,000 a second
 _FORMS = {form: own for form, own in zip(FORMS, VECTOR_FORMS, strict=True) if own}
 _CALLED = {form: op for op, form in reversed([*enumerate(FORMS)]) if form not in _FORMS}
 
-_PARAMETERS = "(const double *restrict s, double *restrict w)"
+_MANY = "many operations"
 
 
-def lane_functions(parts: dict[str, Any]) -> tuple[str, dict[str, range]]:
-    """A file of functions by their names, and which instructions each of them stands for."""
-    runs = [*_runs(parts)]
-    if _count(parts, range(len(parts["code"]))) > _MOST_IN_ALL:
-        return "", {}
+def written_for_lanes(parts: dict[str, Any]) -> Written:
+    """What machine code can be made of a program for many points, several points at a time."""
+    whole = range(len(parts["code"]))
+    runs = [*_runs(parts)] if _count(parts, whole) <= _MOST_IN_ALL else []
     readers = readers_of(parts) if runs else []
     texts: list[str] = []
-    names: dict[str, range] = {}
+    pieces: list[Piece] = []
     for run in runs:
         i = instruction(parts, run[0])
         is_scan = Trait.OVER_SCAN[i.kind]
         bodies = [_turns(parts, i)] if is_scan else [*_straight(parts, run, readers)]
-        name = f"cadiff_lanes{len(names)}"
-        names[name] = run
-        own = [f"{name}_{k}" for k in range(len(bodies))]
-        for each, body in zip(own, bodies, strict=True):
-            head = f"CADIFF_VECTORS static void {each}{_PARAMETERS}"
+        name = f"cadiff_lanes{len(pieces)}"
+        pieces.append(Piece(name, run[0], len(run)))
+        for k, body in enumerate(bodies):
+            head = f"CADIFF_VECTORS static void {name}_{k}({PARAMETERS})"
             texts.append(function(head, [*body, "CADIFF_END"]))
-        calls = [f"{each}(s, w);" for each in own]
-        texts.append(function(f"long {name}{_PARAMETERS}", [*calls, "return -1;"]))
-    return (with_helpers("\n".join(texts)) if names else ""), names
+        calls = [f"{name}_{k}(s, w);" for k in range(len(bodies))]
+        texts.append(function(f"long {name}({PARAMETERS})", [*calls, "return -1;"]))
+    others = {*whole}.difference(*runs)
+    left = Counter(LEFT[instruction(parts, k).kind] or _MANY for k in others)
+    return Written(with_helpers("\n".join(texts)) if texts else "", pieces, {}, reasons(left))
 
 
 def _runs(parts: dict[str, Any]) -> Iterator[range]:
     """What can be a function: a loop, or instructions on single numbers that follow each other."""
-    first, end = 0, len(parts["code"])
-    for k in range(end):
+
+    def told(k: int) -> int | None:
         i = instruction(parts, k)
-        if not is_by_numbers(i):
-            if first < k:
-                yield range(first, k)
-            if Trait.OVER_SCAN[i.kind] and _is_simple(ScanPlan(parts, i.x)):
-                yield range(k, k + 1)
-            first = k + 1
-    if first < end:
-        yield range(first, end)
+        if is_by_numbers(i):
+            return -1
+        return k if Trait.OVER_SCAN[i.kind] and _is_simple(ScanPlan(parts, i.x)) else None
+
+    for kind, some in groupby(range(len(parts["code"])), told):
+        if kind is not None:
+            first, *others = some
+            yield range(first, first + 1 + len(others))
 
 
 def _count(parts: dict[str, Any], run: range) -> int:
@@ -105,7 +109,7 @@ def _straight(
         lines = _Lines(parts, {})
         lines.make(piece)
         kept = dict.fromkeys(one.place for one in piece if one.place in wanted)
-        stores = [f"{_given(parts, place).text} = {lines.last(place)};" for place in kept]
+        stores = [f"{_given(parts, place)} = {lines.last(place)};" for place in kept]
         bodies.append([*lines.texts(stores)])
         wanted.update(x for one in piece for x in one.operands)
     yield from reversed(bodies)
@@ -116,16 +120,13 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     scan = ScanPlan(parts, i.x)
     n_carried = scan.parts["n_carried"]
     core = {**scan.parts["core"], "steps": []}
-    inputs = [_Given(f"r{k}[l]", False) for k in range(n_carried)]
+    inputs = [f"r{k}[l]" for k in range(n_carried)]
     inputs += [_given(parts, place, step) for place, step, _ in scan.given]
     lines = _Lines(core, dict(enumerate(inputs)))
     for k in range(len(core["code"])):
         lines.make(made_by(core, k))
-
-    def number(place: int, step: int) -> str:
-        return _given(parts, place, step).text
-
-    found = lines_of_ends(scan, [lines.last(place) for place in scan.ends], number, "[l]")
+    values = [lines.last(place) for place in scan.ends]
+    found = lines_of_ends(scan, values, functools.partial(_given, parts), "[l]")
     begin, turn, end = ([text for _, text in some] for some in found)
     names = dict.fromkeys(name for name, _ in found[0] if name)
     declared = [f"double {name}[{_LANES}];" for name in names]
@@ -133,22 +134,17 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     return [*declared, *_over_lanes(begin), within, *_over_lanes(end)]
 
 
-class _Given(NamedTuple):
-    """A number that is made elsewhere; whether it is the same for all lanes."""
+def _given(parts: dict[str, Any], place: int, step: int = 0) -> str:
+    """The number of a lane at a place, so far from that of the turn before.
 
-    text: str
-    is_shared: bool
-
-
-def _given(parts: dict[str, Any], place: int, step: int = 0) -> _Given:
-    """The number of a lane at a place, so far from that of the turn before."""
+    One that all lanes share does not end with the lane, l.
+    """
     if place < 0 and not step:
-        return _Given(number_text(parts["constants"][place]), True)
+        return number_text(parts["constants"][place])
     n_shared = parts["n_shared"]
     if place < n_shared:
-        return _Given(place_text(place, (step, "t"), name="s"), True)
-    first = _LANES * (place - n_shared)
-    return _Given(place_text(first, (_LANES * step, "t"), (1, "l")), False)
+        return place_text(place, (step, "t"), name="s")
+    return place_text(_LANES * (place - n_shared), (_LANES * step, "t"), (1, "l"))
 
 
 def _over_lanes(lines: Sequence[str]) -> list[str]:
@@ -162,7 +158,7 @@ class _Lines:
     lanes is made before. What is not made here is in `elsewhere`, or else stands at its place.
     """
 
-    def __init__(self, parts: dict[str, Any], elsewhere: dict[int, _Given]) -> None:
+    def __init__(self, parts: dict[str, Any], elsewhere: dict[int, str]) -> None:
         self.parts = parts
         self.elsewhere = elsewhere
         self.made: dict[
@@ -213,12 +209,13 @@ class _Lines:
         if place in self.same:
             return self.same[place]
         if place not in self.made:
-            text, is_shared = self.elsewhere.get(place) or _given(self.parts, place)
-            if is_shared and "[" in text:
+            text = self.elsewhere.get(place) or _given(self.parts, place)
+            if text.endswith("l]"):
+                return text
+            if "[" in text:
                 text, line = self.set(text)
                 self.before.append(line)
-            if is_shared:
-                self.same[place] = text
+            self.same[place] = text
             return text
         name, made_in = self.made[place]
         if made_in == step:

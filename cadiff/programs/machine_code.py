@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
 
@@ -30,7 +31,6 @@ from .instructions import (
     instruction,
     shape_of,
 )
-from .lanes_in_c import lane_functions
 from .loops_in_c import LoopInC
 from .steps_in_c import Steps
 from .text_in_c import divided, function, place_text, table
@@ -42,7 +42,6 @@ _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core comput
 _ALIKE = 3  # loops that share a function
 
 _LONG = "long vectors"
-_MANY = "many operations"
 _SINGLE = "numbers of float32"
 _IN_TURNS = "turns, which have machine code of their own"
 
@@ -64,6 +63,11 @@ class Written(NamedTuple):
     left: str
 
 
+def reasons(left: Counter[str]) -> str:
+    """Why some instructions are left, the most frequent first."""
+    return ", ".join(reason for reason, _ in left.most_common())
+
+
 def written(parts: dict[str, Any]) -> Written:
     """What machine code can be made of, given the parts of a Code; no text if there is none."""
     found = cores(parts)
@@ -82,18 +86,7 @@ def written(parts: dict[str, Any]) -> Written:
         of_cores[path] = own.pieces(texts, left)
         tables += own.tables
     text = with_helpers("\n".join([*tables, *shared.texts(), *texts])) if texts else ""
-    return Written(text, pieces, of_cores, ", ".join(reason for reason, _ in left.most_common()))
-
-
-def written_for_lanes(parts: dict[str, Any]) -> Written:
-    """What machine code can be made of a program for many points, several points at a time."""
-    text, runs = lane_functions(parts)
-    pieces = [Piece(name, run[0], len(run)) for name, run in runs.items()]
-    left = Counter(
-        LEFT[instruction(parts, k).kind] or _MANY
-        for k in {*range(len(parts["code"]))}.difference(*runs.values())
-    )
-    return Written(text, pieces, {}, ", ".join(reason for reason, _ in left.most_common()))
+    return Written(text, pieces, of_cores, reasons(left))
 
 
 def _gains(unit: Unit) -> bool:
@@ -101,7 +94,7 @@ def _gains(unit: Unit) -> bool:
     return not isinstance(unit, Loop) or len(unit.members) > 1 or prod(unit.axes) <= _MOST_NUMBERS
 
 
-_OF_STEPS = "const double *restrict s, double *restrict w"
+PARAMETERS = "const double *restrict s, double *restrict w"
 _OF_LOOPS = "const double *restrict s, double *w"
 _OF_TURNS = f"{_OF_LOOPS}, double *tiles, long turn, long part"
 _NAME = re.compile(r"\w+(?=,|$)")
@@ -177,19 +170,15 @@ class _Pieces(Steps):
 
     def runs(self) -> Iterator[tuple[int, int, str]]:
         """Instructions (first, how many) that are machine code, or why they are not."""
-        first, tiles = 0, self.fused.tiles
-        for k in range(len(self.parts["code"])):
+
+        def told(k: int) -> tuple[str | None, Any]:
             i = instruction(self.parts, k)
-            reason = self.obstacle(k, i)
-            if first < k and (reason or tiles.get(k) != tiles.get(k - 1)):
-                yield first, k - first, ""
-                first = k
-            if reason:
-                first = k + 1
-                if not Trait.HEADS[i.kind]:
-                    yield k, 1, reason
-        if first < len(self.parts["code"]):
-            yield first, len(self.parts["code"]) - first, ""
+            return (None if Trait.HEADS[i.kind] else self.obstacle(k, i)), self.fused.tiles.get(k)
+
+        for (reason, _), some in groupby(range(len(self.parts["code"])), told):
+            if reason is not None:
+                first, *others = some
+                yield first, 1 + len(others), reason
 
     def obstacle(self, k: int, i: Instruction) -> str:
         """Why an instruction is left as it is; nothing if it is not."""
@@ -248,8 +237,8 @@ class _Pieces(Steps):
         alike = Counter(_form_of(line) for line in lines if "\n" in line)
         for k, line in enumerate(lines):
             if "\n" in line and alike[_form_of(line)] >= _ALIKE:
-                lines[k] = self.shared.call(line, _OF_STEPS)
+                lines[k] = self.shared.call(line, PARAMETERS)
         calls = [f"const long missed = {name}_parts[i](s, w);", "if (missed != -1) return missed;"]
         last = ["return -1;"]
-        functions, lines = divided(name, f"long {{}}({_OF_STEPS})", lines, calls, last)
-        return "\n".join([*functions, function(f"long {name}({_OF_STEPS})", [*lines, *last])])
+        functions, lines = divided(name, f"long {{}}({PARAMETERS})", lines, calls, last)
+        return "\n".join([*functions, function(f"long {name}({PARAMETERS})", [*lines, *last])])

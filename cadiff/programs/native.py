@@ -20,7 +20,8 @@ from ..binding import Code
 from ..binding.callers import warn_caller
 from .compilers import NativeError, end_all
 from .helpers_in_c import VALUE
-from .machine_code import Piece, written, written_for_lanes
+from .lanes_in_c import written_for_lanes
+from .machine_code import Piece, written
 from .machine_files import library_of
 
 Native = bool | Literal["background"] | None

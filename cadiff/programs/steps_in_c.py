@@ -88,12 +88,20 @@ class Steps:
         self.tables.append(table(f"{kind} {name}", items))
         return name
 
+    def with_constants(self, room: str, constants: Any) -> Iterator[str]:
+        """The array, in a room where constants stand before places."""
+        offset = f" + {len(constants)}" if len(constants) else ""
+        yield f"double *const {self.workspace} = {room}{offset};"
+        if len(constants):
+            table = self.table("double", constants)
+            yield f"memcpy({room}, {table}, sizeof {table});"
+
     def listed(self, places: Places) -> str:
         """The numbers at some places."""
         if len(places) == 1:
             return self.operand(int(places[0]))
         self.reaches_constants |= bool((places < 0).any())
-        return f"{self.array(places)}[{self.table('int', places)}[i]]"
+        return f"{self.array(places)}[{self.sequence(places)}]"
 
     def operand(self, place: int, step: int = 0) -> str:
         """The i-th number from a place on, or the only one."""
@@ -191,15 +199,13 @@ class Steps:
         sums_up, backwards = _KINDS[i.op]
         if not sums_up:
             yield self.running(i.op, of, backwards)
-        elif len(of.texts) > 2:
-            yield self.product(of, adds=i.n == 0)
-        else:
-            if i.n > 0:
-                moves = self.in_part and i.out < self.parts["n_whole"]
-                result = Stream(i.out, (1,), (i.n * moves, 0))
-                [index] = _indices((i.n,))
-                yield loops([(index, i.n)], f"{self.number(result, [index])} = 0.0;")
-            yield self.additions(of, i.y)
+            return
+        if i.n > 0:
+            moves = self.in_part and i.out < self.parts["n_whole"]
+            result = Stream(i.out, (1,), (i.n * moves, 0))
+            [index] = _indices((i.n,))
+            yield loops([(index, i.n)], f"{self.number(result, [index])} = 0.0;")
+        yield self.product(of) if len(of.texts) > 2 else self.additions(of, i.y)
 
     def additions(self, of: _Operands, in_any_order: int) -> str:
         """What the second view sees is added to the first one."""
@@ -212,15 +218,12 @@ class Steps:
             source = _sum(begin, step, length)
         return loops(axes, f"{target} += {source};")
 
-    def product(self, of: _Operands, adds: bool) -> str:
+    def product(self, of: _Operands) -> str:
         """Sums of products, such as those of matrices, along the result's last axis innermost."""
         target, a, b = of.texts
         moving = [k for k, step in enumerate(of.streams[0].steps) if step and of.axes[k][0]]
-        inner = moving[-1:]
-        ordered = [axis for k, axis in enumerate(of.axes) if k not in inner]
-        ordered += [of.axes[k] for k in inner]
-        begin = "" if adds else loops([of.axes[k] for k in moving], f"{target} = 0.0;") + "\n"
-        return begin + loops(ordered, f"{target} += {a} * {b};")
+        ordered = sorted(range(len(of.axes)), key=lambda k: k in moving[-1:])
+        return loops([of.axes[k] for k in ordered], f"{target} += {a} * {b};")
 
     def running(self, op: int, of: _Operands, backwards: bool) -> str:
         """Along the last axis, on which a number `s` is carried."""
@@ -283,24 +286,24 @@ class Steps:
         inner = _Inner(parts, f"{self.name}_core{number}", own, self.tables)
         steps = list(inner.steps())
         ends = list(zip(scan.ends, scan.outs, scan.steps, scan.sizes_of_ends, strict=True))
-        n_rows = len(ends) - scan.parts["n_summed"]
-        firsts = [*scan.initial, *(first for first, _, _ in scan.given)]
+        n_carried, n_rows = len(scan.initial), len(ends) - scan.parts["n_summed"]
+        given = [*((out, step) for _, out, step, _ in ends[:n_carried])]
+        given += [(first, step) for first, step, _ in scan.given]
+        firsts = [*scan.initial, *(first for first, _ in given)]
         self.reaches_constants |= min(firsts, default=0) < 0
-        begin, take, give = list(inner.declared(self.at(room))), [], []
+        begin = [*inner.declared(f"&{self.at(room)}")]
+        take: list[str] = []
+        give: list[str] = []
         place = 0
-        for k, size in enumerate(scan.sizes[: len(scan.initial)]):
-            out, step = ends[k][1:3]
-            begin.append(copied(self.at(out), self.at(scan.initial[k]), size))
-            take.append(copied(inner.at(place), self.at(out, (step, "t")), size))
-            place += size
-        for k, (first, step, _) in enumerate(scan.given):
-            size = scan.sizes[len(scan.initial) + k]
+        for k, (size, (first, step)) in enumerate(zip(scan.sizes, given, strict=False)):
+            if k < n_carried:
+                begin.append(copied(self.at(first), self.at(scan.initial[k]), size))
             line = copied(inner.at(place), self.at(first, (step, "t")), size)
-            (take if step else begin).append(line)
+            (take if step or k < n_carried else begin).append(line)
             place += size
         for k, (place, out, step, size) in enumerate(ends):
             if scan.is_read[k] and k < n_rows:
-                after = out + step * (k < len(scan.initial))
+                after = out + step * (k < n_carried)
                 give.append(copied(self.at(after, (step, "t")), inner.at(place), size))
             elif scan.is_read[k]:
                 to = self.at(out, (1, "i"))
@@ -319,15 +322,9 @@ class Steps:
         for begin, end in zip([0, *ends], ends, strict=False):
             own = checks[begin:end]
             outcome = number_text(own["value"][0])
-            places = own["place"]
-            if len(own) == 1:
-                found, number = self.operand(int(places[0])), str(own["number"][0] + first)
-            else:
-                self.reaches_constants |= bool((places < 0).any())
-                found = f"{self.array(places)}[{self.sequence(places)}]"
-                number = self.sequence(own["number"].astype(np.int64) + first)
-            check = block(f"if ({found} != {outcome})", [f"return {number};"])
-            yield loops([("i", len(own))], check)
+            number = self.sequence(own["number"].astype(np.int64) + first)
+            differs = f"if ({self.listed(own['place'])} != {outcome})"
+            yield loops([("i", len(own))], block(differs, [f"return {number};"]))
 
     def sequence(self, numbers: Any, index: str = "i") -> str:
         """The i-th of several whole numbers: a formula if there is one, else out of a table."""
@@ -453,15 +450,12 @@ class _Inner(Steps):
         return [texts.get(place) or self.operand(place) for place in places]
 
     def declared(self, room: str = "") -> Iterator[str]:
-        """The array, in a room where constants stand before places."""
-        constants, name = self.parts["constants"], self.workspace
+        """The array; without a room for it in one of its own."""
+        constants = self.parts["constants"]
         if not room:
-            room = f"{name}_room[0]"
-            yield f"double {name}_room[{len(constants) + self.parts['n_places']}];"
-        yield f"double *const {name} = &{room} + {len(constants)};"
-        if len(constants):
-            table = self.table("double", constants)
-            yield f"memcpy(&{room}, {table}, sizeof {table});"
+            room = f"{self.workspace}_room"
+            yield f"double {room}[{len(constants) + self.parts['n_places']}];"
+        yield from self.with_constants(room, constants)
 
 
 _DECLARED = re.compile(r"^(?:const )?double |^")
