@@ -15,19 +15,10 @@ import numpy as np
 
 from .. import binding
 from ..inspection.texts import counted
+from .helpers_in_c import with_helpers
 from .instructions import Trait, cores, instruction, result_places
-from .steps_in_c import (
-    PART,
-    SHORT,
-    Steps,
-    block,
-    called,
-    divided,
-    has_text,
-    includes,
-    loop,
-    operation_of,
-)
+from .steps_in_c import SHORT, Steps, has_text, operation_of
+from .text_in_c import block, divided, function, index_text, loop, loops
 
 _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
@@ -96,7 +87,7 @@ def to_c(graph: Any, which: Sequence[Any], name: str, what: Sequence[str] = ()) 
     functions = [_function(graph, which, name, one) for one in dict.fromkeys(what)]
     body = "\n".join(function.text() for function in functions)
     head = _explanation(graph, which, name, functions)
-    return "\n".join([head, includes(body), *called(body), body])
+    return "\n".join([head, with_helpers(body, has_vectors=False)])
 
 
 def _function(graph: Any, which: Sequence[Any], name: str, what: str) -> _FunctionInC:
@@ -226,10 +217,8 @@ class _FunctionInC(Steps):
         steps = list(self.steps())
         checks = list(self.checks(self.parts["checks"], 1))
         results = list(self.write_results())
-        functions: list[str] = []
-        if len(steps) > PART:
-            functions = divided(self.name, "void {}(double *w)", steps)
-            steps = [loop(len(functions) - 1, f"{self.name}_parts[i](w);", always=True)]
+        call = [f"{self.name}_parts[i](w);"]
+        functions, steps = divided(self.name, "void {}(double *w)", steps, call)
         begin = list(self.begin())
         n_constants = len(self.parts["constants"]) if self.reaches_constants else 0
         work = [*begin, *steps, *checks, *results, "return 0;"]
@@ -253,15 +242,12 @@ class _FunctionInC(Steps):
                 "free(room);",
                 "return missed;",
             ]
-        return "\n".join([block(inner, [*unused, *work]), block(self.head(), outer)])
+        return "\n".join([function(inner, [*unused, *work]), function(self.head(), outer)])
 
     def begin(self) -> Iterator[str]:
         """The workspace made ready."""
         constants = self.parts["constants"] if self.reaches_constants else []
-        yield f"double *w = room + {len(constants)};" if len(constants) else "double *w = room;"
-        if len(constants):
-            table = self.table("double", constants)
-            yield f"memcpy(room, {table}, sizeof {table});"
+        yield from self.with_constants("room", constants)
         at = 0
         for name, size in self.inputs:
             if size > 0:
@@ -285,16 +271,15 @@ class _FunctionInC(Steps):
             if n > SHORT:
                 yield from self.write_some(name, places, written, begin)
                 source = self.operand(place, step)
-                yield loop(n, f"{name}[{_at(str(begin), '1')}] = {source};")
+                yield loop(n, [f"{name}[{index_text(begin, (1, 'i'))}] = {source};"])
                 written = begin + n
         yield from self.write_some(name, places, written, len(places))
 
     def write_some(self, name: str, places: Any, begin: int, end: int) -> Iterator[str]:
         places = places[begin:end]
         if end - begin > SHORT:
-            self.reaches_constants |= bool((places < 0).any())
-            table = self.table("int", places)
-            yield loop(end - begin, f"{name}[{_at(str(begin), '1')}] = w[{table}[i]];")
+            line = f"{name}[{index_text(begin, (1, 'i'))}] = {self.listed(places)};"
+            yield loop(end - begin, [line])
         else:
             for k, place in enumerate(places.tolist()):
                 yield f"{name}[{begin + k}] = {self.operand(place)};"
@@ -314,7 +299,7 @@ class _MatrixInC(_FunctionInC):
         self.reaches_constants |= bool((places[others] < 0).any())
         runs = _even_runs(others, places[others], self.width)
         if len(others) < len(places):
-            yield loop(len(places), f"{name}[i] = 0.0;")
+            yield loop(len(places), [f"{name}[i] = 0.0;"])
         yield from self.scattered([runs], f"{name}[{{}}] = w[{{}}];")
 
     def scattered(self, runs: Sequence[Any], form: str) -> Iterator[str]:
@@ -327,12 +312,13 @@ class _MatrixInC(_FunctionInC):
         ends = np.cumsum([0, *n_runs])
         begin, end = self.sequence(ends[:-1], "k"), self.sequence(ends[1:], "k")
         line = self.run(np.concatenate(runs), "r", form)
-        yield block(f"for (int r = {begin}; r < {end}; r++)", [line], scope=True)
+        yield block(f"for (int r = {begin}; r < {end}; r++)", [line])
 
     def run(self, runs: Any, index: str, form: str) -> str:
         """One of several runs."""
         to, step, source, move, n = (self.sequence(column, index) for column in runs.T)
-        return loop(n, form.format(_at(to, step), _at(source, move)))
+        indices = [index_text(x, (by, "i")) for x, by in ((to, step), (source, move))]
+        return loops([("i", n)], form.format(*indices))
 
 
 class _ProductsInC(_MatrixInC):
@@ -369,9 +355,9 @@ class _ProductsInC(_MatrixInC):
         matrix = "matrix" if is_late else name
         pointers = [f"*along = room + {n_shared}", f"*product = along + {n_along}"]
         pointers += [f"*matrix = room + {room}"] * is_late
-        miss = block("if (missed != 0)", ["return missed;"], scope=True)
+        miss = block("if (missed != 0)", ["return missed;"])
         turn = [
-            loop(n_along, f"along[i] = {self.sequence(self.colors)} == k;", always=True),
+            loop(n_along, [f"along[i] = {self.sequence(self.colors)} == k;"]),
             f"missed = {self.along.name}(room, along, product);",
             miss,
             *self.scattered(self.runs, f"{matrix}[{{}}] += product[{{}}];"),
@@ -380,8 +366,8 @@ class _ProductsInC(_MatrixInC):
             f"double {', '.join(pointers)};",
             f"int missed = {self.point.name}({self.inputs[0][0]}, room);",
             miss,
-            loop(size, f"{matrix}[i] = 0.0;", always=True),
-            block(f"for (int k = 0; k < {len(self.runs)}; k++)", turn, scope=True),
+            loop(size, [f"{matrix}[i] = 0.0;"]),
+            loop(len(self.runs), turn, "k"),
             *[f"memcpy({name}, matrix, {size} * sizeof *matrix);"] * is_late,
             "return 0;",
         ]
@@ -410,12 +396,3 @@ def _runs(to: Any, places: Any) -> Any:
     runs = np.column_stack([rows[np.array(begins, np.int64)], lengths])
     runs[lengths == 1, 1::2] = 0
     return runs
-
-
-def _at(first: str, step: str) -> str:
-    """The i-th index of a run."""
-    if step == "0":
-        return first
-    step = step if re.fullmatch(r"[\w\[\]]+", step) else f"({step})"
-    own = "i" if step == "1" else f"{step} * i"
-    return own if first == "0" else f"{first} + {own}"

@@ -218,13 +218,8 @@ class Loop:
         ):
             return None
         whole = Loop(self.axes, (), self.members | other.members, self.tiles)
-        whole.statements = self.statements.copy()
-        whole.reads, whole.writes = self.reads.copy(), self.writes.copy()
-        whole.ends, whole.outs, whole.values = (
-            self.ends.copy(),
-            self.outs.copy(),
-            self.values.copy(),
-        )
+        for name in ("statements", "reads", "writes", "ends", "outs", "values"):
+            setattr(whole, name, getattr(self, name).copy())
         for statement in other.statements:
             whole._add(statement, other.reads | other.outs | other.ends)
         return whole
@@ -240,7 +235,7 @@ class Loop:
             self.reads, others, alike=False
         )
 
-    def _over(self, axes: Shape, change: Callable[[Stream], Iterator[Stream]]) -> Loop:
+    def _over(self, axes: Shape, change: Callable[[Stream], Iterable[Stream]]) -> Loop:
         """The same with other axes, where each stream is one or several."""
         found = [
             s._replace(out=out, operands=tuple(operands))
@@ -252,24 +247,23 @@ class Loop:
     def split(self, parts: int, inner: bool) -> Loop:
         """The same with fewer turns, each of which has several numbers of each stream."""
         turns = self.axes[0] // parts
-
-        def change(stream: Stream) -> Iterator[Stream]:
-            first, (step,), moves = stream
-            for k in range(parts):
-                if inner:
-                    yield Stream(first + k * step, (parts * step,), moves)
-                else:
-                    yield Stream(first + k * step * turns, (step,), moves)
-
-        return self._over((turns,), change)
+        apart, step_by = (1, parts) if inner else (turns, 1)
+        return self._over(
+            (turns,),
+            lambda x: [
+                Stream(x.first + k * apart * x.steps[0], (step_by * x.steps[0],), x.moves)
+                for k in range(parts)
+            ],
+        )
 
     def part(self, begin: int, end: int) -> list[Loop]:
         """Some of the turns over its axis; none if there are none."""
-
-        def change(stream: Stream) -> Iterator[Stream]:
-            yield stream._replace(first=stream.first + begin * stream.steps[0])
-
-        return [self._over((end - begin,), change)] if begin < end else []
+        if begin >= end:
+            return []
+        moved = self._over(
+            (end - begin,), lambda x: [x._replace(first=x.first + begin * x.steps[0])]
+        )
+        return [moved]
 
     def refined(self, axes: Shape) -> Loop:
         """The same over axes that divide its own."""

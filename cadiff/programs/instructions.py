@@ -263,17 +263,3 @@ def is_kept(parts: dict[str, Any], place: int) -> bool:
     if place >= parts["least_float"]:
         place = (place - parts["floats"]) // 2
     return bool(place < parts["n_whole"])
-
-
-def place_text(first: int, *steps: tuple[int, str], name: str = "w") -> str:
-    """An element of the workspace: `first`, and some steps further on."""
-    terms = [(step, index) for step, index in steps if step != 0]
-    if not terms:
-        return f"{name}[{first}]"
-    text = "".join(
-        f" {'-' if step < 0 else '+'} {index if abs(step) == 1 else f'{abs(step)} * {index}'}"
-        for step, index in terms
-    )
-    if first == 0:
-        return f"{name}[{text[3:] if text[1] == '+' else f'-{text[3:]}'}]"
-    return f"{name}[{first}{text}]"

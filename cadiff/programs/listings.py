@@ -28,12 +28,12 @@ from .instructions import (
     is_kept,
     moves_of,
     operands_of,
-    place_text,
     regions_of,
     result_places,
     single_operations,
     written_by,
 )
+from .text_in_c import index_text, place_text
 
 _NAMES, _ = binding.operation_names()
 _KINDS = binding.operation_kinds()
@@ -182,24 +182,17 @@ class _Listing:
 
         Where they belong to a tile, the next one has as many further on.
         """
-        if place >= self.parts["least_float"]:
-            first = place - self.parts["floats"]
-            if step == 0 or n == 1:
-                return f"f[{first}]"
-            more = f" + {n * step} * r" if turns and is_kept(self.parts, place) else ""
-            return (
-                f"f[{first}..{first + step * (n - 1)}{f' by {step}' if step != 1 else ''}{more}]"
-            )
-        last = place + step * (n - 1)
-        move = n * step if turns and place < self.parts["n_whole"] else 0
+        is_float, is_one = place >= self.parts["least_float"], step == 0 or n == 1
+        last, kept = place + step * (n - 1), is_kept(self.parts, place)
+        move = n * step if turns and kept and not (is_float and is_one) else 0
         if place < 0 and last < 0 and not move:
-            if step == 0 or n == 1:
+            if is_one:
                 return texts.number_text(float(self.parts["constants"][place]))
             return texts.abridged(self.parts["constants"][place + step * np.arange(n)])
-        if step == 0 or n == 1:
-            return place_text(place, (move, "r"))
-        more = f" {'-' if move < 0 else '+'} {abs(move)} * r" if move else ""
-        return f"w[{place}..{last}{f' by {step}' if step != 1 else ''}{more}]"
+        first = place - self.parts["floats"] * is_float
+        by = f" by {step}" if step != 1 else ""
+        text = f"{first}" if is_one else f"{first}..{first + last - place}{by}"
+        return f"{'f' if is_float else 'w'}[{index_text(text, (move, 'r'))}]"
 
     def operands(self, line: _Line) -> tuple[Shape, list[str]]:
         """The shape of an instruction; its result, and what it reads.

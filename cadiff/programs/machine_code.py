@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ import numpy as np
 from ..inspection.texts import counted
 from .fused import Fused, Unit
 from .fused_loops import Loop
+from .helpers_in_c import VECTOR_FORMS, with_helpers
 from .instructions import (
     LEFT,
     Instruction,
@@ -27,12 +29,11 @@ from .instructions import (
     cores,
     first_places,
     instruction,
-    place_text,
     shape_of,
 )
-from .lanes_in_c import lane_functions
-from .loops_in_c import TURN_PARAMETERS, VECTOR_FORMS, LoopFunctions
-from .steps_in_c import PART, Steps, block, called, divided, includes, number_text
+from .loops_in_c import LoopInC
+from .steps_in_c import Steps
+from .text_in_c import divided, function, place_text, table
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
@@ -41,7 +42,6 @@ _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core comput
 _ALIKE = 3  # loops that share a function
 
 _LONG = "long vectors"
-_MANY = "many operations"
 _SINGLE = "numbers of float32"
 _IN_TURNS = "turns, which have machine code of their own"
 
@@ -63,6 +63,11 @@ class Written(NamedTuple):
     left: str
 
 
+def reasons(left: Counter[str]) -> str:
+    """Why some instructions are left, the most frequent first."""
+    return ", ".join(reason for reason, _ in left.most_common())
+
+
 def written(parts: dict[str, Any]) -> Written:
     """What machine code can be made of, given the parts of a Code; no text if there is none."""
     found = cores(parts)
@@ -70,30 +75,18 @@ def written(parts: dict[str, Any]) -> Written:
     if n > MOST_OPERATIONS:
         many = counted(n, "operation")
         return Written("", [], {}, f"{many}, which would take the compiler minutes")
-    steps = _Pieces(parts, "cadiff")
+    shared = SharedFunctions()
     left: Counter[str] = Counter()
     texts: list[str] = []
-    pieces = steps.pieces(texts, left)
-    of_cores = {}
+    whole = _Pieces(parts, "cadiff", shared)
+    pieces = whole.pieces(texts, left)
+    tables, of_cores = whole.tables, {}
     for path, core in found.items():
-        own = _Pieces(core, f"cadiff_core{'_'.join(map(str, path))}")
-        own.loops.share(steps.loops)
+        own = _Pieces(core, f"cadiff_core{'_'.join(map(str, path))}", shared)
         of_cores[path] = own.pieces(texts, left)
-        texts[:0] = own.tables
-    body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
-    text = "\n".join([includes(body), *_helpers(body), body]) if texts else ""
-    return Written(text, pieces, of_cores, ", ".join(reason for reason, _ in left.most_common()))
-
-
-def written_for_lanes(parts: dict[str, Any]) -> Written:
-    """What machine code can be made of a program for many points, several points at a time."""
-    text, runs = lane_functions(parts)
-    pieces = [Piece(name, run[0], len(run)) for name, run in runs.items()]
-    left = Counter(
-        LEFT[instruction(parts, k).kind] or _MANY
-        for k in {*range(len(parts["code"]))}.difference(*runs.values())
-    )
-    return Written(text, pieces, {}, ", ".join(reason for reason, _ in left.most_common()))
+        tables += own.tables
+    text = with_helpers("\n".join([*tables, *shared.texts(), *texts])) if texts else ""
+    return Written(text, pieces, of_cores, reasons(left))
 
 
 def _gains(unit: Unit) -> bool:
@@ -101,31 +94,11 @@ def _gains(unit: Unit) -> bool:
     return not isinstance(unit, Loop) or len(unit.members) > 1 or prod(unit.axes) <= _MOST_NUMBERS
 
 
-# A product of the chain rule is looked at again where it is nan. If that is done apart, gradients
-# take 7 % less time, and the compiler a fifth less.
-_APART = """\
-#ifdef __GNUC__
-__attribute__((noinline, cold))
-#endif
-static double cad_amul_of_nan("""
-_PRODUCT = """\
-static inline double cad_amul(double x, double y) {
-    const double product = x * y;
-    return product == product ? product : cad_amul_of_nan(x, y);
-}
-"""
-
-
-def _helpers(body: str) -> Iterator[str]:
-    for text in called(body):
-        apart = text.replace("static inline double cad_amul(", _APART)
-        yield apart
-        if apart != text:
-            yield _PRODUCT
-
-
-_HEAD = "(const double *restrict s, double *restrict w)"
-_PLACE = re.compile(r"(?<=\b[sw]\[)-?\d+|(?<=\bt < )\d+")
+PARAMETERS = "const double *restrict s, double *restrict w"
+_OF_LOOPS = "const double *restrict s, double *w"
+_OF_TURNS = f"{_OF_LOOPS}, double *tiles, long turn, long part"
+_NAME = re.compile(r"\w+(?=,|$)")
+_PLACE = re.compile(r"(?<=\b[sw]\[)-?\d+|(?<=\btiles\[)\d+|(?<=\)\[)\d+|(?<=\bt < )\d+")
 
 
 def _form_of(text: str) -> tuple[str, ...]:
@@ -133,38 +106,46 @@ def _form_of(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in _PLACE.split(text))
 
 
-def _with_shared(name: str, lines: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Functions for loops that differ by places and their number of turns; and what calls them."""
-    given = [(line, _form_of(line)) for line in lines]
-    alike = Counter(form for line, form in given if "\n" in line)
-    shared: dict[tuple[str, ...], str] = {}  # names
-    functions, statements = [], []
-    for line, form in given:
-        if alike[form] < _ALIKE:
-            statements.append(line)
-            continue
-        if form not in shared:
-            shared[form] = f"{name}_shared{len(shared)}"
-            first, *parts = _PLACE.split(line)
-            text = first + "".join(f"p[{k}]{part}" for k, part in enumerate(parts))
-            head = f"static void {shared[form]}{_HEAD[:-1]}, const int *p)"
-            functions.append(block(head, [text]))
-        places = ", ".join(_PLACE.findall(line))
-        statements.append(f"{shared[form]}(s, w, (const int[]){{{places}}});")
-    return functions, statements
+class SharedFunctions:
+    """Functions of texts that differ in nothing but places are one, which is given these.
+
+    The steps of an unrolled program are compiled once.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[tuple[str, ...], str] = {}
+        self.functions: list[str] = []
+        self.places: list[str] = []
+
+    def call(self, text: str, parameters: str, kind: str = "static void") -> str:
+        """The statement that has a text carried out, by a function with some parameters."""
+        form = (parameters, *_form_of(text))
+        if form not in self.names:
+            self.names[form] = name = f"cadiff_shared{len(self.names)}"
+            first, *others = _PLACE.split(text)
+            body = first + "".join(f"p[{k}]{part}" for k, part in enumerate(others))
+            head = f"{kind} {name}({parameters}, const int *restrict p)"
+            self.functions.append(function(head, [body]))
+        given = [*_NAME.findall(parameters), f"cadiff_places + {len(self.places)}"]
+        self.places += _PLACE.findall(text)
+        return f"{self.names[form]}({', '.join(given)});"
+
+    def texts(self) -> list[str]:
+        """All functions, and the places that are given to them."""
+        return [*self.functions, table("int cadiff_places", self.places)] * bool(self.functions)
 
 
 class _Pieces(Steps):
     """Instructions over the places of a workspace: constants, and what lanes share, are in s."""
 
-    def __init__(self, parts: dict[str, Any], name: str) -> None:
+    def __init__(self, parts: dict[str, Any], name: str, shared: SharedFunctions) -> None:
         super().__init__(parts, name)
         self.n_shared = parts["n_shared"]
         referred = parts["referred"][parts["referred"]["floats"] == -1]
         keys = ("place", "size", "pointer")
         self.elsewhere = [*zip(*(referred[key].tolist() for key in keys), strict=True)]
         self.fused = Fused(parts, VECTOR_FORMS)
-        self.loops = LoopFunctions(self.base, lambda place: number_text(parts["constants"][place]))
+        self.shared = shared
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         return place_text(first, *steps, name="s" if first < self.n_shared else "w")
@@ -189,19 +170,15 @@ class _Pieces(Steps):
 
     def runs(self) -> Iterator[tuple[int, int, str]]:
         """Instructions (first, how many) that are machine code, or why they are not."""
-        first, tiles = 0, self.fused.tiles
-        for k in range(len(self.parts["code"])):
+
+        def told(k: int) -> tuple[str | None, Any]:
             i = instruction(self.parts, k)
-            reason = self.obstacle(k, i)
-            if first < k and (reason or tiles.get(k) != tiles.get(k - 1)):
-                yield first, k - first, ""
-                first = k
-            if reason:
-                first = k + 1
-                if not Trait.HEADS[i.kind]:
-                    yield k, 1, reason
-        if first < len(self.parts["code"]):
-            yield first, len(self.parts["code"]) - first, ""
+            return (None if Trait.HEADS[i.kind] else self.obstacle(k, i)), self.fused.tiles.get(k)
+
+        for (reason, _), some in groupby(range(len(self.parts["code"])), told):
+            if reason is not None:
+                first, *others = some
+                yield first, 1 + len(others), reason
 
     def obstacle(self, k: int, i: Instruction) -> str:
         """Why an instruction is left as it is; nothing if it is not."""
@@ -232,34 +209,36 @@ class _Pieces(Steps):
             begin <= place < begin + size for begin, size, _ in self.elsewhere for place in places
         )
 
-    def base(self, place: int, in_tiles: bool) -> tuple[str, tuple[int, ...]]:
-        """Where a place is, with gaps for numbers, and these."""
+    def element(self, place: int, in_tiles: bool) -> tuple[str, int]:
+        """What stands at a place, with a gap for its index, and this."""
         if in_tiles and place >= self.parts["n_whole"]:
-            return "tiles + {}", (place,)
+            return "tiles[{}]", place
         for begin, size, pointer in self.elsewhere:
             if begin <= place < begin + size:
-                return "cadiff_referred(w, {}) + {}", (pointer, place - begin)
-        return ("s + {}" if place < self.n_shared else "w + {}"), (place,)
+                return f"cadiff_referred(&w[{pointer}])[{{}}]", place - begin
+        return f"{'s' if place < self.n_shared else 'w'}[{{}}]", place
+
+    def loop(self, loop: Loop) -> str:
+        """The statement that has a loop carried out."""
+        text = LoopInC(loop, self.element, self.operand).text()
+        parameters = _OF_LOOPS if loop.tiles is None else _OF_TURNS
+        return self.shared.call(text, parameters, "CADIFF_VECTORS static void")
 
     def turn(self, name: str, units: Iterable[Unit]) -> str:
         """The function for some instructions of tiles, which are loops."""
-        lines = [self.loops.call(unit) for unit in units if isinstance(unit, Loop)]
-        return block(f"void {name}({TURN_PARAMETERS})", lines)
+        lines = [self.loop(unit) for unit in units if isinstance(unit, Loop)]
+        return function(f"void {name}({_OF_TURNS})", lines)
 
     def function(self, name: str, units: Iterable[Unit]) -> str:
         """The function for some instructions; of many statements, one that calls several."""
         lines: list[str] = []
         for unit in units:
-            if isinstance(unit, int):
-                lines += self.step(unit)
-            else:
-                lines.append(self.loops.call(unit))
-        functions, lines = _with_shared(name, lines)
-        if len(lines) > PART:
-            functions += divided(name, f"long {{}}{_HEAD}", lines, ["return -1;"])
-            each = f"for (int i = 0; i < {-(-len(lines) // PART)} && missed == -1; i++)"
-            turns = block(each, [f"missed = {name}_parts[i](s, w);"], scope=True)
-            lines = ["long missed = -1;", turns, "return missed;"]
-        else:
-            lines = [*lines, "return -1;"]
-        return "\n".join([*functions, block(f"long {name}{_HEAD}", lines)])
+            lines += self.step(unit) if isinstance(unit, int) else [self.loop(unit)]
+        alike = Counter(_form_of(line) for line in lines if "\n" in line)
+        for k, line in enumerate(lines):
+            if "\n" in line and alike[_form_of(line)] >= _ALIKE:
+                lines[k] = self.shared.call(line, PARAMETERS)
+        calls = [f"const long missed = {name}_parts[i](s, w);", "if (missed != -1) return missed;"]
+        last = ["return -1;"]
+        functions, lines = divided(name, f"long {{}}({PARAMETERS})", lines, calls, last)
+        return "\n".join([*functions, function(f"long {name}({PARAMETERS})", [*lines, *last])])

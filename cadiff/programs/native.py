@@ -74,8 +74,9 @@ def make(code: Code) -> None:
     """Have machine code carry out what it can of a code; NativeError, if it cannot be had."""
     if code.has_machine:
         return
-    from .lanes_in_c import VALUE  # what writes C is loaded by those who have C written
-    from .machine_code import written, written_for_lanes
+    from .helpers_in_c import VALUE  # what writes C is loaded by those who have C written
+    from .lanes_in_c import written_for_lanes
+    from .machine_code import written
     from .machine_files import library_of
 
     try:
@@ -85,7 +86,7 @@ def make(code: Code) -> None:
             code.serves = f"{_INTERPRETER}: {left or 'there is nothing to compute'}"
             return
         library = library_of(text)
-        if code.is_for_lanes:
+        if VALUE in text:
             ctypes.c_void_p.in_dll(library, VALUE).value = binding.machine_value()
         found = {k: _addresses(library, own) for k, own in cores.items()}
         code.set_machine(library, _addresses(library, pieces), found)

@@ -1,7 +1,6 @@
 """The instructions of programs (src/program/program.h) as statements of C.
 
-Numbers are at their places in an array w. The formulas of operations are the table's, the text of
-functions in them that of src/table/special.c. This module does not know which functions of C the
+Numbers are at their places in an array w. This module does not know which functions of C the
 statements become.
 """
 
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 
 from .. import binding
 from ..operations.primitives import primitive
+from .helpers_in_c import FORMS, TEXTS
 from .instructions import (
     FORMULAS,
     Instruction,
@@ -30,117 +30,19 @@ from .instructions import (
     adds_apart,
     instruction,
     operands_of,
-    place_text,
     single_operations,
     value_by_formula,
 )
+from .text_in_c import block, copied, index_text, loop, loops, number_text, place_text, table
 
-PART = 100  # statements of a function, above which it is divided
 SHORT = 8  # numbers that are written one by one
 _MOST_VARIABLES = 4096  # of a turn of a loop
-
-# Sums as NumPy adds up, to the last bit: in halves, so that rounding hardly grows with the number
-# of terms, and of few terms eight at a time.
-_SUM = """\
-static double cad_sum(const double *x, int step, int n) {
-    if (n > 128) {
-        const int half = n / 16 * 8;
-        return cad_sum(x, step, half) + cad_sum(x + half * step, step, n - half);
-    }
-    double sum = x[0];
-    int i = 1;
-    if (n >= 8) {
-        double DECLARED;
-        for (i = 8; i + 8 <= n; i += 8) {
-            const double *const next = x + i * step;
-            ADDED;
-        }
-        sum = ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7));
-    }
-    for (; i < n; i++) {
-        sum += x[i * step];
-    }
-    return sum;
-}
-""".replace("DECLARED", ", ".join(f"r{k} = x[{k} * step]" for k in range(8))).replace(
-    "ADDED", "; ".join(f"r{k} += next[{k} * step]" for k in range(8))
-)
-
-# Of numbers in a row: equal shares of 1 for those that are extreme, as in src/kernels/rows.c.
-_SHARES = """\
-static void cad_share_extreme(double *to, const double *x, int rows, int n, int least) {
-    for (const double *const end = x + (long)rows * n; x < end; x += n, to += n) {
-        double found = x[0], count = 0.0;
-        for (int i = 1; i < n; i++) {
-            found = x[i] != x[i] || (least ? x[i] < found : x[i] > found) ? x[i] : found;
-        }
-        for (int i = 0; i < n; i++) {
-            to[i] = x[i] == found || (x[i] != x[i] && found != found);
-            count += to[i];
-        }
-        for (int i = 0; i < n; i++) {
-            to[i] /= count;
-        }
-    }
-}
-"""
-
-# Along the first axis: of each number the product of all others.
-_OTHERS = """\
-static void cad_multiply_others(double *to, const double *x, int n, int columns) {
-    for (int j = 0; j < columns; j++) {
-        double before = 1.0, behind = 1.0;
-        for (long i = j; i < (long)n * columns; i += columns) {
-            to[i] = before;
-            before *= x[i];
-        }
-        for (long i = (long)n * columns - columns + j; i >= 0; i -= columns) {
-            to[i] *= behind;
-            behind *= x[i];
-        }
-    }
-}
-"""
-
-TEXTS = binding.operation_texts()
-# Values of operations, with {0}, {1} and {2} in the place of x, y and z.
-FORMS = [re.sub(r"\b[xyz]\b", lambda x: f"{{{'xyz'.index(x[0])}}}", text[1:-1]) for text in TEXTS]
 _KINDS = binding.operation_kinds()
-_HELPERS: dict[str, str] = {
-    **binding.helper_texts(),
-    "cad_sum": _SUM,
-    "cad_share_extreme": _SHARES,
-    "cad_multiply_others": _OTHERS,
-}
-
-
-def includes(body: str) -> str:
-    names = ["math", *(["stdlib"] if "malloc(" in body else []), "string"]
-    return "\n".join(f"#include <{name}.h>" for name in names) + "\n"
-
-
-def called(body: str) -> Iterator[str]:
-    """The helpers that a text calls, and those that they call, in the order of the core."""
-    wanted = set(re.findall(r"\w+", body))
-    chosen = []
-    for name, text in reversed(_HELPERS.items()):
-        if name in wanted:
-            wanted |= set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
-            chosen.append(text)
-    return reversed(chosen)
 
 
 def operation_of(step: Any) -> Any:
     """What tells how a call is written in C."""
     return getattr(step.rule, "operation", primitive)
-
-
-def number_text(x: float) -> str:
-    """A number as C writes it: exactly, and where it may stand beside any operator."""
-    if x != x:
-        return "NAN"
-    text = "INFINITY" if abs(x) == float("inf") else repr(abs(float(x)))
-    return f"(-{text})" if np.signbit(x) else text
 
 
 class _Operands(NamedTuple):
@@ -183,15 +85,23 @@ class Steps:
         """A table of numbers; answers its name."""
         name = f"{self.name}_{'numbers' if kind == 'double' else 'list'}{len(self.tables)}"
         items = [number_text(x) if kind == "double" else str(x) for x in numbers.tolist()]
-        self.tables.append(table(f"{kind} {name}[{len(items)}]", items))
+        self.tables.append(table(f"{kind} {name}", items))
         return name
+
+    def with_constants(self, room: str, constants: Any) -> Iterator[str]:
+        """The array, in a room where constants stand before places."""
+        offset = f" + {len(constants)}" if len(constants) else ""
+        yield f"double *const {self.workspace} = {room}{offset};"
+        if len(constants):
+            table = self.table("double", constants)
+            yield f"memcpy({room}, {table}, sizeof {table});"
 
     def listed(self, places: Places) -> str:
         """The numbers at some places."""
         if len(places) == 1:
             return self.operand(int(places[0]))
         self.reaches_constants |= bool((places < 0).any())
-        return f"{self.array(places)}[{self.table('int', places)}[i]]"
+        return f"{self.array(places)}[{self.sequence(places)}]"
 
     def operand(self, place: int, step: int = 0) -> str:
         """The i-th number from a place on, or the only one."""
@@ -227,7 +137,7 @@ class Steps:
             body = [line for j in members or (k,) for line in self.step(j)]
             self.in_part = 0
             if members:
-                yield block(f"for (int t = 0; t < {head.n}; t++)", body, scope=True)
+                yield loop(head.n, body, "t")
             else:
                 yield from body
             k += head.fused
@@ -239,20 +149,16 @@ class Steps:
             return
         of = self.operands(k)
         result, *given = of.texts
-        value = _value(i.op, given) if Trait.OPERATES[i.kind] else ""
+        value = FORMS[i.op].format(*given) if Trait.OPERATES[i.kind] else ""
         line = FORMULAS[i.kind].format(r=result, x="".join(given[:1]), f=value)
         yield loops(of.axes, f"{line};")
 
-    def singles(self, _: int, i: Instruction) -> Iterator[str]:
-        singles = [
-            f"{self.at(out)} = {_value(op, [self.operand(place) for place in operands])};"
-            for single in self.parts["singles"][i.x : i.x + i.n].tolist()
-            for op, out, operands in single_operations(single)
+    def singles(self, k: int, i: Instruction) -> Iterator[str]:
+        lines = [
+            f"{self.at(place)} = {form.format(*map(self.operand, operands))};"
+            for place, form, operands in made_by(self.parts, k)
         ]
-        if i.y > 1:
-            yield block(f"for (int turn = 0; turn < {i.y}; turn++)", singles, scope=True)
-        else:
-            yield from singles
+        yield from [loop(i.y, lines, "turn")] if i.y > 1 else lines
 
     def total(self, _: int, i: Instruction) -> Iterator[str]:
         if i.n < SHORT:
@@ -284,7 +190,7 @@ class Steps:
         x = self.at(i.x, *zip(_in_order(shape), indices, strict=True))
         r = self.at(i.out, *zip(moves, indices, strict=True))
         text = _named(formula, r=r, x=x)
-        yield loop(prod(kept), f"{self.at(i.out, (1, 'i'))} = {start};", always=True)
+        yield loop(prod(kept), [f"{self.at(i.out, (1, 'i'))} = {start};"])
         yield loops([*zip(indices, shape, strict=True)], f"{r} = {text};")
 
     def terms(self, k: int, i: Instruction) -> Iterator[str]:
@@ -293,14 +199,13 @@ class Steps:
         sums_up, backwards = _KINDS[i.op]
         if not sums_up:
             yield self.running(i.op, of, backwards)
-        elif len(of.texts) > 2:
-            yield self.product(of, adds=i.n == 0)
-        else:
-            if i.n > 0:
-                moves = self.in_part and i.out < self.parts["n_whole"]
-                result = Stream(i.out, (1,), (i.n * moves, 0))
-                yield loop(i.n, f"{self.number(result, _indices((i.n,)))} = 0.0;")
-            yield self.additions(of, i.y)
+            return
+        if i.n > 0:
+            moves = self.in_part and i.out < self.parts["n_whole"]
+            result = Stream(i.out, (1,), (i.n * moves, 0))
+            [index] = _indices((i.n,))
+            yield loops([(index, i.n)], f"{self.number(result, [index])} = 0.0;")
+        yield self.product(of) if len(of.texts) > 2 else self.additions(of, i.y)
 
     def additions(self, of: _Operands, in_any_order: int) -> str:
         """What the second view sees is added to the first one."""
@@ -313,15 +218,12 @@ class Steps:
             source = _sum(begin, step, length)
         return loops(axes, f"{target} += {source};")
 
-    def product(self, of: _Operands, adds: bool) -> str:
+    def product(self, of: _Operands) -> str:
         """Sums of products, such as those of matrices, along the result's last axis innermost."""
         target, a, b = of.texts
         moving = [k for k, step in enumerate(of.streams[0].steps) if step and of.axes[k][0]]
-        inner = moving[-1:]
-        ordered = [axis for k, axis in enumerate(of.axes) if k not in inner]
-        ordered += [of.axes[k] for k in inner]
-        begin = "" if adds else loops([of.axes[k] for k in moving], f"{target} = 0.0;") + "\n"
-        return begin + loops(ordered, f"{target} += {a} * {b};")
+        ordered = sorted(range(len(of.axes)), key=lambda k: k in moving[-1:])
+        return loops([of.axes[k] for k in ordered], f"{target} += {a} * {b};")
 
     def running(self, op: int, of: _Operands, backwards: bool) -> str:
         """Along the last axis, on which a number `s` is carried."""
@@ -330,8 +232,8 @@ class Steps:
         last = last or "i"
         forth = f"int {last} = 0; {last} < {n}; {last}++"
         back = f"int {last} = {n - 1}; {last} >= 0; {last}--"
-        row = block(f"for ({back if backwards else forth})", [line], scope=True)
-        return loops(outer, block("", ["double s = 0.0;", row], scope=True))
+        row = block(f"for ({back if backwards else forth})", [line])
+        return loops(outer, block("", ["double s = 0.0;", row]))
 
     # --- recurrences ---
 
@@ -342,25 +244,22 @@ class Steps:
     def scan(self, scan: ScanPlan, n: int, number: int) -> str:
         """Turns, one after the other: what is computed ahead and behind is part of each.
 
-        What is given is f, what is carried r, and n in the next turn; sums are s. What else is
-        computed is a, b and c. What nobody reads is left out.
+        What is given is f. What else is computed is a, b and c. What nobody reads is left out.
         """
         plan, n_carried = scan.parts, scan.parts["n_carried"]
         carried = [f"r{k}" for k in range(n_carried)]
         texts: dict[int | str, str] = {k * scan.stride: r for k, r in enumerate(carried)}
-        begin: list[str] = []  # before all turns
-        lines: list[tuple[str, str]] = []  # a name that is set, and its value; or a statement
-        fixed: list[tuple[str, str]] = []
+        begin: list[Line] = []  # before all turns
+        turn: list[Line] = []
         for k, (place, step, strip) in enumerate(scan.given):
-            text = self.number(Stream(place, (step,)), ("t",))
-            (lines if step else fixed).append((f"f{k}", text))
+            (turn if step else begin).append(_set(f"f{k}", self.in_turn(place, step)))
             texts[strip if step else -1 - k] = f"f{k}"
         # What each has left is read as what the next turn finds: the core writes it twice.
         ends = [f"n{k}" for k in range(n_carried)]
-        ends += [*ends, *scan.from_core[n_carried:]]
+        from_core = [*ends, *ends, *scan.from_core[n_carried:]]
         for key, workspace, given, results in (
             ("ahead", "a", scan.into_ahead, scan.from_ahead),
-            ("single", "b", scan.into_core, [*zip(scan.ends, ends, strict=True)]),
+            ("single", "b", scan.into_core, [*zip(scan.ends, from_core, strict=True)]),
             ("behind", "c", scan.into_behind, scan.from_behind),
         ):
             if plan[key] is not None:
@@ -368,44 +267,17 @@ class Steps:
                 program = {**plan[key], "steps": []}
                 inner = _Inner(program, f"{self.name}_{key}{number}", workspace, self.tables)
                 values = inner.values(names, [place for place, _ in results])
-                begin += inner.declared() if not inner.is_simple else ()
-                lines += inner.lines
+                begin += [("", line) for line in ([] if inner.is_simple else inner.declared())]
+                turn += inner.lines
                 texts |= zip((strip for _, strip in results), values, strict=True)
-        nexts = [texts[f"n{k}"] for k in range(n_carried)]
-        for k, value in enumerate(nexts):
-            if value in carried:  # which may be set before it is read
-                nexts[k] = f"n{k}"
-                lines.append((nexts[k], value))
-        # A turn keeps and sums up what it has been given: so what is carried comes last.
-        lasts, initial, end = {}, [], []
-        strips = [*carried, *scan.kept, *scan.sums]
-        for k, (out, step, strip) in enumerate(zip(scan.outs, scan.steps, strips, strict=True)):
-            name, row = (strip if k < n_carried else f"s{k}"), (step, "t")
-            if k < n_carried:
-                lasts[name] = (
-                    f"{self.at(out + step, row)} = " * bool(step) + f"{name} = {nexts[k]};"
-                )
-            elif scan.is_read[k]:
-                to = f"{self.at(out, row)} =" if step else f"{name} +="
-                lines.append(("", f"{to} {texts[strip]};"))
-                initial += [(name, "0.0")] * (not step)
-            if scan.is_read[k] and not step:
-                end.append(f"{self.at(out)} = {name};")
-        live = {r for k, r in enumerate(carried) if scan.is_read[k]}
-        while True:
-            turn = _needed([*lines, *(("", line) for r, line in lasts.items() if r in live)])
-            named = {*_NAMES.findall("\n".join(text for _, text in turn))}
-            if named.isdisjoint({*carried} - live):
-                break
-            live |= named.intersection(carried)
-        found = zip(carried, scan.initial, strict=True)
-        initial += [(r, self.operand(place)) for r, place in found if r in live]
-        begin += [_declared("double", initial)] * bool(initial)
-        rows = zip(carried, scan.outs, scan.steps, strict=False)
-        begin += [f"{self.at(out)} = {r};" for r, out, step in rows if step]
-        begin[:0] = _statements([line for line in fixed if line[0] in named])
-        body = block(f"for (int t = 0; t < {n}; t++)", [*_statements(turn)], scope=True)
-        return block("", [*begin, body, _filled(end)], scope=True)
+        values = [texts.get(strip, "") for strip in (*ends, *scan.kept, *scan.sums)]
+        around, within, end = lines_of_ends(scan, values, self.in_turn)
+        first, lines, last = _needed([*begin, *around], [*turn, *within], end)
+        return block("", [*_filled(first), loop(n, _filled(lines), "t"), *_filled(last)])
+
+    def in_turn(self, place: int, step: int = 0) -> str:
+        """A number of the t-th turn."""
+        return self.number(Stream(place, (step,)), ("t",))
 
     def blocks(self, scan: ScanPlan, n: int, number: int, room: int) -> str:
         """Turns that hand on blocks, which are copied to where the core has them, and back."""
@@ -414,31 +286,30 @@ class Steps:
         inner = _Inner(parts, f"{self.name}_core{number}", own, self.tables)
         steps = list(inner.steps())
         ends = list(zip(scan.ends, scan.outs, scan.steps, scan.sizes_of_ends, strict=True))
-        n_rows = len(ends) - scan.parts["n_summed"]
-        firsts = [*scan.initial, *(first for first, _, _ in scan.given)]
+        n_carried, n_rows = len(scan.initial), len(ends) - scan.parts["n_summed"]
+        given = [*((out, step) for _, out, step, _ in ends[:n_carried])]
+        given += [(first, step) for first, step, _ in scan.given]
+        firsts = [*scan.initial, *(first for first, _ in given)]
         self.reaches_constants |= min(firsts, default=0) < 0
-        begin, take, give = list(inner.declared(self.at(room))), [], []
+        begin = [*inner.declared(f"&{self.at(room)}")]
+        take: list[str] = []
+        give: list[str] = []
         place = 0
-        for k, size in enumerate(scan.sizes[: len(scan.initial)]):
-            out, step = ends[k][1:3]
-            begin.append(_copied(self.at(out), self.at(scan.initial[k]), size))
-            take.append(_copied(inner.at(place), self.at(out, (step, "t")), size))
-            place += size
-        for k, (first, step, _) in enumerate(scan.given):
-            size = scan.sizes[len(scan.initial) + k]
-            copied = _copied(inner.at(place), self.at(first, (step, "t")), size)
-            (take if step else begin).append(copied)
+        for k, (size, (first, step)) in enumerate(zip(scan.sizes, given, strict=False)):
+            if k < n_carried:
+                begin.append(copied(self.at(first), self.at(scan.initial[k]), size))
+            line = copied(inner.at(place), self.at(first, (step, "t")), size)
+            (take if step or k < n_carried else begin).append(line)
             place += size
         for k, (place, out, step, size) in enumerate(ends):
             if scan.is_read[k] and k < n_rows:
-                after = out + step * (k < len(scan.initial))
-                give.append(_copied(self.at(after, (step, "t")), inner.at(place), size))
+                after = out + step * (k < n_carried)
+                give.append(copied(self.at(after, (step, "t")), inner.at(place), size))
             elif scan.is_read[k]:
-                begin.append(loop(size, f"{self.at(out, (1, 'i'))} = 0.0;", always=True))
-                added = f"{self.at(out, (1, 'i'))} += {inner.at(place, (1, 'i'))};"
-                give.append(loop(size, added, always=True))
-        turn = block(f"for (int t = 0; t < {n}; t++)", [*take, *steps, *give], scope=True)
-        return block("", [*begin, turn], scope=True)
+                to = self.at(out, (1, "i"))
+                begin.append(loop(size, [f"{to} = 0.0;"]))
+                give.append(loop(size, [f"{to} += {inner.at(place, (1, 'i'))};"]))
+        return block("", [*begin, loop(n, [*take, *steps, *give], "t")])
 
     # --- checks ---
 
@@ -451,22 +322,19 @@ class Steps:
         for begin, end in zip([0, *ends], ends, strict=False):
             own = checks[begin:end]
             outcome = number_text(own["value"][0])
-            places = own["place"]
-            if len(own) == 1:
-                found, number = self.operand(int(places[0])), str(own["number"][0] + first)
-            else:
-                self.reaches_constants |= bool((places < 0).any())
-                found = f"{self.array(places)}[{self.sequence(places)}]"
-                number = self.sequence(own["number"].astype(np.int64) + first)
-            check = block(f"if ({found} != {outcome})", [f"return {number};"], scope=True)
-            yield loop(len(own), check)
+            number = self.sequence(own["number"].astype(np.int64) + first)
+            differs = f"if ({self.listed(own['place'])} != {outcome})"
+            yield loops([("i", len(own))], block(differs, [f"return {number};"]))
 
     def sequence(self, numbers: Any, index: str = "i") -> str:
         """The i-th of several whole numbers: a formula if there is one, else out of a table."""
         steps = np.diff(numbers)
         if (steps == steps[:1]).all():
-            return place_text(int(numbers[0]), (int(steps[:1].sum()), index))[2:-1]
+            return index_text(int(numbers[0]), (int(steps[:1].sum()), index))
         return f"{self.table('int', numbers)}[{index}]"
+
+
+Line = tuple[str, str]  # the name that a statement sets, "" if it is to be there; and its text
 
 
 class Made(NamedTuple):
@@ -508,6 +376,48 @@ def made_by(parts: dict[str, Any], k: int) -> Iterator[Made]:
             yield Made(place, form, operands)
 
 
+def lines_of_ends(
+    scan: ScanPlan,
+    values: Sequence[str],
+    number: Callable[[int, int], str],
+    index: str = "",
+) -> tuple[list[Line], list[Line], list[Line]]:
+    """What a recurrence does with the values of its ends: before, in, and behind its turns.
+
+    What is carried is r, and n in the next turn where that is another one's; sums are s. They are
+    variables, or with an index elements of arrays that are there. A turn keeps and sums up what it
+    has been given: so what is carried comes last.
+    """
+    begin: list[Line] = []
+    rows: list[Line] = []  # before all turns, too
+    turn: list[Line] = []
+    stored: list[Line] = []
+    end: list[Line] = []
+    n_carried, n_rows = scan.parts["n_carried"], len(values) - scan.parts["n_summed"]
+    kind = "" if index else "double "
+    ends = zip(values, scan.outs, scan.steps, scan.is_read, strict=True)
+    for k, (value, out, step, is_read) in enumerate(ends):
+        name = f"{'r' if k < n_carried else 's'}{k}"
+        text, row = f"{name}{index}", step != 0
+        if k < n_carried:
+            begin.append((name, f"{kind}{text} = {number(scan.initial[k], 0)};"))
+            if value.startswith("r"):  # which may be set before it is read
+                turn.append(_set(f"n{k}", value))
+                value = f"n{k}"
+            stored.append((name, f"{text} = {value};"))
+            if is_read and row:
+                rows.append(("", f"{number(out, 0)} = {text};"))
+                stored.append(("", f"{number(out + step, step)} = {value};"))
+        elif is_read and k < n_rows:
+            turn.append(("", f"{number(out, step)} = {value};"))
+        elif is_read:
+            begin.append((name, f"{kind}{text} = 0.0;"))
+            turn.append(("", f"{text} += {value};"))
+        if is_read and k not in range(n_carried, n_rows) and not row:
+            end.append(("", f"{number(out, 0)} = {text};"))
+    return [*begin, *rows], [*turn, *stored], end
+
+
 class _Inner(Steps):
     """What is computed in each turn of a recurrence, with numbers in an array of its own.
 
@@ -519,7 +429,7 @@ class _Inner(Steps):
     ) -> None:
         super().__init__(parts, name, workspace)
         self.tables = tables
-        self.lines: list[tuple[str, str]] = []  # a variable, and its value; or "" and a statement
+        self.lines: list[Line] = []
         code = [Instruction(*row) for row in parts["code"].tolist()]
         self.is_simple = sum(i.n for i in code) <= _MOST_VARIABLES and all(
             map(is_by_numbers, code)
@@ -536,59 +446,54 @@ class _Inner(Steps):
             for place, form, operands in made_by(self.parts, k):
                 value = form.format(*[texts.get(x) or self.operand(x) for x in operands])
                 texts[place] = f"{self.workspace}{len(self.lines)}"
-                self.lines.append((texts[place], value))
+                self.lines.append(_set(texts[place], value))
         return [texts.get(place) or self.operand(place) for place in places]
 
     def declared(self, room: str = "") -> Iterator[str]:
-        """The array, in a room where constants stand before places."""
-        constants, name = self.parts["constants"], self.workspace
+        """The array; without a room for it in one of its own."""
+        constants = self.parts["constants"]
         if not room:
-            room = f"{name}_room[0]"
-            yield f"double {name}_room[{len(constants) + self.parts['n_places']}];"
-        yield f"double *const {name} = &{room} + {len(constants)};"
-        if len(constants):
-            table = self.table("double", constants)
-            yield f"memcpy(&{room}, {table}, sizeof {table});"
+            room = f"{self.workspace}_room"
+            yield f"double {room}[{len(constants) + self.parts['n_places']}];"
+        yield from self.with_constants(room, constants)
 
 
-_NAMES = re.compile(r"\b[abcfnr]\d+\b")
+_DECLARED = re.compile(r"^(?:const )?double |^")
+_NAMES = re.compile(r"\b[abcfnrs]\d+\b")
 
 
-def _needed(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Statements, and those of the numbers before them that they read."""
-    read: set[str] = set()
-    needed = []
-    for name, text in reversed(lines):
-        if not name or name in read:
-            read.update(_NAMES.findall(text))
-            needed.append((name, text))
-    return needed[::-1]
+def _set(name: str, value: str) -> Line:
+    return name, f"const double {name} = {value};"
 
 
-def _declared(kind: str, values: Iterable[tuple[str, str]]) -> str:
-    """The declaration of variables."""
-    return _filled([kind, ", ".join(f"{name} = {text}" for name, text in values)]) + ";"
+def _needed(*several: Sequence[Line]) -> Iterator[list[str]]:
+    """Of some lines those that set what others need."""
+    needed: set[str] = {""}
+    n = 0
+    while n < len(needed):
+        n = len(needed)
+        for lines in reversed(several):
+            for name, text in reversed(lines):
+                if name in needed:
+                    needed.update(_NAMES.findall(text))
+    for lines in several:
+        yield [text for name, text in lines if name in needed]
 
 
-def _filled(texts: Iterable[str]) -> str:
-    return textwrap.fill(" ".join(texts), 104, break_long_words=False, break_on_hyphens=False)
+def _filled(lines: Sequence[str]) -> Iterator[str]:
+    """Statements in few lines; of names that are set one after the other one declaration."""
+    for (kind, is_long), some in groupby(
+        lines, lambda line: (*_DECLARED.findall(line), "\n" in line)
+    ):
+        if is_long:
+            yield from some
+            continue
+        named = (", " if kind else "; ").join(line.removeprefix(kind)[:-1] for line in some)
+        text = f"{kind}{named};"
+        yield textwrap.fill(text, 104, break_long_words=False, break_on_hyphens=False)
 
 
-def _statements(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Lines of a turn; of names one behind the other one declaration."""
-    for (is_named, is_long), some in groupby(lines, lambda x: (bool(x[0]), "\n" in x[1])):
-        if is_named:
-            yield _declared("const double", some)
-        else:
-            yield from (text for _, text in some) if is_long else [_filled(x for _, x in some)]
-
-
-# --- C -------------------------------------------------------------------------------------------
-
-
-def table(name: str, items: Sequence[Any]) -> str:
-    rows = [f"    {', '.join(map(str, items[k : k + 16]))}," for k in range(0, len(items), 16)]
-    return "\n".join([f"static const {name} = {{", *rows, "};\n"])
+# --- texts ---------------------------------------------------------------------------------------
 
 
 def _indices(shape: Shape) -> list[str]:
@@ -602,50 +507,9 @@ def _named(formula: str, **names: str) -> str:
     return re.sub(r"\b[xyr]\b", lambda found: names[found[0]], formula)
 
 
-def _value(op: int, operands: Sequence[str]) -> str:
-    return FORMS[op].format(*operands)
-
-
-def _copied(to: str, source: str, size: int) -> str:
-    return f"memcpy(&{to}, &{source}, {size} * sizeof(double));"
-
-
 def _in_order(shape: Sequence[int]) -> list[int]:
     """The strides of an array whose elements stand in order; 0 along axes of one element."""
     return [prod(shape[axis + 1 :]) * (n != 1) for axis, n in enumerate(shape)]
-
-
-def divided(name: str, head: str, lines: Sequence[str], last: Sequence[str] = ()) -> list[str]:
-    """Functions of so many statements each, and a table of these; head is that of one.
-
-    They are called through pointers: else compilers make one of them again, which takes minutes.
-    """
-    parts = [[*lines[k : k + PART], *last] for k in range(0, len(lines), PART)]
-    functions = [
-        block(f"static {head.format(f'{name}_{k}')}", part) for k, part in enumerate(parts)
-    ]
-    names = ",\n    ".join(f"{name}_{k}" for k in range(len(parts)))
-    table = f"static {head.format(f'(*const {name}_parts[])')} = {{\n    {names},\n}};\n"
-    return [*functions, table]
-
-
-def block(head: str, lines: Sequence[str], scope: bool = False) -> str:
-    begin = f"{head} {{" if head else "{"
-    within = [textwrap.indent(line, "    ") for line in lines]
-    return "\n".join([begin, *within, "}" if scope else "}\n"])
-
-
-def loop(n: int | str, line: str, index: str = "i", always: bool = False) -> str:
-    if n in (1, "1") and not always:
-        return line
-    head = f"for (int {index} = 0; {index} < {n}; {index}++)"
-    return block(head, [line], scope=True)
-
-
-def loops(axes: Sequence[tuple[str, int]], line: str) -> str:
-    for index, length in reversed(axes):
-        line = loop(length, line, index)
-    return line
 
 
 def _sum(first: str, step: int, n: int) -> str:

@@ -140,14 +140,17 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"compilers", "instructions", "library_types", "reads", "returned"},
+            {
+                *("compilers", "helpers_in_c", "instructions", "library_types", "reads"),
+                *("returned", "text_in_c"),
+            },
             {
                 *("fused_loops", "machine_files", "reasons", "recorded", "settings", "settling"),
                 "steps_in_c",
             },
             {"fused", "loops_in_c"},
-            {"lanes_in_c"},
             {"machine_code"},
+            {"lanes_in_c"},
             {"native"},
             {"findings", "named", "observations"},
             {"classes", "counters"},

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding
-from cadiff.programs import loops_in_c
+from cadiff.programs.helpers_in_c import HELPERS
 from cadiff.programs.machine_code import Written, written
 
 from ..helpers.processes import IS_SANITIZED
@@ -241,7 +241,8 @@ def test_other_vectors_and_compilers_make_the_same(
     if target in ("", "avx2"):
         monkeypatch.setattr(binding, "vector_target", lambda: target)
     else:
-        monkeypatch.setattr(loops_in_c, "_HEAD", loops_in_c._HEAD.replace("__GNUC__", "CADIFF_NO"))
+        for name, text in HELPERS.items():
+            monkeypatch.setitem(HELPERS, name, text.replace("__GNUC__", "CADIFF_NO"))
     check(chain, np.linspace(0.5, 1.5, 200))
     check(springs(3), np.linspace(-1.0, 1.0, 40))
 
