@@ -158,7 +158,7 @@ cdef class TapeProgram:
         """Of each output whether it carries a derivative, if all inputs do."""
         return [shown != 0 for shown in self.chosen(False, bytes([1] * len(self.inputs))).shown]
 
-    def call(self, list atoms) -> list[Any] | tuple[int, float] | None:
+    def call_program(self, list atoms) -> list[Any] | tuple[int, float] | None:
         """The outputs for these inputs, in atoms: Vars, floats and arrays; or a guard that has
         another outcome, and that; or None if only the function can tell."""
         cdef CadTape *tape = cad_current_tape()
@@ -170,7 +170,7 @@ cdef class TapeProgram:
         return None if active is None else self.put(tape, atoms, active)
 
     cdef object along(self, CadTape *tape, list atoms):
-        """As `call`, for Duals: components are those of a push, which may be Vars or Duals."""
+        """As `call_program`, for Duals: components are those of a push, which may be Vars or Duals."""
         cdef ActiveProgram chosen
         cdef TapeProgram pushed
         cdef Py_ssize_t k, n
@@ -192,7 +192,7 @@ cdef class TapeProgram:
                 tangents[i] if lanes < 0 else lane_of(primals[i], tangents[i], k)
                 for i in range(len(atoms)) if chosen.is_active(i)
             ]
-            results = pushed.call(primals + directions)
+            results = pushed.call_program(primals + directions)
             if type(results) is not list:
                 return results
             found.append(results)
@@ -206,7 +206,7 @@ cdef class TapeProgram:
         return together
 
     cdef object put(self, CadTape *tape, list atoms, bytes active):
-        """As `call`, if it is known which inputs carry derivatives."""
+        """As `call_program`, if it is known which inputs carry derivatives."""
         cdef ActiveProgram chosen = self.chosen(tape.guards != NULL, active)
         cdef CadFilled filled
         cdef size_t entry, n_rules = tape.n_rules
@@ -710,7 +710,7 @@ cdef class ActiveProgram(DirectRule):
         cdef cnp.ndarray starts, columns
         cdef size_t n
         take_inputs(tape, index, <double *>cnp.PyArray_DATA(inputs))
-        found = plan.run(inputs)
+        found = plan.evaluate(inputs)
         slopes.n_results = self.whole.n_outputs
         slopes.starts = plan.pattern.pattern.starts
         slopes.columns = plan.pattern.pattern.columns
@@ -749,7 +749,7 @@ cdef class ActiveProgram(DirectRule):
                 cotangents.append(unit[at : at + prod(item)].reshape(item))
                 at += prod(item)
             at = 0
-            for k, term in enumerate(self.whole.otherwise.pull(operands, None, cotangents)):
+            for k, term in enumerate(self.whole.otherwise.pull_cotangents(operands, None, cotangents)):
                 if self.is_active(k):
                     n = prod(self.whole.inputs[k])
                     if term is not None:  # of a number it may be a float
@@ -771,7 +771,7 @@ cdef class ActiveProgram(DirectRule):
                     operand.shape_and_strides + operand.ndim, operand.ndim, slots,
                 )
 
-    def pull(self, list operands, list results, list cotangents):
+    def pull_cotangents(self, list operands, list results, list cotangents):
         """The cotangents of the operands, in a sweep that is recorded: see `record_rule`."""
         cdef CadTape *tape = cad_current_tape()
         cdef TapeProgram pulled = self.backwards()
@@ -779,7 +779,7 @@ cdef class ActiveProgram(DirectRule):
         found = pulled.put(tape, atoms, active_of(tape, atoms, pulled.inputs))
         if type(found) is not list:
             self.is_met(0)
-            return self.whole.otherwise.pull(operands, results, cotangents)
+            return self.whole.otherwise.pull_cotangents(operands, results, cotangents)
         terms = iter(found)
         return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
 

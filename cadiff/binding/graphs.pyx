@@ -885,7 +885,7 @@ cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *pass
     cdef Py_ssize_t k
     try:
         rule = rule_call(tape, entry).rule
-        if not hasattr(rule, "call"):
+        if not hasattr(rule, "compute_results"):
             raise ObstacleError(f"{rule_name(rule)} has a rule that is no step of a program")
         for k, cut in enumerate(rule.passive):
             passive[k] = cut

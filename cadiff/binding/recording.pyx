@@ -44,7 +44,7 @@ cdef class Recording:
     """One run of a function on Vars.
 
     Use: `with Recording(args, argnums) as recording:` call the function on `.lifted`, and ask for
-    derivatives of what it returned (`pull(recording, …)`, `jacobian_of(recording, …)`). Leaving the context forgets what was recorded, unless an outer
+    derivatives of what it returned (`pull_recording(recording, …)`, `jacobian_of(recording, …)`). Leaving the context forgets what was recorded, unless an outer
     differentiation (or a pullback, which calls `keep`) still needs it. Vars that are still alive
     then have to be found, which takes time: drop them before.
 
@@ -117,7 +117,7 @@ cdef class Recording:
         self.lifted = tuple(lifted)
         return 0
 
-    cpdef object run(self, f: Callable[..., Any], dict kwargs):
+    cpdef object run_function(self, f: Callable[..., Any], dict kwargs):
         """f of the lifted arguments.
 
         Within a forward differentiation, Duals may be assigned to arrays that are made of
