@@ -1,9 +1,9 @@
 """Programs on the tape: a call with numbers that carry derivatives is one entry.
 
 The entry has the inputs as operands and the outputs as results; codes of the graph carry it out in
-each sweep. A pull of it is a graph in its turn: a recorded sweep leaves a call of that one on the
-tape, so that derivatives nest to any order. What containers arguments and results were in, and
-which recording serves a call, is not known here.
+each sweep. A pull of it is a graph in its turn: a recorded sweep leaves a call of that program on
+the tape, so that derivatives nest to any order. The containers of arguments and results, and the
+choice of a recording, are not known here.
 
     put                   inputs                                        -> outputs
     reverse sweep         inputs, cotangents                            -> cotangents of inputs
@@ -513,8 +513,8 @@ cdef class ActiveProgram(DirectRule):
         ))
 
     cdef int pull_here(self, CadTape *tape, size_t index) except -1:
-        """Of a graph that keeps to what was recorded, terms are added one by one to what operands
-        have received before: cotangents are those of the function to the last bit."""
+        """A graph that keeps the order of the recording adds its terms one by one to the cotangents
+        of operands: these equal the function's to the last bit."""
         cdef bint is_onto = self.whole.graph.keeps_order() and self.are_apart(tape, index)
         cdef Code code = self.code_of(PULL_ONTO if is_onto else PULL)
         cdef CadSlot out = tape.entries[index].out

@@ -1,8 +1,8 @@
 """Calls of programs that go straight to the code.
 
 A Signature is what calls of a method have in common. It has a FastPath for each recording: code, and
-how a result is made of its numbers. A run that meets another outcome than was recorded tells which
-of the other paths may serve. If none does, and nothing is to be recorded, f is run as it is.
+how a result is made of its numbers. A run that meets an unrecorded outcome tells which other paths
+may serve. If none does, and nothing is to be recorded, f is run as it is.
 """
 
 cimport cython
@@ -450,8 +450,8 @@ cdef class Signature:
         return missed_by(former, miss)
 
     cdef FastPath next_path(self, list tried, FastPath former, const Miss *miss):
-        """Of those that may serve, the one that knows most outcomes: where it misses, too, it is
-        known farthest what is met."""
+        """The path with most outcomes, among those that may serve: if it misses, too, most outcomes
+        of this call are known."""
         cdef FastPath path, found = None
         cdef Py_ssize_t k
         for k in range(PyList_GET_SIZE(self.paths)):
@@ -879,8 +879,8 @@ cdef class FastPathTable:
             assemble: Callable[[NDArray[np.float64]], Any], watch: Watch | None,
             trust: Trust | None, bytes outcomes,
             pullback: ProgramPullback | None = None) -> FastPath | None:
-        """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
-        `assemble` makes the result, as long as what `watch` looks at is as it was, `trust` allows the
+        """From now on calls of a method like this one run a Code or a MatrixPlan, and `assemble`
+        makes the result from its numbers, as long as `watch` sees no change, `trust` allows the
         inputs, and f has these outcomes.
 
         Answers the FastPath, or None if no later call can be known."""
@@ -898,11 +898,10 @@ cdef class Calls:
     """The methods of a Program that are called most: calls of recent signatures go straight to the
     code; any other goes to `self._general`, with what it has missed there, if that is known.
 
-    That has `run(what, args, kwargs, argnums, missed)`, `hvp`, `jvp` and `vjp`. Subclasses have
-    `_for_object(instance, n)`, which makes the program for an object that this is a method of, for
-    which f was run n times; and `_run_for(instance, what, args, kwargs)`, which runs f for it,
-    unless that takes a program. These are asked for if `_waits_for_objects`. `_pays` says whether
-    recordings have served often.
+    That has `run(what, args, kwargs, argnums, missed)`, `hvp`, `jvp` and `vjp`. Where this is a
+    method of objects, subclasses have `_for_object(instance, n)`: the program of an object, after n
+    runs of f; and `_run_for(instance, what, args, kwargs)`: a run of f, unless a program is needed.
+    They are called if `_waits_for_objects`. `_pays` says whether recordings have served often.
     """
 
     cdef readonly FastPathTable _fast_paths

@@ -174,7 +174,7 @@ cdef class Graph:
         self.graph.n_guards = self.kept_guards
 
     cdef int keep(self) except -1:
-        """Note that all there is so far is what f computed, or that and a derivative of it."""
+        """Note that all numbers so far are those of f, or those and a derivative of f."""
         cdef size_t size = self.graph.n_guards * sizeof(CadOutcome)
         self.kept_records = self.graph.n_records
         if not self.is_derived:
@@ -565,8 +565,8 @@ cdef class Graph:
                 self.for_lanes = False
 
     def code_for_c(self, what: str, *which: Iterable[tuple[int, int]]) -> Code:
-        """The code that `what` names, whose guards are compared at its end: the functions of C
-        that parts of it become cannot end all of it."""
+        """The code named `what`, with guards compared at its end: parts of it become functions of
+        C, and none of these can end the whole."""
         with GraphTransaction(self):
             self.write_in_c(True)
             try:

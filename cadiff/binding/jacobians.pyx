@@ -1,7 +1,7 @@
 """Matrices of plain derivatives over a recording: Jacobians, Hessians and products with them; and
 derivatives of any order by power series.
 
-This module chooses the sweeps that make a matrix by what they cost.
+This module chooses the cheapest sweeps for a matrix.
 """
 
 import os

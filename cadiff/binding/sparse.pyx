@@ -693,8 +693,8 @@ cdef class _Products:
     cdef bint backward
     cdef object colors          # of the columns; of the rows if they go backward
     cdef Py_ssize_t n_colors
-    # Of each number that is read its place in the product, the direction of that, and the index
-    # of the entry that it is, or is part of.
+    # For each number read from a product: its place there, the product's direction, and the index
+    # of the entry that it is, or is a term of.
     cdef object at
     cdef object lane
     cdef object entries
