@@ -155,8 +155,8 @@ from .functions import DispatchedFunction, Elementwise, WeakMethod, register_ent
 from .gradients import (
     are_within,
     captures_of,
-    pull,
     pull_captures,
+    pull_recording,
     record_pull_of_captures,
     scalar_output,
     split_aux,

@@ -45,12 +45,11 @@ ITEMS: dict[str, int] = {"d": 8, "D": 16, "i": 4}
 cdef class Borrowed:
     """Loops of ufuncs over stacks, one after the other, for arguments of fixed lengths.
 
-    A stage is a pair: what is carried out, and the buffers that it goes over, a letter for each. That
-    is a loop of a ufunc, told as (ufunc, "d->dd"), or of a kernel, told by its name in place of the
-    ufunc, or by that and a capsule of what its data point to. `buffers` are those of the arguments,
-    from which operands are copied, and results to. Of ("a", "upper") that is the upper triangle;
-    ("w", "complex") has to be complex. `cores` are the lengths of their axes; `pairs` says which of
-    them may be complex.
+    A stage is a pair: a loop, and the buffers it goes over, a letter for each. The loop is that of
+    a ufunc, (ufunc, "d->dd"), or of a kernel, with the kernel's name in place of the ufunc, or the
+    name and a capsule of its data. `buffers` are those of the arguments, from which operands are
+    copied, and results to. Of ("a", "upper") that is the upper triangle; ("w", "complex") has to be
+    complex. `cores` are the lengths of their axes; `pairs` says which of them may be complex.
     """
 
     def __init__(self, tuple stages, tuple buffers, list cores, list pairs, Py_ssize_t n_operands):

@@ -1,5 +1,5 @@
-# What modules see of Var and Dual, which are C types, and of entries: what is derived from their
-# headers, and macros, of which these do not say what they take.
+# Var and Dual, which are C types, and entries, as modules see them: declarations derived from their
+# headers, and macros with the types of their arguments.
 
 from .generated.entries cimport *
 from .generated.numbers cimport *

@@ -3,7 +3,7 @@ what f has changed.
 
 The key of a call tells it from others: it has the containers of the arguments, the shapes of
 arrays, and everything that is no float or array. Calls of one key differ in their inputs alone, a
-vector of numbers. This module does not know what is recorded, nor what serves a call.
+vector of numbers. This module knows neither recordings nor programs.
 """
 
 from types import FunctionType

@@ -210,7 +210,7 @@ cdef class Code:
         self.give_back(room)
         return missed
 
-    def run(self, cnp.ndarray inputs) -> NDArray[np.float64] | int:
+    def evaluate(self, cnp.ndarray inputs) -> NDArray[np.float64] | int:
         """The results for a contiguous float64 vector of inputs; or a pair, the number of the guard
         that does not hold, and the outcome that was met there."""
         cdef cnp.npy_intp n = self.program.n_results
@@ -651,8 +651,8 @@ class _Step:
         n, m = len(self.operands), len(self.results)
         operands, results, given = lifted[:n], lifted[n : n + m], lifted[n + m :]
         if way == "push":
-            return self.rule.push(list(operands), list(results), list(given), wanted)
-        return self.rule.pull(list(operands), list(results), list(given), wanted)
+            return self.rule.push_tangents(list(operands), list(results), list(given), wanted)
+        return self.rule.pull_cotangents(list(operands), list(results), list(given), wanted)
 
 
 cdef object native_of_step(step):
@@ -678,7 +678,7 @@ class _OpaqueDerivative:
         self.wanted = wanted
         self._name = f"{'cotangents' if way == 'pull' else 'tangents'} of {rule_name(step.rule)}"
 
-    def call(self, operands):
+    def compute_results(self, operands):
         given = operands[len(self.step.operands) + len(self.step.results) :]
         found = [None] * len(self.shapes)
         if self.way == "push" or not are_zero(given):
@@ -777,7 +777,7 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
         for operand in step.operands:
             given.append(operand_of(operands, operand))
             operands += size_of(operand)
-        found = step.rule.call(given)
+        found = step.rule.compute_results(given)
         for result, expected in zip(found, step.results, strict=True):
             array = cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
             if not has_shape_of(array, expected):
@@ -809,7 +809,7 @@ cdef list results_of_lanes(step, list given):
     """What a step finds for operands with an axis of points in front."""
     if goes_over_lanes(step):
         return step.rule.call_lanes(given)
-    rows = [step.rule.call(list(operands)) for operands in zip(*given)]
+    rows = [step.rule.compute_results(list(operands)) for operands in zip(*given)]
     return [np.stack(each) for each in zip(*rows)]
 
 

@@ -1,8 +1,7 @@
 """Arithmetic of complex numbers with derivatives: sums, products, quotients and comparisons.
 
-Each is some operations on the parts, among which an exact zero absorbs, or one on the array in
-which both parts stand. The operators
-of the type Complex call these functions by their names in C.
+Each consists of operations on the parts, among which an exact zero absorbs, or is one operation on
+an array of both parts. The operators of the type Complex call these functions by their names in C.
 """
 
 from operator import matmul

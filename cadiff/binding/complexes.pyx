@@ -173,7 +173,7 @@ cdef object joined_parts(object re, object im):
 
 # --- both parts as one array ---------------------------------------------------------------------
 
-# Parts that are made by one operation stand in one array, whose first axis is that of the two.
+# An operation that makes both parts puts them in one array, along its first axis.
 
 cdef object span_of(object re, object im, bint flipped):
     """The array of two parts in which both stand; the imaginary one first if it is flipped."""

@@ -2,8 +2,8 @@
 
 A thread that has such work notes it as a job, calls the helpers that are idle, and works itself:
 each takes the next few items, until none are left. So no thread waits for a helper that comes late
-or not at all, and one that helps may have work of its own to share. What the items are is not known
-here, but that it does not matter who does them, and in which order.
+or not at all, and one that helps may have work of its own to share. Any thread may do any item, in
+any order; nothing else is known of items here.
 """
 
 import os
@@ -147,9 +147,9 @@ cdef void look_for_signals(Job *job) noexcept with gil:
 
 
 cdef bint take_part(Job *job, bint from_end, size_t *begin, size_t *end) noexcept nogil:
-    """Take the next few items, if any are left. Helpers take from the end, so that each core finds
-    in its cache what it has written there in the job before, if that was like this one. A part is
-    the same few items, whoever takes it."""
+    """Take the next few items, if any are left. Helpers take from the end: after a job like this
+    one, each core finds its own numbers in its cache. A part is the same few items, whoever takes
+    it."""
     cdef size_t n
     enter()
     n = min(job.n_part, job.end - job.begin)

@@ -1,9 +1,9 @@
 """Programs on the tape: a call with numbers that carry derivatives is one entry.
 
 The entry has the inputs as operands and the outputs as results; codes of the graph carry it out in
-each sweep. A pull of it is a graph in its turn: a recorded sweep leaves a call of that one on the
-tape, so that derivatives nest to any order. What containers arguments and results were in, and
-which recording serves a call, is not known here.
+each sweep. A pull of it is a graph in its turn: a recorded sweep leaves a call of that program on
+the tape, so that derivatives nest to any order. The containers of arguments and results, and the
+choice of a recording, are not known here.
 
     put                   inputs                                        -> outputs
     reverse sweep         inputs, cotangents                            -> cotangents of inputs
@@ -158,7 +158,7 @@ cdef class TapeProgram:
         """Of each output whether it carries a derivative, if all inputs do."""
         return [shown != 0 for shown in self.chosen(False, bytes([1] * len(self.inputs))).shown]
 
-    def call(self, list atoms) -> list[Any] | tuple[int, float] | None:
+    def call_program(self, list atoms) -> list[Any] | tuple[int, float] | None:
         """The outputs for these inputs, in atoms: Vars, floats and arrays; or a guard that has
         another outcome, and that; or None if only the function can tell."""
         cdef CadTape *tape = cad_current_tape()
@@ -170,7 +170,7 @@ cdef class TapeProgram:
         return None if active is None else self.put(tape, atoms, active)
 
     cdef object along(self, CadTape *tape, list atoms):
-        """As `call`, for Duals: components are those of a push, which may be Vars or Duals."""
+        """As `call_program`, for Duals: components are those of a push, which may be Vars or Duals."""
         cdef ActiveProgram chosen
         cdef TapeProgram pushed
         cdef Py_ssize_t k, n
@@ -192,7 +192,7 @@ cdef class TapeProgram:
                 tangents[i] if lanes < 0 else lane_of(primals[i], tangents[i], k)
                 for i in range(len(atoms)) if chosen.is_active(i)
             ]
-            results = pushed.call(primals + directions)
+            results = pushed.call_program(primals + directions)
             if type(results) is not list:
                 return results
             found.append(results)
@@ -206,7 +206,7 @@ cdef class TapeProgram:
         return together
 
     cdef object put(self, CadTape *tape, list atoms, bytes active):
-        """As `call`, if it is known which inputs carry derivatives."""
+        """As `call_program`, if it is known which inputs carry derivatives."""
         cdef ActiveProgram chosen = self.chosen(tape.guards != NULL, active)
         cdef CadFilled filled
         cdef size_t entry, n_rules = tape.n_rules
@@ -513,8 +513,8 @@ cdef class ActiveProgram(DirectRule):
         ))
 
     cdef int pull_here(self, CadTape *tape, size_t index) except -1:
-        """Of a graph that keeps to what was recorded, terms are added one by one to what operands
-        have received before: cotangents are those of the function to the last bit."""
+        """A graph that keeps the order of the recording adds its terms one by one to the cotangents
+        of operands: these equal the function's to the last bit."""
         cdef bint is_onto = self.whole.graph.keeps_order() and self.are_apart(tape, index)
         cdef Code code = self.code_of(PULL_ONTO if is_onto else PULL)
         cdef CadSlot out = tape.entries[index].out
@@ -710,7 +710,7 @@ cdef class ActiveProgram(DirectRule):
         cdef cnp.ndarray starts, columns
         cdef size_t n
         take_inputs(tape, index, <double *>cnp.PyArray_DATA(inputs))
-        found = plan.run(inputs)
+        found = plan.evaluate(inputs)
         slopes.n_results = self.whole.n_outputs
         slopes.starts = plan.pattern.pattern.starts
         slopes.columns = plan.pattern.pattern.columns
@@ -749,7 +749,7 @@ cdef class ActiveProgram(DirectRule):
                 cotangents.append(unit[at : at + prod(item)].reshape(item))
                 at += prod(item)
             at = 0
-            for k, term in enumerate(self.whole.otherwise.pull(operands, None, cotangents)):
+            for k, term in enumerate(self.whole.otherwise.pull_cotangents(operands, None, cotangents)):
                 if self.is_active(k):
                     n = prod(self.whole.inputs[k])
                     if term is not None:  # of a number it may be a float
@@ -771,7 +771,7 @@ cdef class ActiveProgram(DirectRule):
                     operand.shape_and_strides + operand.ndim, operand.ndim, slots,
                 )
 
-    def pull(self, list operands, list results, list cotangents):
+    def pull_cotangents(self, list operands, list results, list cotangents):
         """The cotangents of the operands, in a sweep that is recorded: see `record_rule`."""
         cdef CadTape *tape = cad_current_tape()
         cdef TapeProgram pulled = self.backwards()
@@ -779,7 +779,7 @@ cdef class ActiveProgram(DirectRule):
         found = pulled.put(tape, atoms, active_of(tape, atoms, pulled.inputs))
         if type(found) is not list:
             self.is_met(0)
-            return self.whole.otherwise.pull(operands, results, cotangents)
+            return self.whole.otherwise.pull_cotangents(operands, results, cotangents)
         terms = iter(found)
         return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
 

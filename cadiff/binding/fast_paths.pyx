@@ -1,8 +1,8 @@
 """Calls of programs that go straight to the code.
 
 A Signature is what calls of a method have in common. It has a FastPath for each recording: code, and
-how a result is made of its numbers. A run that meets another outcome than was recorded tells which
-of the other paths may serve. If none does, and nothing is to be recorded, f is run as it is.
+how a result is made of its numbers. A run that meets an unrecorded outcome tells which other paths
+may serve. If none does, and nothing is to be recorded, f is run as it is.
 """
 
 cimport cython
@@ -336,7 +336,7 @@ cdef class Signature:
         inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
         return self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs))
 
-    cdef object call(self, tuple args, dict kwargs):
+    cdef object serve_call(self, tuple args, dict kwargs):
         """The result; MISSED if arguments do not fit, REFUSED, or a Missed, if the general path has
         to decide."""
         cdef FastPath first
@@ -346,10 +346,10 @@ cdef class Signature:
         cdef bint may_serve
         cdef object result
         if PyList_GET_SIZE(self.paths) == 0:
-            return self.call_apart(args, kwargs, None)
+            return self.serve_call_apart(args, kwargs, None)
         first = <FastPath>PyList_GET_ITEM(self.paths, 0)
         if first.plan is not None:
-            return self.call_apart(args, kwargs, first)
+            return self.serve_call_apart(args, kwargs, first)
         code = first.code
         if code.program.n_referred > 0 or self.referring is not None:
             self.refer_for(
@@ -378,8 +378,8 @@ cdef class Signature:
         self.backoff.n_missed = 0
         return result
 
-    cdef object call_apart(self, tuple args, dict kwargs, FastPath first):
-        """As call, with numbers in an array of their own."""
+    cdef object serve_call_apart(self, tuple args, dict kwargs, FastPath first):
+        """As serve_call, with numbers in an array of their own."""
         cdef cnp.npy_intp n = self.n_numbers
         cdef cnp.ndarray numbers = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
         cdef double *inputs = <double *>cnp.PyArray_DATA(numbers)
@@ -423,7 +423,7 @@ cdef class Signature:
         cdef FastPath former = None
         miss.guard = -1
         if may_serve:
-            result = path.run(inputs, room, self.n_numbers, &miss)
+            result = path.run_path(inputs, room, self.n_numbers, &miss)
             if result is not MISSED:
                 return result
             former = path
@@ -438,7 +438,7 @@ cdef class Signature:
         cdef FastPath path = self.next_path(tried, former, miss)
         while path is not None:
             if path.may_serve(inputs):
-                result = path.run_apart(inputs, self.n_numbers, miss)
+                result = path.run_path_apart(inputs, self.n_numbers, miss)
                 if result is not MISSED:
                     if result is not REFUSED:
                         self.note_served(path)
@@ -450,8 +450,8 @@ cdef class Signature:
         return missed_by(former, miss)
 
     cdef FastPath next_path(self, list tried, FastPath former, const Miss *miss):
-        """Of those that may serve, the one that knows most outcomes: where it misses, too, it is
-        known farthest what is met."""
+        """The path with most outcomes, among those that may serve: if it misses, too, most outcomes
+        of this call are known."""
         cdef FastPath path, found = None
         cdef Py_ssize_t k
         for k in range(PyList_GET_SIZE(self.paths)):
@@ -558,8 +558,8 @@ cdef class FastPath:
         """The result, of the numbers that the code or the plan gave."""
         return self.result.make(<const double *>cnp.PyArray_DATA(numbers), None)
 
-    cdef object run_apart(self, const double *inputs, Py_ssize_t n, Miss *miss):
-        """As run, for inputs that stand elsewhere."""
+    cdef object run_path_apart(self, const double *inputs, Py_ssize_t n, Miss *miss):
+        """As run_path, for inputs that stand elsewhere."""
         cdef double *room = NULL
         if self.plan is None:
             room = self.code.take_room()
@@ -567,12 +567,12 @@ cdef class FastPath:
                 self.code.program, cad_program_places(self.code.program, room), inputs
             )
         try:
-            return self.run(inputs, room, n, miss)
+            return self.run_path(inputs, room, n, miss)
         finally:
             if room != NULL:
                 self.code.give_back(room)
 
-    cdef inline object run(self, const double *inputs, double *room, Py_ssize_t n, Miss *miss):
+    cdef inline object run_path(self, const double *inputs, double *room, Py_ssize_t n, Miss *miss):
         """The result; MISSED where another outcome is met, REFUSED if a step of Python's failed.
         `room` is a workspace where the inputs stand, if there is no plan."""
         cdef Code code
@@ -627,7 +627,7 @@ cdef class FastPath:
         cdef cnp.ndarray numbers = cnp.PyArray_EMPTY(1, &length, cnp.NPY_DOUBLE, 0)
         memcpy(cnp.PyArray_DATA(numbers), inputs, n * sizeof(double))
         try:
-            data = self.plan.run(numbers)
+            data = self.plan.evaluate(numbers)
         except CallError:
             return REFUSED
         if not cnp.PyArray_CheckExact(data):
@@ -727,7 +727,7 @@ cdef class FastPaths:
         self.known = []
         self.backoff = backoff
 
-    cdef object call(self, tuple args, dict kwargs, object argnums):
+    cdef object find_and_serve(self, tuple args, dict kwargs, object argnums):
         """The result; MISSED, REFUSED or a Missed if there is none."""
         cdef list known = self.known
         cdef Signature signature
@@ -741,7 +741,7 @@ cdef class FastPaths:
         while k < PyList_GET_SIZE(known):
             signature = <Signature>PyList_GET_ITEM(known, k)
             if signature.is_of(args, kwargs, argnums) and (k == 0 or signature.may_fit(args)):
-                result = signature.call(args, kwargs)
+                result = signature.serve_call(args, kwargs)
                 if result is not MISSED:
                     if k > 0 and k < PyList_GET_SIZE(known) and known[k] is signature:
                         known.insert(0, known.pop(k))
@@ -822,7 +822,7 @@ cdef class ProgramPullback:
     def __call__(self, u, /):
         cdef tuple args = (self.inputs, u)
         cdef Signature signature
-        result = self.fast_paths.call(args, NO_NAMES, ZERO)
+        result = self.fast_paths.find_and_serve(args, NO_NAMES, ZERO)
         if not is_missing(result):
             return result
 
@@ -879,8 +879,8 @@ cdef class FastPathTable:
             assemble: Callable[[NDArray[np.float64]], Any], watch: Watch | None,
             trust: Trust | None, bytes outcomes,
             pullback: ProgramPullback | None = None) -> FastPath | None:
-        """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
-        `assemble` makes the result, as long as what `watch` looks at is as it was, `trust` allows the
+        """From now on calls of a method like this one run a Code or a MatrixPlan, and `assemble`
+        makes the result from its numbers, as long as `watch` sees no change, `trust` allows the
         inputs, and f has these outcomes.
 
         Answers the FastPath, or None if no later call can be known."""
@@ -898,11 +898,10 @@ cdef class Calls:
     """The methods of a Program that are called most: calls of recent signatures go straight to the
     code; any other goes to `self._general`, with what it has missed there, if that is known.
 
-    That has `run(what, args, kwargs, argnums, missed)`, `hvp`, `jvp` and `vjp`. Subclasses have
-    `_for_object(instance, n)`, which makes the program for an object that this is a method of, for
-    which f was run n times; and `_run_for(instance, what, args, kwargs)`, which runs f for it,
-    unless that takes a program. These are asked for if `_waits_for_objects`. `_pays` says whether
-    recordings have served often.
+    That has `run(what, args, kwargs, argnums, missed)`, `hvp`, `jvp` and `vjp`. Where this is a
+    method of objects, subclasses have `_for_object(instance, n)`: the program of an object, after n
+    runs of f; and `_run_for(instance, what, args, kwargs)`: a run of f, unless a program is needed.
+    They are called if `_waits_for_objects`. `_pays` says whether recordings have served often.
     """
 
     cdef readonly FastPathTable _fast_paths
@@ -939,7 +938,7 @@ cdef class Calls:
     cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
         # f may drop them meanwhile
         cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
-        return own.call(args, kwargs, argnums)
+        return own.find_and_serve(args, kwargs, argnums)
 
     cdef object in_general(self, Method method, tuple args, dict kwargs, object argnums, object result):
         """What a method gives that is called like f, where no fast path does."""

@@ -77,10 +77,11 @@ cdef class ForwardThen(Context):
 
 @cython.final
 cdef class OutsideDifferentiation(Context):
-    """What a function of plain numbers makes is of no differentiation under way, unless it began
-    that itself: a context.
+    """A context: results of a function of plain numbers belong to no differentiation under way,
+    unless the function began it itself.
 
-    With a tag: what a rule makes is not of that forward differentiation, nor of those within.
+    With a tag: results of a rule belong neither to that forward differentiation nor to those within
+    it.
     """
 
     cdef CadTag tag

@@ -62,7 +62,7 @@ cdef class RecordedSweep:
     cdef list undone          # those shadows in which an assignment was undone
     cdef list captures        # (first slot, past the last one, place) of each
 
-    cdef int run(self, list outputs, list seeds) except -1:
+    cdef int sweep_back(self, list outputs, list seeds) except -1:
         """Sweep, from these cotangents of outputs on."""
         cdef size_t i
         if not self.linear:
@@ -484,12 +484,12 @@ cdef class RecordedSweep:
                 cotangents.append(place if out[1] else self.pick(CAD_VAR(place).slot))
         if not found:
             return 0
-        for place, term in zip(call.operands, self.pull(call, outs, cotangents)):
+        for place, term in zip(call.operands, self.pull_of_rule(call, outs, cotangents)):
             if term is not None and self.place_of(place[0]) >= 0:
                 self.add_to(self.adjoint_of(view_at(self.tape, place)), term)
         return 0
 
-    cdef object pull(self, RuleCall call, list outs, list cotangents):
+    cdef object pull_of_rule(self, RuleCall call, list outs, list cotangents):
         """What a rule makes of cotangents."""
         operands = [self.shadowed(place) for place in call.operands]
         if call.rule.runs_again:
@@ -499,7 +499,7 @@ cdef class RecordedSweep:
         if self.linear:
             operands = [cad_plain_value(operand) for operand in operands]
             outs = [cad_plain_value(out) for out in outs]
-        return call.rule.pull(operands, outs, cotangents)
+        return call.rule.pull_cotangents(operands, outs, cotangents)
 
     cdef int check_unchanged(self, list operands) except -1:
         """Raise RuntimeError if operands have been assigned to since they were read."""
@@ -651,7 +651,7 @@ cdef RecordedSweep swept(Recording recording, list outputs, list seeds, bint lin
     cdef RecordedSweep sweep = new_sweep(
         recording.tape, begin, end, base, recording.slots(end), linear, captures
     )
-    sweep.run(outputs, seeds)
+    sweep.sweep_back(outputs, seeds)
     return sweep
 
 
@@ -784,7 +784,7 @@ cdef list by_components(Recording recording, list pairs, tag, pull, along=None):
     return [make_dual(p, t, tag) for p, t in zip(of_primals, parts)]
 
 
-cpdef list pull(Recording recording, list outputs, list seeds):
+cpdef list pull_recording(Recording recording, list outputs, list seeds):
     """Cotangents of all input atoms for cotangents of output atoms, of any kind."""
     cdef bint plain = True
     recording.check_alive()
@@ -813,8 +813,8 @@ cdef list pull_product(Recording recording, list outputs, list seeds):
     primals = [primal for primal, _ in pairs]
     return by_components(recording, 
         pairs, tag,
-        lambda parts: pull(recording, parts[:n], parts[n:]),
-        lambda parts: pull(recording, parts[:n] + primals[:n], primals[n:] + parts[n:]),
+        lambda parts: pull_recording(recording, parts[:n], parts[n:]),
+        lambda parts: pull_recording(recording, parts[:n] + primals[:n], primals[n:] + parts[n:]),
     )
 
 
@@ -830,7 +830,7 @@ def value_and_grad(f: Callable[..., Any], tuple argnums, bint single, bint has_a
     cdef Recording recording = Recording.__new__(Recording, args, argnums, True, f)
     aux = None
     try:
-        out = recording.run(f, kwargs)
+        out = recording.run_function(f, kwargs)
         if has_aux:
             out, aux = split_aux(out)
         number = out if CAD_IS_SCALAR(out) else scalar_output(out, name=name)

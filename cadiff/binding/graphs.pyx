@@ -173,7 +173,7 @@ cdef class Graph:
         self.graph.n_guards = self.kept_guards
 
     cdef int keep(self) except -1:
-        """Note that all there is so far is what f computed, or that and a derivative of it."""
+        """Note that all numbers so far are those of f, or those and a derivative of f."""
         cdef size_t size = self.graph.n_guards * sizeof(CadOutcome)
         self.kept_records = self.graph.n_records
         if not self.is_derived:
@@ -564,8 +564,8 @@ cdef class Graph:
                 self.for_lanes = False
 
     def code_for_c(self, what: str, *which: Iterable[tuple[int, int]]) -> Code:
-        """The code that `what` names, whose guards are compared at its end: the functions of C
-        that parts of it become cannot end all of it."""
+        """The code named `what`, with guards compared at its end: parts of it become functions of
+        C, and none of these can end the whole."""
         with GraphTransaction(self):
             self.write_in_c(True)
             try:
@@ -884,7 +884,7 @@ cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *pass
     cdef Py_ssize_t k
     try:
         rule = rule_call(tape, entry).rule
-        if not hasattr(rule, "call"):
+        if not hasattr(rule, "compute_results"):
             raise ObstacleError(f"{rule_name(rule)} has a rule that is no step of a program")
         for k, cut in enumerate(rule.passive):
             passive[k] = cut

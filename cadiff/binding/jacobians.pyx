@@ -1,7 +1,7 @@
 """Matrices of plain derivatives over a recording: Jacobians, Hessians and products with them; and
 derivatives of any order by power series.
 
-This module chooses the sweeps that make a matrix by what they cost.
+This module chooses the cheapest sweeps for a matrix.
 """
 
 import os
@@ -153,11 +153,11 @@ cdef class FrozenMap:
         cad_lanes_give_back(tape, room)
         return 0
 
-    def push(self, numbers: ArrayLike) -> NDArray[np.float64]:
+    def push_columns(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """J times a vector (n,), or times the columns of a matrix (n, k)."""
         return self.carry(numbers, False)
 
-    def pull(self, numbers: ArrayLike) -> NDArray[np.float64]:
+    def pull_columns(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """The transpose of J times a vector (m,), or times the columns of a matrix (m, k)."""
         return self.carry(numbers, True)
 

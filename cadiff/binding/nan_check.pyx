@@ -1,4 +1,4 @@
-"""Looks for the first number that is not finite, and for the line that it comes from.
+"""Looks for the first number that is not finite, and for its line of code.
 
 While it is on, each entry asks the tape for room, so that the hook can note the line; reverse sweeps
 go entry by entry; Duals are checked when they are made. While it is off, none of this costs

@@ -1,8 +1,8 @@
-"""One run of a function on Vars: what it lifts onto the tape, which entries are its own, how long
-they live, and how they are computed again or copied.
+"""One run of a function on Vars: the numbers it lifts onto the tape, its entries, their life, and
+how they are computed again or copied.
 
-A Guarded recording notes choices by values, and can have a Replay: a tape of its own, on which what
-was recorded is computed for other inputs. gradients.pyx and jacobians.pyx compute the derivatives;
+A Guarded recording notes choices by values, and can have a Replay: a tape of its own, on which the
+recording is computed for other inputs. gradients.pyx and jacobians.pyx compute the derivatives;
 this module has the plain sweeps that both make.
 """
 
@@ -44,7 +44,7 @@ cdef class Recording:
     """One run of a function on Vars.
 
     Use: `with Recording(args, argnums) as recording:` call the function on `.lifted`, and ask for
-    derivatives of what it returned (`pull(recording, …)`, `jacobian_of(recording, …)`). Leaving the context forgets what was recorded, unless an outer
+    derivatives of what it returned (`pull_recording(recording, …)`, `jacobian_of(recording, …)`). Leaving the context forgets what was recorded, unless an outer
     differentiation (or a pullback, which calls `keep`) still needs it. Vars that are still alive
     then have to be found, which takes time: drop them before.
 
@@ -117,7 +117,7 @@ cdef class Recording:
         self.lifted = tuple(lifted)
         return 0
 
-    cpdef object run(self, f: Callable[..., Any], dict kwargs):
+    cpdef object run_function(self, f: Callable[..., Any], dict kwargs):
         """f of the lifted arguments.
 
         Within a forward differentiation, Duals may be assigned to arrays that are made of
@@ -301,11 +301,10 @@ cdef class Recording:
         return cad_state.n_refused_inputs != self.n_refused
 
     def changes(self, given) -> list[tuple[NDArray[Any], NDArray[Any]]] | None:
-        """What f has assigned to its arguments: pairs of an array of those that were given, and
-        the values that it is to have.
+        """The assignments of f to its arguments: pairs of a given array and its new values.
 
-        None if f has to run on what was given: it has met other values than it would find there,
-        where arrays share memory, or was not let assign.
+        None if f has to run on the given arrays: these share memory, so that f met other values
+        than it would there, or an assignment was refused.
         """
         if self.refused_inputs:
             return None

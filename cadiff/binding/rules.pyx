@@ -90,7 +90,7 @@ cdef int pull_rule(CadTape *tape, size_t index, rule) except -1:
         if rule.runs_again:
             terms = rule.pull_again(operands, outs, cotangents)
         else:
-            terms = rule.pull(read_values(rule, operands), values_for(rule, outs), cotangents)
+            terms = rule.pull_cotangents(read_values(rule, operands), values_for(rule, outs), cotangents)
     finally:
         cad_tape_resume_pass(tape, put_aside)
         cad_tape_unpin(tape)
@@ -173,7 +173,7 @@ cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes, rule) except -1:
         for out in outs:
             tangents.clear(out)
         if not are_zero(given):
-            pushed = rule.push(values_for(rule, operands), values_for(rule, outs), given)
+            pushed = rule.push_tangents(values_for(rule, operands), values_for(rule, outs), given)
             for out, tangent in zip(outs, pushed):
                 tangents.add(out, cad_plain_value(tangent))
     return 0
@@ -223,7 +223,7 @@ cdef int pull_lane(
     check(cad_tape_leave_pass(tape, &put_aside))
     try:
         with Forward() as tag:
-            terms = rule.pull(
+            terms = rule.pull_cotangents(
                 moving_point(rule, operands, tangents, tag),
                 moving_point(rule, outs, tangents, tag),
                 [make_dual(g, t, tag) for g, t in zip(cotangents, moved)],
@@ -385,9 +385,9 @@ cdef object result_of_rule(object result):
 
 
 def record_rule(rule, list operands, list results):
-    """Record results (arrays of float64 or float32) of an operation whose `rule.pull` knows its derivatives.
+    """Record results (arrays of float64 or float32) of an operation whose `rule.pull_cotangents` knows its derivatives.
 
-    rule.pull(operands, results, cotangents), all lists of numbers or arrays, answers a list with a
+    rule.pull_cotangents(operands, results, cotangents), all lists of numbers or arrays, answers a list with a
     cotangent, or None, for each operand. The operands of the recording are Vars.
 
     A rule that `runs_again` what it stands for needs the operands where they are: it has two
@@ -399,7 +399,7 @@ def record_rule(rule, list operands, list results):
     """
     cdef CadTape *tape = cad_current_tape()
     cdef list rules = <list>tape.rules
-    if cad_state.guarding > 0 and not hasattr(rule, "call"):
+    if cad_state.guarding > 0 and not hasattr(rule, "compute_results"):
         note_rule(operands, rule_name(rule))
     for operand in operands:
         if CAD_VAR(operand).kind == CAD_STALE:
@@ -430,7 +430,7 @@ class _Cut:
         self.point = operands, [value]
         self.passive = [False] * len(operands)
 
-    def call(self, operands):
+    def compute_results(self, operands):
         return [operands[0] if self.plain is None else self.plain]
 
     def call_lanes(self, operands):
@@ -438,10 +438,10 @@ class _Cut:
             return [operands[0]]
         return [np.broadcast_to(self.plain, (len(operands[0]), *np.shape(self.plain)))]
 
-    def pull(self, operands, outs, cotangents):
+    def pull_cotangents(self, operands, outs, cotangents):
         raise taken_error(self._name)
 
-    def push(self, operands, outs, tangents):
+    def push_tangents(self, operands, outs, tangents):
         begin = self.plain is None
         if not are_zero(tangents[begin:]):
             raise taken_error(self._name)

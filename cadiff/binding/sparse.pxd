@@ -35,8 +35,8 @@ cdef class MatrixPlan:
     cdef cnp.ndarray sources
     cdef cnp.ndarray copies
     cdef cnp.ndarray colors             # of each number, if it is of one of a few products
-    # By products: along which direction each goes, and for blocks of them which entries are read
-    # from which places. Of a whole matrix each is a column, or a row, as it stands.
+    # By products: the direction of each, and for blocks of products the entries, and the places
+    # that they are read from. Of a whole matrix each product is a column, or a row, as it stands.
     cdef readonly bint is_whole
     cdef readonly bint is_by_rows
     cdef bint adds                      # more than one number to an entry

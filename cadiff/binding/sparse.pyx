@@ -134,7 +134,7 @@ cdef tuple taken_colors(CadColoring *coloring, Py_ssize_t n):
 
 @cython.final
 cdef class MatrixPlan:
-    """How the numbers of a matrix are computed: in `run`, as a vector.
+    """How the numbers of a matrix are computed: in `evaluate`, as a vector.
 
     Either each is a result of one code, or a constant: with a few colours, too, whose directions
     that code knows. Or they are read from products with the matrix along several directions, one
@@ -177,15 +177,15 @@ cdef class MatrixPlan:
     cdef Py_ssize_t n_inputs(self):
         return (self.code if self.point is None else self.point).program.n_inputs
 
-    def run(self, cnp.ndarray inputs) -> NDArray[np.float64] | int:
-        """A fresh vector for a contiguous float64 vector of inputs; or a pair, as Code.run gives it,
+    def evaluate(self, cnp.ndarray inputs) -> NDArray[np.float64] | int:
+        """A fresh vector for a contiguous float64 vector of inputs; or a pair, as Code.evaluate gives it,
         where a guard does not hold, with -1 if it is not known which."""
         cdef cnp.npy_intp n = self.size
         cdef double outcome = 0.0
         if self.point is not None:
             return self.run_products(inputs)
         if self.direct:
-            return self.code.run(inputs)
+            return self.code.evaluate(inputs)
         if (
             cnp.PyArray_SIZE(inputs) != self.n_inputs()
             or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
@@ -263,7 +263,7 @@ cdef class MatrixPlan:
         ):
             return None
         try:
-            data = self.run(array)
+            data = self.evaluate(array)
         except CallError:
             return None
         return data if cnp.PyArray_CheckExact(data) else None
@@ -693,8 +693,8 @@ cdef class _Products:
     cdef bint backward
     cdef object colors          # of the columns; of the rows if they go backward
     cdef Py_ssize_t n_colors
-    # Of each number that is read its place in the product, the direction of that, and the index
-    # of the entry that it is, or is part of.
+    # For each number read from a product: its place there, the product's direction, and the index
+    # of the entry that it is, or is a term of.
     cdef object at
     cdef object lane
     cdef object entries

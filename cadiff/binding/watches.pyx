@@ -2,8 +2,8 @@
 
 A Watch looks at places one by one, in some nanoseconds each: names of modules, cells of closures,
 attributes, what is in containers. It reads arrays as a whole. It compares numbers and strings by
-value, all else by identity. It holds objects and functions weakly: one that is gone is not what was
-read, and a recording keeps no object alive. This module does not know how places are found.
+value, all else by identity. It holds objects and functions weakly: an object that is gone has
+changed, and a recording keeps no object alive. This module does not know how places are found.
 """
 
 import copyreg
@@ -831,8 +831,8 @@ cdef class Watch:
         self.kept.append(item)
 
     def release(self) -> None:
-        """Let go of arrays and containers: something else that was read is gone, so that what is
-        watched can never be as it was."""
+        """Let go of arrays and containers: another object that was read is gone, and the watch can
+        never hold again."""
         cdef Place place
         self.is_over = True
         self.kept = []
@@ -865,7 +865,7 @@ cdef class Watch:
 
     @property
     def is_filled(self) -> bool:
-        """Whether all that is not as it was is something that was missing, or None."""
+        """Whether every changed place was missing, or None, before."""
         cdef Place place
         for place in self.places:
             if not place.is_released and not place.holds() and not place.is_filled():
@@ -901,7 +901,7 @@ cdef class Watch:
         return self.holds()
 
     def image(self) -> int:
-        """A number that tells what is there now from what else may come to be there."""
+        """A number that tells the present contents from later ones."""
         cdef Py_ssize_t k
         return hash(tuple([
             (k, (<Place>self.places[k]).contents())

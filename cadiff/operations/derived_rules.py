@@ -78,7 +78,7 @@ def _transposed(
                 f"derivatives for g: write it in functions of cadiff, or add a rule with "
                 f"{'defvjp' if mode == 'reverse' else 'defjvp'}"
             ) from error
-        pulled = binding.pull(recording, outs, cotangents)
+        pulled = binding.pull_recording(recording, outs, cotangents)
         outs.clear()
     return pulled
 

@@ -131,7 +131,7 @@ def _entry_of(call: _Call) -> Any:
     if made is None:
         return False if is_view else None
     program, codes, hidden = made
-    if not np.all(np.isfinite(row)) or not _ends_in(codes[0].run(_in_a_row(values)), row):
+    if not np.all(np.isfinite(row)) or not _ends_in(codes[0].evaluate(_in_a_row(values)), row):
         return None
     trials = [_tried(codes, call, x, results) for x in (values, tuple(map(_moved, values)))]
     if trials[0].agrees is not True or trials[1].agrees is False:
@@ -193,7 +193,7 @@ def _tried(
     begun = perf_counter()
     row, pulled = call.row_and_pulled(values, cotangents)
     called = perf_counter()
-    found, found_pulled = codes[0].run(given), codes[1].run(onto)
+    found, found_pulled = codes[0].evaluate(given), codes[1].evaluate(onto)
     seconds = perf_counter() - called, called - begun
     if not isinstance(found, np.ndarray) or not isinstance(found_pulled, np.ndarray):
         return _Trial(None, seconds)
@@ -317,7 +317,7 @@ class _Again:
     def run(self, numbers: Sequence[Number]) -> Any:
         raise NotImplementedError
 
-    def pull(self, operands: Numbers, outs: Any, cotangents: Numbers) -> Numbers:
+    def pull_cotangents(self, operands: Numbers, outs: Any, cotangents: Numbers) -> Numbers:
         """Cotangents of the operands."""
         return self._pulled(operands, cotangents)[1]
 
@@ -338,11 +338,11 @@ class _Again:
             with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
                 found, _ = _taken_apart(self.run(recording.lifted), self.orders)
             answer = read(found)
-            pulled: Numbers = binding.pull(recording, found, cotangents)
+            pulled: Numbers = binding.pull_recording(recording, found, cotangents)
             found.clear()
         return answer, pulled
 
-    def push(self, operands: Numbers, outs: Any, tangents: Numbers) -> Numbers:
+    def push_tangents(self, operands: Numbers, outs: Any, tangents: Numbers) -> Numbers:
         """Tangents of the results."""
         return [tangent for _, tangent in self.along(operands, tangents)]
 
@@ -403,7 +403,7 @@ class _Pull(_Again):
 
     def run(self, numbers: Sequence[Number]) -> Any:
         operands, cotangents = _split(numbers, len(self._active))
-        found = self._whole.pull(operands, None, cotangents)
+        found = self._whole.pull_cotangents(operands, None, cotangents)
         return tuple(
             np.zeros(binding.shape(x)) if g is None else g
             for x, g, is_active in zip(operands, found, self._active, strict=True)

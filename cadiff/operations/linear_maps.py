@@ -118,7 +118,7 @@ class _Call(Rule):
         over = lanes_last(functools.partial(self.operation.function, self.kwargs["how"]))
         return list(over(self.which, *args))
 
-    def pull(
+    def pull_cotangents(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
     ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""

@@ -72,18 +72,18 @@ def _typed(both: Any) -> Any:
 class _Call(Rule):
     """One call, as the tape keeps it."""
 
-    def call(self, operands: Numbers) -> Numbers:
+    def compute_results(self, operands: Numbers) -> Numbers:
         """The results for other operands."""
         self._kept = None
         args = self._with(operands)
         return as_list(self.operation.function(*args, **self.kwargs))
 
-    def pull(
+    def pull_cotangents(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
     ) -> Numbers:
         """A cotangent for each operand: of one alone in fewer steps."""
         if len(operands) > 1 or self.several or self.passive[0]:
-            return super().pull(operands, outs, cotangents, wanted)
+            return super().pull_cotangents(operands, outs, cotangents, wanted)
         maker = self.operation.pulls[self.which[0]]
         with binding.WarningsOff():
             pull: Any = maker and maker(outs[0], *self._inputs(operands), **self.kwargs)

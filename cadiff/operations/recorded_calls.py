@@ -37,7 +37,7 @@ class _Point:
         """Whether these are the same values."""
         return all(map(_is_same, [*self.operands, *self.outs], [*operands, *outs]))
 
-    def pull(self, which: Any, make: Callable[[], Any]) -> Any:
+    def kept_pull(self, which: Any, make: Callable[[], Any]) -> Any:
         """What a rule makes, once."""
         if which not in self._pulls:
             self._pulls[which] = make()
@@ -115,7 +115,7 @@ class Rule:
             if isinstance(arg, np.ndarray):
                 arg.setflags(write=False)  # writing to it raises, and f is run
 
-    def call(self, operands: Numbers) -> Numbers:
+    def compute_results(self, operands: Numbers) -> Numbers:
         """The results for other operands."""
         self._kept = None
         args = self._with(operands)
@@ -197,7 +197,7 @@ class Rule:
 
     # --- derivatives
 
-    def pull(
+    def pull_cotangents(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
     ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""
@@ -218,7 +218,7 @@ class Rule:
         together = self.operation.together
         with binding.WarningsOff():
             if together is not None and 0 in chosen and 1 in chosen:
-                pull = at.pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
+                pull = at.kept_pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
                 found = pull(g)
                 return [found[k] if k in chosen and k < len(found) else None for k in self.which]
             return [self._cotangent(k, at, g) if k in chosen else None for k in self.which]
@@ -240,10 +240,10 @@ class Rule:
         if k in self.operation.refusals:
             self.operation.refusals[k]()
         make = self.operation._puller
-        pull = at.pull(k, lambda: make(k, at.ans, at.args, self.kwargs))
+        pull = at.kept_pull(k, lambda: make(k, at.ans, at.args, self.kwargs))
         return self.operation._pulled(k, pull, g, at.args[k])
 
-    def push(
+    def push_tangents(
         self, operands: Numbers, outs: Numbers, tangents: Numbers, moving: Asked = None
     ) -> Numbers:
         """A tangent for each result; with `moving` those of other operands are 0."""

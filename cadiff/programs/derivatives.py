@@ -177,7 +177,7 @@ class Derivatives:
         inputs = asked.call.vector()
         if asked.last:
             inputs = np.concatenate([inputs, *map(np.ravel, asked.along)])
-        numbers = met(program.run(inputs))
+        numbers = met(program.evaluate(inputs))
         if has_values:
             values = numbers[: recorded.graph.n_outputs]
             asked.call.replied = functools.partial(recorded.returned, values)
@@ -318,7 +318,7 @@ class Derivatives:
 
         def pulled(recorded: Recorded, numbers: FloatArray) -> tuple[Code, Any]:
             code = self._traces.code(recorded, "pull", ranges)
-            return code, assemble(met(code.run(numbers)))
+            return code, assemble(met(code.evaluate(numbers)))
 
         def pull(inputs: FloatArray, u: Any, note: Callable[..., None]) -> Any:
             output = recorded.output

@@ -224,7 +224,7 @@ class SparseMatrices:
             if not recorded.output.is_differentiable:
                 jacobian(recorded.sample, numbers)(*args, **kwargs)
             plan = self._plan(request, call, recorded)
-            data = met(plan.run(call.vector()))
+            data = met(plan.evaluate(call.vector()))
             if call.is_one_vector and recorded.is_trusted:
                 self._recent = (request, plan, recorded)
             return plan.assemble(_as_given(data, call)), plan

@@ -71,7 +71,7 @@ def measured(
     what: str, code: Code, inputs: FloatArray, lines: dict[str, tuple[tuple[str, int], ...]]
 ) -> Profile:
     """The profile of a code at some inputs, whose guards hold there."""
-    met(code.run(inputs))
+    met(code.evaluate(inputs))
     once = _seconds_of(code, inputs, 1)
     runs = max(1, int(_SHORTEST / max(once, 1e-9)))
     totals: list[float] = []
@@ -91,7 +91,7 @@ def measured(
 def _seconds_of(code: Code, inputs: FloatArray, runs: int) -> float:
     begun = perf_counter()
     for _ in range(runs):
-        code.run(inputs)
+        code.evaluate(inputs)
     return (perf_counter() - begun) / runs
 
 

@@ -255,7 +255,7 @@ class Recorded:
             self._tape_program = binding.tape_program_of(
                 self.graph, name, self._shapes, self.output.shapes
             )
-        found = self._tape_program.call(atoms)
+        found = self._tape_program.call_program(atoms)
         if type(found) is tuple:
             raise MissedError(*found)
         return NOT_ENTERED if found is None else self.output.returned(found, within=True)

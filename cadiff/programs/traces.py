@@ -349,7 +349,7 @@ class Traces:
         return told
 
     def _value(self, call: Call, recorded: Recorded) -> Any:
-        return recorded.returned(met(self.code(recorded, "value").run(call.vector())))
+        return recorded.returned(met(self.code(recorded, "value").evaluate(call.vector())))
 
     def replayed_once(
         self,
@@ -436,7 +436,7 @@ class Traces:
 
     def met(self, call: Call, recorded: Recorded) -> Recorded:
         """The recording, if it has the outcomes that a call meets."""
-        met(self.code(recorded, "value").run(call.vector()))
+        met(self.code(recorded, "value").evaluate(call.vector()))
         return recorded
 
     def change_branch(self) -> None:

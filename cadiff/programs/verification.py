@@ -224,11 +224,11 @@ def slope_difference(f: Function, call: Call, recorded: Recorded) -> str:
         args, kwargs = StandIns(plain, recording.lifted, stand_in, True).arguments()
         output = Output(f(*args, **kwargs))
         del args, kwargs
-        atoms = binding.pull(recording, output.own_atoms(), leaves_of(seeds, shapes))
+        atoms = binding.pull_recording(recording, output.own_atoms(), leaves_of(seeds, shapes))
         output.atoms = []
     expected = np.concatenate([np.zeros(0), *map(np.ravel, atoms)])[:n]
     code = recorded.code("pull", ranges)
-    numbers = met(code.run(np.concatenate([call.vector(), seeds])))[len(seeds) :]
+    numbers = met(code.evaluate(np.concatenate([call.vector(), seeds])))[len(seeds) :]
     if not np.isfinite(expected).all():
         return ""
     here, there = float(numbers @ direction), float(expected @ direction)

@@ -210,7 +210,7 @@ def takes(f: Function, args: tuple[Any, ...]) -> bool:
 def run_at(name: str, recording: binding.Recording, f: Function, args: tuple[Any, ...]) -> Any:
     """Run a function at a point that is given beside it."""
     try:
-        return recording.run(f, {})
+        return recording.run_function(f, {})
     except TypeError:
         if takes(f, args):
             raise

@@ -48,7 +48,7 @@ class Jacobian(Transform):
         if self._mode == "fwd":
             return self._forward(args, kwargs)
         with Recording(args, self._argnums, f=self._function) as recording:
-            out = recording.run(self._function, kwargs)
+            out = recording.run_function(self._function, kwargs)
             matrix = None
             if self._single:
                 matrix = binding.plain_jacobian(recording, out, self._mode == "auto")
@@ -109,7 +109,7 @@ def _blocks_by_pulls(recording: Recording, output: Output) -> list[list[Any]]:
         rows = []
         for k in range(prod(shape)):
             seeds = [_unit(s, k if i == index else -1) for i, s in enumerate(output.shapes)]
-            rows.append(binding.pull(recording, output.atoms, seeds))
+            rows.append(binding.pull_recording(recording, output.atoms, seeds))
         blocks.append(
             [
                 reshape(stack([row[i] for row in rows]), shape + leaf)

@@ -33,17 +33,17 @@ class _Frozen:
         sizes = self._frozen.n, self._frozen.m
         return shapes == (inputs, outputs) and sizes == tuple(sum(map(prod, x)) for x in shapes)
 
-    def push(self, atoms: Sequence[Any]) -> list[Any]:
+    def push_atoms(self, atoms: Sequence[Any]) -> list[Any]:
         return carried(self._frozen, atoms, self._outputs, False)
 
-    def pull(self, atoms: Sequence[Any]) -> list[Any]:
+    def pull_atoms(self, atoms: Sequence[Any]) -> list[Any]:
         return carried(self._frozen, atoms, self._inputs, True)
 
     def dense(self) -> NDArray[np.float64]:
         return self._frozen.dense()
 
-    def push_columns(self, matrix: NDArray[np.float64], back: bool) -> NDArray[np.float64]:
-        return self._frozen.pull(matrix) if back else self._frozen.push(matrix)
+    def carry_columns(self, matrix: NDArray[np.float64], back: bool) -> NDArray[np.float64]:
+        return self._frozen.pull_columns(matrix) if back else self._frozen.push_columns(matrix)
 
 
 class _Recorded:
@@ -66,16 +66,16 @@ class _Recorded:
             "derivatives or an operation with a rule takes part in it; pickle the function"
         )
 
-    def pull(self, atoms: Sequence[Any]) -> list[Any]:
-        return binding.pull(self._recording, self._atoms, list(atoms))
+    def pull_atoms(self, atoms: Sequence[Any]) -> list[Any]:
+        return binding.pull_recording(self._recording, self._atoms, list(atoms))
 
-    def push(self, atoms: Sequence[Any]) -> list[Any]:
+    def push_atoms(self, atoms: Sequence[Any]) -> list[Any]:
         """The pull is linear, so its own pullback, at whatever point, is the push."""
         if not self._atoms or not self._inputs:
             return parted(np.zeros(sum(map(prod, self._outputs))), self._outputs)
 
         def pulled(weights: list[Any]) -> Any:
-            return joined(self.pull(weights))
+            return joined(self.pull_atoms(weights))
 
         zeros = parted(np.zeros(sum(map(prod, self._outputs))), self._outputs)
         _, transposed = vjp(pulled, zeros)
@@ -87,10 +87,12 @@ class _Recorded:
         if m == 0 or n == 0:
             return np.zeros((m, n))
         unit = np.eye(m)
-        return stack([joined(self.pull(parted(unit[i], self._outputs))) for i in range(m)])
+        return stack([joined(self.pull_atoms(parted(unit[i], self._outputs))) for i in range(m)])
 
-    def push_columns(self, matrix: NDArray[np.float64], back: bool) -> Any:
-        carry, shapes = (self.pull, self._outputs) if back else (self.push, self._inputs)
+    def carry_columns(self, matrix: NDArray[np.float64], back: bool) -> Any:
+        carry, shapes = (
+            (self.pull_atoms, self._outputs) if back else (self.push_atoms, self._inputs)
+        )
         if matrix.ndim == 1:
             return joined(carry(parted(matrix, shapes)))
         columns = [joined(carry(parted(column, shapes))) for column in matrix.T]
@@ -202,11 +204,11 @@ class LinearMap:
             raise ValueError(f"there are {len(tangents)} tangents for {arguments}")
         names = [f"tangents[{k}]" for k in range(count)]
         atoms = self._structure.match(tangents, names)
-        return self._output.restored(self._action.push(atoms))
+        return self._output.restored(self._action.push_atoms(atoms))
 
     def _pull(self, u: Any) -> Any:
         weights = self._output.conjugated(self._output.match(u, "the cotangent"))
-        atoms = self._action.pull(weights)
+        atoms = self._action.pull_atoms(weights)
         cotangents = tuple([self._structure.cotangent(k, atoms) for k in range(self._count)])
         return cotangents[0] if self._single else cotangents
 
@@ -260,7 +262,7 @@ class LinearMap:
         def carry(matrix: NDArray[Any], back: bool) -> Any:
             if np.iscomplexobj(matrix):  # of an iteration, perhaps: the map is real
                 return carry(matrix.real, back) + 1j * carry(matrix.imag, back)
-            return self._action.push_columns(matrix, back)
+            return self._action.carry_columns(matrix, back)
 
         def push(matrix: NDArray[Any]) -> Any:
             return carry(matrix, self._transposed)

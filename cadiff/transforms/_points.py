@@ -95,7 +95,7 @@ def _by_series(f: Function, x: float, order: int) -> Any:
     """
     result = None
     with binding.WithoutPrograms(), Recording((x,), (0,)) as recording:
-        output = Output(recording.run(f, {}))
+        output = Output(recording.run_function(f, {}))
         if recording.is_plain(output.atoms) and recording.passes_series:
             result = output.fill(binding.high_derivatives(recording, output.atoms, order))
         output.atoms.clear()

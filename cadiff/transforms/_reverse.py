@@ -243,7 +243,7 @@ class Pullback:
                 self._freeze(recording)
             self._calls += 1
         if self._recording is not None:
-            atoms = binding.pull(self._recording, self._output.atoms, weights)
+            atoms = binding.pull_recording(self._recording, self._output.atoms, weights)
         else:
             assert self._frozen is not None
             atoms = carried(self._frozen, weights, self._structure.shapes, True)

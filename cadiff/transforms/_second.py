@@ -33,7 +33,9 @@ class Hessian(Transform):
         blocks: list[list[Any]]
         with Recording(args, self._argnums, f=self._function) as recording:
             check_real(self._name, recording.structure)
-            number = binding.scalar_output(recording.run(self._function, kwargs), name=self._name)
+            number = binding.scalar_output(
+                recording.run_function(self._function, kwargs), name=self._name
+            )
             if recording.is_plain([number]):
                 if recording.has_rules:
                     matrix = binding.hessian_by_rows(recording, number)
@@ -115,7 +117,7 @@ class HessianProduct(Transform):
             product: list[Any] | None = None
             with Recording(args, self._argnums, f=self._function) as recording:
                 number = binding.scalar_output(
-                    recording.run(self._function, kwargs), name=self._name
+                    recording.run_function(self._function, kwargs), name=self._name
                 )
                 if recording.is_plain([number]) and recording.passes_rules:
                     with binding.Forward():

@@ -34,7 +34,7 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
 CadStatus cad_array_workspace(CadTape *tape, size_t count);
 size_t cad_array_room(CadOp op, uint32_t passive, int ndim, const int64_t *shape);
 
-/* Compute the values of an entry; one that overwrites values exchanges them for what it keeps. */
+/* Compute the values of an entry; one that overwrites values swaps them with its kept ones. */
 void cad_array_value(CadTape *tape, CadEntry entry);
 
 /* Undo, or do again, what an entry overwrote: the target's values and the kept ones change places.

@@ -1,4 +1,4 @@
-/* The reverse sweep over arrays: which entries are handed on together, and which not at all. */
+/* The reverse sweep over arrays: entries handed on together, and entries left out. */
 #include "arrays/kinds.h"
 
 /* Whether all adjoints of a small result are 0, so that there is nothing to propagate. */

@@ -1,6 +1,6 @@
-/* Rows along edges: each number has a row, forward of what it depends on among the variables,
- * backward of the outputs that depend on it. It follows from the rows of its neighbours, times the
- * edges between. */
+/* Rows along edges: each number has a row: forward, the variables that it depends on; backward,
+ * the outputs that depend on it. It follows from the rows of its neighbours, times the edges
+ * between. */
 #ifndef CAD_GRAPH_EDGE_ROWS_H
 #define CAD_GRAPH_EDGE_ROWS_H
 

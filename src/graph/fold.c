@@ -1,6 +1,6 @@
-/* What is simpler than the operation that was asked for: constants are folded, and operations
- * replaced by cheaper ones wherever every result is the same, nan, infinities and rounding
- * included; powers alone may differ in the last digit. */
+/* Simpler numbers in the place of an operation: constants are folded, and operations replaced by
+ * cheaper ones wherever every result is the same, nan, infinities and rounding included; powers
+ * alone may differ in the last digit. */
 #include "graph/inner.h"
 
 #include <math.h>

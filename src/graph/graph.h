@@ -3,9 +3,9 @@
  *
  * A graph is a sequence of records, in the order in which they were made: a record is a single
  * number, or an array of numbers, each of which can be named alike. All numbers are made through
- * cad_graph_apply and its like, which give back a number that is there already if it is the same
- * (common subexpressions), or a constant if it is one (folding). So derivatives of a graph are
- * further numbers of it: see pull.c and push.c.
+ * cad_graph_apply and its like. They give back an equal number if the graph has one (common
+ * subexpressions), or a constant if operands are (folding). So derivatives of a graph are further
+ * numbers of it: see pull.c and push.c.
  *
  * A function that runs out of memory sets graph->status and answers some number. After that the
  * graph is of no use until it is rewound to where it was before. */
@@ -83,13 +83,12 @@ typedef struct CadArray {
                       */
 } CadArray;
 
-/* A recurrence: turns that wait for each other. What a turn computes is a graph of its own, the
- * body; see cad_scan_body_of. What it hands on are blocks, numbers in a row, each as long as its
- * one of `sizes`: those that are carried from the turn before, then those that are given, which
- * for each turn are `steps` further on; and of ends those that are kept, then those that are added
- * up, behind those that are carried on. Each end is a record of its own: of a block that is
- * carried the first one and that after each turn; of one that is kept that of each turn; or a sum.
- */
+/* A recurrence: turns that wait for each other. The body, a graph of its own, computes one turn;
+ * see cad_scan_body_of. Turns hand on blocks: numbers in a row, as many as `sizes` says. Inputs
+ * of a turn are the blocks that the turn before carries on, then given blocks, which stand
+ * `steps` further on for each turn. Ends are carried blocks, then kept blocks, then sums. Each
+ * end is one record: a carried block at first and after each turn; a kept block of each turn; or
+ * a sum. */
 typedef struct CadScan {
     size_t n;
     size_t n_carried, n_given, n_kept, n_summed;
@@ -509,8 +508,8 @@ typedef struct CadGraphParts {
 /* Copy the parts of so many records. How long they are is found alone where there is no room. */
 void cad_graph_write(const CadGraph *graph, CadGraphParts *parts);
 
-/* Make again, in an empty graph, what was written. CAD_RAISED: that is no graph whose first arrays
- * are so many inputs. */
+/* Read a written graph into an empty one. CAD_RAISED: it is none, or its first arrays are not so
+ * many inputs. */
 CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs);
 
 /* Whether there is such a number, and it has a value. */
@@ -523,8 +522,8 @@ CadStatus cad_graph_beginning(CadGraph *graph, size_t n_records, CadGraph **begi
 
 /* --- parts --- */
 
-/* What depends on one input, as a graph of its own: its inputs are that one, and one of the
- * numbers `given` that are left. */
+/* The part that depends on one input, as a graph of its own. Its inputs are that one, and one
+ * array of the numbers `given` by the rest. */
 typedef struct CadPart {
     CadGraph *graph;
     CadId own, inputs; /* the first elements of its inputs; `inputs` CAD_NO_ID: nothing is left */
@@ -538,8 +537,8 @@ typedef struct CadPart {
 CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
                           CadPart *part);
 
-/* The other way round: what another graph computes of some inputs, elements of it, as numbers of
- * this one where `operands` stand in their places. Its guards are not among them. */
+/* The other way round: numbers of another graph become numbers of this one, with `operands` in
+ * the place of some inputs, elements of the other. Its guards are not among them. */
 CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
                            const CadId *operands, size_t n_inputs, const CadId *outputs,
                            size_t n_outputs, CadId *results);

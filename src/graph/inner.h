@@ -51,7 +51,7 @@ CadId cad_graph_added(CadGraph *graph, CadId x, CadId y, size_t size);
 
 /* --- bodies.c --- */
 
-/* Whether what a turn computes is kept, so that derivatives need not compute it again. */
+/* Whether the numbers of a turn are kept, so that derivatives need not compute them again. */
 int cad_record_is_costly(const CadRecord *record);
 
 /* Whether there are only single numbers in a body, and in `n` blocks. */
@@ -66,9 +66,8 @@ typedef struct CadScanned {
     const CadId *operands;
 } CadScanned;
 
-/* Cotangents of the blocks of a SCAN; CAD_NO_ID where they are zero. Of each that is carried
- * there is one behind the last turn, in `last`, and a row of those before each turn, in `before`.
- */
+/* Cotangents of the blocks of a SCAN; CAD_NO_ID where they are zero. For each carried block,
+ * `last` has the cotangent behind the last turn, `before` a row of those before each turn. */
 typedef struct CadScanSeeds {
     CadId *last;
     CadOverTurns *before, *kept;

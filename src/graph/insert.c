@@ -1,4 +1,4 @@
-/* A graph within another one: what it computes, as numbers of that one, of other inputs. */
+/* A graph within another one: its results become numbers of that one, for other inputs. */
 #include "graph/inner.h"
 
 void cad_graph_mark_needed(CadGraph *graph, const CadId *outputs, size_t n_outputs,

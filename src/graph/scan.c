@@ -1,6 +1,6 @@
-/* Recurrences as numbers of a graph. Of what a turn computes, that which waits for no turn before
- * is computed for all turns at once, as arrays; so is what no later turn waits for, once the loop
- * is done; and what is only added up is a sum. The rest is a loop.
+/* Recurrences as numbers of a graph. Numbers of a turn that wait for no turn before are computed
+ * for all turns at once, as arrays; so are, after the loop, numbers that no later turn waits for;
+ * and numbers that turns only add up become a sum. The rest is a loop.
  *
  *     body of a turn            for all turns
  *     u = w + a e[t]            u = w + a e           ahead

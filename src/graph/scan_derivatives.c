@@ -1,5 +1,5 @@
-/* Derivatives of recurrences are recurrences: the body is differentiated once. Backwards, what is
- * carried are the cotangents of what was carried; what turns had found is read where the scan left
+/* Derivatives of recurrences are recurrences: the body is differentiated once. Backwards, turns
+ * carry the cotangents of the carried numbers; what turns had found is read where the scan left
  * it, and all else is computed again. */
 #include "graph/inner.h"
 

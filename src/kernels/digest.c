@@ -1,8 +1,8 @@
 /* A digest of many bytes, read as fast as the memory gives them.
  *
- * Words of 64 bits go to sixteen lanes, side by side. What a step does to the state of a lane can
- * be undone, so that what differs in one word differs for ever; shifts to both sides spread it
- * over all bits. There is no multiplication in it: vectors have none of 64 bits. */
+ * Words of 64 bits go to sixteen lanes, side by side. Each step on the state of a lane is
+ * invertible: states that differ by one word differ for ever; shifts to both sides spread the
+ * difference over all bits. There is no multiplication in it: vectors have none of 64 bits. */
 #include "kernels/digest.h"
 
 #include "kernels/kernels.h"

@@ -1,4 +1,4 @@
-/* A number that tells an array from what it was before. */
+/* A number that tells an array from its former contents. */
 #ifndef CAD_KERNELS_DIGEST_H
 #define CAD_KERNELS_DIGEST_H
 

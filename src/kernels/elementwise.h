@@ -2,8 +2,8 @@
  * whose loops programs call.
  *
  * There are two sorts. Functions that occur in derivatives and that SciPy lacks; and functions of
- * SciPy's whose values are wrong in places, which are SciPy's elsewhere. What they ask of SciPy
- * are its own loops, which are lent to them. */
+ * SciPy's whose values are wrong in places, which are SciPy's elsewhere. They call SciPy's own
+ * loops, lent to them. */
 #ifndef CAD_KERNELS_ELEMENTWISE_H
 #define CAD_KERNELS_ELEMENTWISE_H
 

@@ -23,7 +23,8 @@ static CAD_INLINE int sides_of(const intptr_t *steps, const int arity) {
 }
 
 /* Such loops are vectorised by the compiler for most operations; choices, too, once both sides are
- * read. The bits of `sides` are constants. */
+ * read. The bits of `sides` are constants. Of sin there
+ * are run_sin and loop_sin, and so of each row. */
 #define AT(k) (*(double *)(args[k] + i * steps[k]))
 #define CAD_NAME(name, arity)                                                                     \
     static CAD_INLINE void run_##name(char **args, intptr_t n, const int sides) {                 \
@@ -231,7 +232,7 @@ void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows,
 
 /* --- products of the chain rule --- */
 
-/* store_NAME sets to[i] to a term for i < n, add_NAME adds it. */
+/* store_products sets to[i] to a term for i < n, add_products adds it; so all below. */
 #define LOOPS(name, term, ...)                                                                    \
     CAD_CLONES static void store_##name(double *restrict to, __VA_ARGS__, size_t n) {             \
         for (size_t i = 0; i < n; i++) {                                                          \

@@ -1,5 +1,5 @@
-/* What elementwise functions of SciPy's kind get to compute with: loops of SciPy's own, which are
- * lent to them, and what they remember from one element to the next. */
+/* What elementwise functions of SciPy's kind get to compute with: SciPy's own loops, lent to
+ * them, and their memory from one element to the next. */
 #ifndef CAD_KERNELS_LENT_H
 #define CAD_KERNELS_LENT_H
 

@@ -44,6 +44,7 @@ enum { CAD_ADJOINT = 1, CAD_LOWER = 2, CAD_UNIT = 4 };
 #define CAD_DECLARE_LOOP(name)                                                                    \
     void name(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *told);
 
+/* cad_solve_of_reals, cad_solve_of_pairs, and so for each name of the list. */
 #define CAD_DECLARE_OF_REALS(name, signature) CAD_DECLARE_LOOP(cad_##name##_of_reals)
 #define CAD_DECLARE_OF_PAIRS(name, signature) CAD_DECLARE_LOOP(cad_##name##_of_pairs)
 

@@ -140,6 +140,7 @@ static CAD_INLINE float chosen(float condition, float x, float y) {
         steps[arity] == F) {                                                                      \
         WITH(first, second, third, arity, expression)                                             \
     }
+/* loop_less and its like. */
 #define LOOP(name, arity, expression)                                                             \
     CAD_CLONES static void loop_##name(char **args, const intptr_t *dims, const intptr_t *given,  \
                                        void *data) {                                              \

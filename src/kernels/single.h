@@ -1,6 +1,6 @@
-/* Values in single precision: the numbers stand as doubles, each of which is a float; what an
- * operation makes of them is what the same operation makes of floats. Derivatives are not known
- * here: those are computed in double precision. */
+/* Values in single precision: the numbers stand as doubles, each of which is a float; operations
+ * on them give the results of the same operations on floats. Derivatives are not known here:
+ * those are computed in double precision. */
 #ifndef CAD_KERNELS_SINGLE_H
 #define CAD_KERNELS_SINGLE_H
 

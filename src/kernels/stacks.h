@@ -10,7 +10,7 @@
 /* dims: turns of the loop, then the lengths of the axes of the cores, in the order in which the
  * signature first names them. steps, in bytes: those of each argument along the loop, then those
  * of the axes of each core. data: what else the loop is to be told, as an integer. A result that
- * begins with nan says that there is none, and why is for others to say; unless the kernel answers
+ * begins with nan stands for a failure, and others give the reason; unless the kernel answers
  * always. */
 typedef void CadStackLoop(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                           void *data);

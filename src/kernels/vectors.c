@@ -333,8 +333,8 @@ enum { EIGHT = 8, SOME = 256 }; /* numbers that are computed at once */
         return count;                                                                             \
     }
 
-/* LOOP: for all vectors; NARROW_LOOP: only for those of two or four numbers, since NumPy has its
- * own for wider ones. */
+/* LOOP: for all vectors (narrow_sin, wide_sin); NARROW_LOOP: only for those of two or four
+ * numbers, since NumPy has its own for wider ones. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define NARROW_LOOP(name, value, is_rare)                                                         \
     LOOP_FOR(narrow_##name, __attribute__((target("avx2,fma"))), value, is_rare)

@@ -1,4 +1,4 @@
-/* Whole numbers among floats: integers that become floats, and floats that are indices. */
+/* Whole numbers among floats: integers converted to floats, and floats as indices. */
 #ifndef CAD_KERNELS_WHOLE_H
 #define CAD_KERNELS_WHOLE_H
 

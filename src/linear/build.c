@@ -1,6 +1,6 @@
-/* See linear.h. Building goes over the entries three times: forwards to see what depends on the
- * inputs, backwards to see what the outputs depend on, and forwards again, through values as they
- * were when they were read, to write the steps. */
+/* See linear.h. Building goes over the entries three times: forwards to mark slots that depend on
+ * the inputs, backwards to mark slots that the outputs depend on, and forwards again, through
+ * values as they were when entries read them, to write the steps. */
 #include "linear/inner.h"
 #include "sweeps/sweeps.h"
 

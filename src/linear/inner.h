@@ -21,7 +21,7 @@ enum {
     CAD_WAITS = 256, /* is a sum that has no row yet */
 };
 
-/* The sum that a number is, as long as it has no row: a chain of links. */
+/* A number as a sum, before it has a row: a chain of links. */
 typedef struct CadLink {
     double factor;
     CadSlot source;
@@ -35,8 +35,8 @@ typedef struct CadSum {
     int steady; /* none of its sources is ever written to again */
 } CadSum;
 
-/* A step CAD_LINEAR_ADD of one axis, as long as it waits for the one that reads its result: both
- * are then one. */
+/* A step CAD_LINEAR_ADD of one axis that waits for the step that reads its result: both then
+ * become one. */
 typedef struct CadAdd {
     int64_t to;
     int64_t to_step;
@@ -179,8 +179,8 @@ void cad_build_rename_words(CadBuild *build);
 CadStatus cad_build_number(CadBuild *build, size_t i);
 CadStatus cad_build_assignment(CadBuild *build, CadEntry e);
 
-/* Append rows: what stands at `to` goes to `kept`, and what stands at `from` to it. -1 for `kept`:
- * it is gone; for `from`: it becomes 0. */
+/* Append rows: the number at `to` goes to `kept` (-1: it is lost), then the number at `from` (-1:
+ * a zero) to `to`. */
 CadStatus cad_build_replace(CadBuild *build, CadSlot to, int64_t from, int64_t kept);
 
 /* Append a row that adds a number to another one. */

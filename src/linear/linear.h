@@ -1,10 +1,10 @@
-/* A frozen linear map: the derivative of what was recorded, with copies of all that it takes.
+/* A frozen linear map: the derivative of a recording, with copies of all its factors.
  *
- * It is a list of steps over places, which hold one number for each direction (lane) that is
- * carried: in a push the tangents of what was recorded, in a pull the adjoints. Operations on
- * single numbers are rows: one place is a sum of others times factors. A number that is used once,
- * or is a multiple of another one, has no row of its own: it is written out where it is used. What
- * arrays do is steps over views. A step and its transpose read the same words.
+ * It is a list of steps over places, which hold one number for each direction (lane): tangents of
+ * the recorded numbers in a push, adjoints in a pull. Operations on single numbers are rows: one
+ * place is a sum of others times factors. A number that is used once, or is a multiple of another
+ * one, has no row of its own: it is written out where it is used. Operations on arrays are steps
+ * over views. A step and its transpose read the same words.
  *
  * A map that was built is never written to, so any number of threads may push and pull at once,
  * each with a workspace of its own. */
@@ -73,8 +73,8 @@ CadStatus cad_linear_append(CadLinear *linear, CadLinearPart part, const void *i
 /* Append items that the caller then writes. */
 CadStatus cad_linear_extend(CadLinear *linear, CadLinearPart part, size_t count);
 
-/* Derive what is derived, and give back what the lists have room for beyond their items; 0 if a
- * step would reach beyond the places or the numbers, so that the map cannot be used. */
+/* Compute the derived members, and give back spare room of the lists; 0 if a step would reach
+ * beyond the places or the numbers, so that the map cannot be used. */
 bool cad_linear_check(CadLinear *linear);
 
 /* Numbers of workspace for so many lanes; 0 if they are more than can be counted. */

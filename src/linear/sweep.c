@@ -81,6 +81,7 @@ static CAD_INLINE void pull_rows(Rows rows, double *restrict t, const size_t lan
     }
 }
 
+/* carry_rows_4 for four lanes. */
 #define ROWS_FOR(lanes)                                                                           \
     CAD_CLONES static void carry_rows_##lanes(Rows rows, double *t, int pull, int tame) {         \
         if (pull && tame) {                                                                       \
@@ -130,6 +131,7 @@ static CAD_INLINE void add_row(double *to, ptrdiff_t to_step, const double *from
     }
 }
 
+/* add_row_4 for four lanes. */
 #define ADD_ROW_FOR(lanes)                                                                        \
     CAD_CLONES static void add_row_##lanes(double *to, ptrdiff_t to_step, const double *from,     \
                                            ptrdiff_t from_step, const double *factors,            \

@@ -199,8 +199,8 @@ static int is_enough(const Finder *f, size_t begin, size_t period, size_t turns)
     return turns * in_turn >= f->now.numbers && in_turn >= f->now.in_turn;
 }
 
-/* How many numbers a loop within a turn is to have. Turns that do not wait are arrays over all of
- * them, which is faster, unless that makes too many. */
+/* How many numbers a loop within a turn is to have. Turns that do not wait become arrays over all
+ * turns, which is faster, unless there would be too many arrays. */
 static size_t least_within(const Finder *f, const Loop *loop) {
     const size_t least = f->least.waiting;
     const size_t in_turn = numbers_in_turn(f->r, middle_of(loop), loop->period);

@@ -37,8 +37,8 @@ typedef struct Source {
     uint32_t back, offset;
 } Source;
 
-/* What was recorded as a graph of numbers that are all there, in their order. A step is a number
- * that was computed, or an array. */
+/* A recording as a graph that keeps all numbers in their order. A step is a computed number or
+ * array. */
 typedef struct Recorded {
     CadGraph *graph;
     CadMemory memory;
@@ -87,7 +87,7 @@ typedef struct Block {
     uint32_t size;
 } Block;
 
-/* What a step reads: a number, or all that is between those that a view sees. */
+/* The numbers that a step reads: one, or all from the first to the last of a view. */
 static inline Block operand_of_step(const Recorded *r, size_t step, uint32_t k) {
     const CadRecord *const record = record_of_step(r, step);
     int64_t low, high;
@@ -141,12 +141,12 @@ int cad_loops_list_steps(Recorded *r);
 
 /* --- turns.c --- */
 
-/* Where a step of a settled turn has an operand from: so many turns before, by which step of them;
- * or from outside: -1. */
+/* The origin of an operand of a step in a settled turn: so many turns before, the step there; or
+ * -1, outside of the loop. */
 int64_t cad_loops_lag(const Recorded *r, const Loop *loop, size_t q, uint32_t k, size_t *of);
 
-/* Whether turns wait for those before: what they read of them is no sum alone, nor can it be told
- * ahead. */
+/* Whether turns wait for turns before: they read numbers of theirs that are no mere sums and are
+ * not known ahead. */
 int cad_loops_waits(const Recorded *r, const Loop *loop);
 
 /* Whether loops within a turn compute no more than a third more than the turn does without them,
@@ -161,7 +161,7 @@ typedef struct Least {
     size_t turns, numbers, waiting, in_turn, turns_that_call;
 } Least;
 
-/* In place of those that were found before. */
+/* They replace the loops found before. */
 void cad_loops_find(Recorded *r, Least least);
 
 void cad_loops_free(Loop *loops, size_t n);

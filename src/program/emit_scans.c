@@ -1,5 +1,5 @@
-/* A recurrence is divided into what is computed for a stretch of turns at once, ahead and behind,
- * and what follows turn by turn: see CadScanPlan. */
+/* A recurrence is divided into numbers computed for a stretch of turns at once, ahead and behind,
+ * and numbers computed turn by turn: see CadScanPlan. */
 #include "graph/copies.h"
 #include "program/maker.h"
 

@@ -142,8 +142,8 @@ static inline int are_moved_alike(const CadMaker *m, int32_t a, int32_t b) {
 
 /* --- numbers of the graph --- */
 
-/* The record of a number once those that only cut derivatives are left out, and what it is called
- * then. */
+/* The record of a number, past records that only cut derivatives; `id` becomes its number
+ * there. */
 static inline uint32_t resolve(const CadMaker *m, CadId *id) {
     uint32_t i = cad_graph_record_of(m->graph, *id);
     const CadRecord *record = &m->graph->records[i];

@@ -24,7 +24,7 @@ typedef struct CadNative {
     ptrdiff_t strides[CAD_MOST_OUTER][CAD_MOST_ARGUMENTS]; /* in bytes */
     ptrdiff_t dims[1 + CAD_MOST_CORE];
     ptrdiff_t steps[CAD_MOST_ARGUMENTS + CAD_MOST_CORE];
-    bool may_fail;   /* a result that begins with nan says that there is none */
+    bool may_fail;   /* a result that begins with nan stands for no result */
     bool is_bounded; /* an operand outside of its bounds is not for the loop */
     double low[CAD_MOST_ARGUMENTS], high[CAD_MOST_ARGUMENTS];
     bool is_elementwise; /* all operands have as many numbers as the result: points side by side

@@ -1,6 +1,6 @@
 /* Products of matrices that have one operand in common, as one product: their other operands are
- * rows of one matrix, and so are their results. Those of one level are put together, and small
- * ones that may be computed before they have to be come to the level of the first that has to. */
+ * rows of one matrix, and so are their results. Products of one level are put together; small
+ * ones that may be computed earlier join the level of the first that must. */
 #include "program/maker.h"
 
 #include <stdlib.h>

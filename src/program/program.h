@@ -2,8 +2,7 @@
  *
  * A place holds a number, or as many lanes of it as there are points, but for what all of these
  * share: the first inputs, and constants, which have negative places. Operations of one kind that
- * do not wait for each other are one instruction over vectors; what is left is carried out number
- * by number. */
+ * do not wait for each other are one instruction over vectors; the rest runs number by number. */
 #ifndef CAD_PROGRAM_H
 #define CAD_PROGRAM_H
 
@@ -49,9 +48,9 @@ typedef struct CadInstruction {
     int32_t sx, sy, sz;
 } CadInstruction;
 
-/* What a single operation can be that is no row of the table: out = sin(x), and at y cos(x); a
- * product and what it is added to, subtracted from, or less: x y + z, z - x y, x y - z, each
- * rounded twice; and the same of products in which zeros absorb. */
+/* Single operations beside the rows of the table: out = sin(x), and at y cos(x); a product and
+ * what it is added to, subtracted from, or less: x y + z, z - x y, x y - z, each rounded twice;
+ * and the same of products in which zeros absorb. */
 enum {
     CAD_SINGLE_SINCOS = CAD_OP_COUNT,
     CAD_SINGLE_ADDED,
@@ -82,9 +81,9 @@ typedef struct CadCheck {
     double value;
 } CadCheck;
 
-/* Inputs that are large, or nothing but taken from at indices, need not be copied, nor results
- * that are large: the place `pointer` holds the address of its first number, as bits. No single
- * operation and no list names places of theirs. */
+/* Large inputs and results, and inputs that are only read at indices, need no copy: the place
+ * `pointer` holds the address of the first number, as bits. No single operation and no list names
+ * places of theirs. */
 typedef struct CadReferred {
     int32_t place; /* where its numbers stand, if they are copied */
     uint32_t size;
@@ -105,16 +104,16 @@ typedef struct CadTeam {
     void *self;
 } CadTeam;
 
-/* A recurrence (graph/graph.h) goes in stretches of turns, whose numbers stand side by side in
- * strips. What waits for no turn before is computed for a stretch at once, `ahead`, and so is what
- * no turn waits for, `behind`; between them turns follow each other in `core`, some `together`,
- * and where fewer are left in `single`. Each is a program with a room of its own, or NULL. Turns
- * that compute arrays are in `core` as a whole, one by one; what they hand on are blocks, which go
- * from place to place.
+/* A recurrence (graph/graph.h) goes in stretches of turns, with their numbers side by side in
+ * strips. `ahead` computes, for a stretch at once, the numbers that wait for no turn before;
+ * `behind` those that no turn waits for; between them `core` computes turn after turn, some
+ * `together`, and `single` the few that are left. Each is a program with a room of its own, or
+ * NULL. Turns that compute arrays are in `core` as a whole, one by one; they hand on blocks,
+ * copied from place to place.
  *
- * The first strips are those of what is carried: what the first turn of a stretch finds, then what
- * each has left. Of `plans` from `at` on these are, one behind the other (a source is where in the
- * strips it begins, or -1 - k for the k-th of what is given, which is the same in all turns):
+ * The first strips are those of carried numbers: before the first turn of a stretch, then after
+ * each turn. `plans` holds from `at` on, one behind the other (a source is the place in the
+ * strips where it begins, or -1 - k for the k-th given number if it is the same in all turns):
  *
  * - initial: the place of each that is carried, at first
  * - given: of each that is given its place, how far on the next one is, and its strip or -1
@@ -180,8 +179,8 @@ static inline int64_t cad_scan_plan_length(const CadScanPlan *plan, const int64_
  * `own` on. It answers the guard that does not hold, or -1. */
 typedef long CadMachineCode(double *shared, double *own);
 
-/* That of a program for many points has the numbers of so many of them side by side, and the first
- * that is not shared at `own`; and an operation on as many, for it to call. */
+/* Machine code of a program for many points: numbers of so many points stand side by side, the
+ * first that is not shared at `own`; it calls cad_machine_value for an operation on as many. */
 enum { CAD_MACHINE_LANES = 16 };
 void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z);
 
@@ -236,7 +235,7 @@ static inline int64_t cad_place_of_double(int64_t place) {
     return place >= CAD_LEAST_FLOAT ? (place - CAD_FLOATS) / 2 : place;
 }
 
-/* Whether a place is none of those that each turn of a loop over tiles writes anew. */
+/* Whether a place is not among those that turns of a loop over tiles write anew. */
 static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
     return cad_place_of_double(place) < (int64_t)program->n_whole;
 }
@@ -254,7 +253,7 @@ typedef enum CadUse {
 } CadUse;
 
 /* A program for the numbers `roots` of a graph. `inputs` are the first elements of the input
- * arrays that they depend on, in the order in which they are to be given; none is empty. */
+ * arrays that these depend on, in the order of the caller's inputs; none is empty. */
 CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, size_t n_inputs,
                            size_t n_shared, const CadId *roots, size_t n_roots,
                            CadProgram **program);
@@ -401,14 +400,13 @@ void cad_program_take_inputs(const CadProgram *program, double *places, const do
 enum { CAD_CALL_FAILED = -2, CAD_OUT_OF_BOUNDS = -3 };
 long cad_program_run(const CadProgram *program, double *room);
 
-/* As cad_program_run, with a clock in seconds: what each instruction takes is added to
- * seconds[its index]. If `spare`, a place that is written to, is not below 0, what each of the
- * single operations takes instead, apart from those before and after it: longer than among them.
- */
+/* As cad_program_run, with a clock: the time of each instruction is added to seconds[its index].
+ * If `spare`, a place to write to, is not below 0, the time of each single operation is measured
+ * instead, apart from its neighbours: longer than among them. */
 long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
                          double (*now)(void), double *seconds);
 
-/* What stands where a guard looks that was found not to hold. */
+/* The outcome at a guard that does not hold. */
 double cad_program_outcome(const CadProgram *program, const double *room, long guard);
 
 /* Copy the results, but those that were referred to where they are wanted. */

@@ -63,8 +63,8 @@ static inline float *floats_at(const Places *places, int64_t place) {
 
 /* --- machine.c --- */
 
-/* One thread may set a pointer that others read meanwhile: whole, with all that it points to. The
- * processors that MSVC compiles for read what a pointer points to after the pointer. */
+/* One thread may set a pointer that others read meanwhile: whole, with all that it points to.
+ * Processors that MSVC compiles for read a pointer before its target. */
 #ifdef _MSC_VER
 #include <intrin.h>
 #define CAD_PUBLISH(place, value) _InterlockedExchangePointer((void *volatile *)&(place), value)

@@ -2,8 +2,8 @@
  *
  * It is the reverse sweep in another algebra: each word of a partial appends an entry, unless its
  * operands are constants. An adjoint is skipped only if it is a zero without derivative.
- * Conditions look at values; where what is recorded is to be replayed, they are numbers, by which
- * a replay chooses anew. */
+ * Conditions look at values; in a recording to be replayed, they are numbers, by which a replay
+ * chooses anew. */
 #include "sweeps/sweeps.h"
 
 #include "table/ops.h"

@@ -1,6 +1,6 @@
-/* Replays: a copy of what was recorded, on a tape of its own, whose values are computed again for
- * other inputs. What is differentiated there is what the recorded function would put on a tape:
- * sweeps over it give the same bits.
+/* Replays: a copy of a recording on a tape of its own, with values computed again for other
+ * inputs. Its derivatives are those of the entries that the function itself would record: sweeps
+ * over it give the same bits.
  *
  * On that tape the inputs come first; those that derivatives are by come first among them. */
 #ifndef CAD_SWEEPS_REPLAY_H
@@ -19,8 +19,8 @@ typedef struct CadReplay {
 } CadReplay;
 
 /* Copy what was recorded from entry `begin` on, the leaf of `n_inputs` numbers, of which the first
- * `n_active` carry derivatives. CAD_RAISED: a rule was recorded, or it has captures. What fails
- * leaves a replay, too, that can only be freed, or none. */
+ * `n_active` carry derivatives. CAD_RAISED: a rule was recorded, or it has captures. After a
+ * failure there is no replay, or one that can only be freed. */
 CadStatus cad_replay_new(CadTape *tape, size_t begin, size_t n_inputs, size_t n_active,
                          CadReplay **replay);
 

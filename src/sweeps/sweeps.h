@@ -10,7 +10,7 @@
 #include "tape/reclaim.h"
 #include "tape/tape.h"
 
-/* An assignment of a number: what it has overwritten and what stands there change places. */
+/* An assignment of a number: it swaps the kept former value with the present one. */
 static inline void cad_exchange_number(CadTape *tape, CadEntry e) {
     const double former = tape->values[e.out];
     tape->values[e.out] = tape->values[e.a];
@@ -43,8 +43,8 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, size_t transi
 void cad_sweep_redo(CadTape *tape, size_t begin, size_t end);
 void cad_sweep_undo(CadTape *tape, size_t begin, size_t end);
 
-/* Before the tape is compacted: undo what entries have overwritten that will be gone. What they
- * wrote is out of reach, but what was there before may be needed by the entries that stay. */
+/* Before the tape is compacted: undo the writes of entries that will be gone. Nobody reads their
+ * values any more, but entries that stay may read the values from before. */
 void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim);
 
 /* Forward: `tangents` holds `lanes` numbers for each slot from `base` on: seeds at those leaves

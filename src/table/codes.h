@@ -1,4 +1,4 @@
-/* Op codes, and what is known of an operation without its formulas, which stand in ops.h: what
+/* Op codes, and the properties of an operation beside its formulas, which stand in ops.h: what
  * includes this file alone is not compiled again when a formula changes. */
 #ifndef CAD_TABLE_CODES_H
 #define CAD_TABLE_CODES_H

@@ -1,5 +1,6 @@
 /* The algebra of dual numbers, from the rows: values, and the derivatives of partials.
  *
+ *   dual_sin(x)           value and tangent
  *   dual_d1_sin(x, v)     partial by the first operand, a dual number if operands and value are
  *
  * Its words stay defined, for files with partials of their own to expand. These may define AMUL,

@@ -1,5 +1,5 @@
-/* Blocks of slots: noting and finding them, lending the memory of their adjoints and borrowing
- * that of their values, and what a pass does when it first touches one. */
+/* Blocks of slots: they are noted and found, lend the memory of their adjoints, borrow that of
+ * their values, and are cleared when a pass first touches them. */
 #include "tape/inner.h"
 
 size_t cad_tape_block_after(const CadTape *tape, size_t slot) {

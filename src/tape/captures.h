@@ -1,5 +1,5 @@
-/* What a stretch of the tape has to do with what lies before it: its captures, the numbers
- * before it that its entries read. None writes to any. */
+/* How a stretch of the tape depends on the tape before it: its captures, the numbers before it
+ * that its entries read. None writes to any. */
 #ifndef CAD_TAPE_CAPTURES_H
 #define CAD_TAPE_CAPTURES_H
 

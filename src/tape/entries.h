@@ -1,5 +1,5 @@
-/* What stands on a tape: entries, and the plans of those over arrays. What knows no more of a tape
- * than that there is one includes this file instead of tape.h. */
+/* What stands on a tape: entries, and the plans of those over arrays. Files that only pass a tape
+ * on include this one instead of tape.h. */
 #ifndef CAD_TAPE_ENTRIES_H
 #define CAD_TAPE_ENTRIES_H
 
@@ -113,7 +113,7 @@ static inline int64_t *cad_plan_extra(CadPlan *plan) {
 
 /* --- kinds of entries --- */
 
-/* What an entry over arrays does with the slots that its index names. */
+/* The effect of an entry over arrays on the slots in its index. */
 typedef enum CadIndexed { CAD_INDEXES_NONE, CAD_READS_INDEXED, CAD_WRITES_INDEXED } CadIndexed;
 
 /* What becomes of the numbers that stood where an entry writes. */
@@ -356,9 +356,9 @@ typedef struct CadOrigin {
     uint32_t shape; /* of its result, if that is an array */
 } CadOrigin;
 
-/* A hook: functions that are called for what is recorded. Then there is no room in advance: each
- * entry asks for it, so that tapes without a hook pay nothing. The functions append nothing; they
- * may be NULL. */
+/* A hook: functions called for each recorded entry. Then there is no room in advance: each entry
+ * asks for it, so that tapes without a hook pay nothing. The functions append nothing; they may
+ * be NULL. */
 typedef struct CadHook {
     void *holder;
     /* Where the entry that is about to be appended comes from. */

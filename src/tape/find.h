@@ -1,5 +1,5 @@
-/* Finding entries: which one a slot belongs to, what was allocated with it, and what an entry has
- * written to. It only looks at the tape. */
+/* Finding entries on the tape: the one of a slot, the slots allocated with it, the targets of an
+ * entry. Nothing is changed here. */
 #ifndef CAD_TAPE_FIND_H
 #define CAD_TAPE_FIND_H
 

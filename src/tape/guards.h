@@ -1,6 +1,6 @@
-/* Guards: what a recording that is to be replayed without its program has to meet again. A program
- * chooses by comparisons; each of them that looks at numbers of the tape is an entry, and a guard
- * says that a replay must come to the same outcome. What no comparison tells is an obstacle.
+/* Guards: outcomes that a replay without the program has to meet again. A program chooses by
+ * comparisons; each of them that looks at numbers of the tape is an entry, and a guard says that
+ * a replay must come to the same outcome. What no comparison tells is an obstacle.
  *
  * The tape is pinned meanwhile: slots stay where they are. */
 #ifndef CAD_TAPE_GUARDS_H

@@ -1,5 +1,5 @@
-/* Marks: where a recording begins, to which the tape is rewound after it, and how many handles
- * there are of what came since. */
+/* Marks: the tape's ends where a recording begins, to rewind to, and the number of handles of
+ * later numbers. */
 #include "tape/inner.h"
 
 CadStatus cad_tape_mark(CadTape *tape) {

@@ -1,5 +1,5 @@
-/* Reclaiming: what the slots that are held need is traced back through the entries, and all else
- * is squeezed out of the buffers. Who holds what is the caller's to say. */
+/* Reclaiming: the needs of held slots are traced back through the entries, and all other slots
+ * are squeezed out of the buffers. Who holds what is the caller's to say. */
 #include "tape/reclaim.h"
 
 #include "tape/inner.h"

@@ -1,4 +1,4 @@
-/* How a tape comes about, and is filled: what is appended, and the room for it, which grows and
+/* How a tape comes about, and is filled: appended entries, and their room, which grows and
  * shrinks. Appending itself only compares with the room that was set. */
 #include "tape/inner.h"
 

@@ -141,7 +141,7 @@ size_t cad_tape_bytes(const CadTape *tape);
  * read them afterwards. */
 CadStatus cad_tape_grow(CadTape *tape, size_t slots);
 
-/* Make room for `more` of all that is counted, which the caller then writes. */
+/* Make room for `more` of everything counted; the caller then writes it. */
 CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more);
 
 static inline int cad_tape_has_room(const CadTape *tape) {
@@ -233,8 +233,8 @@ void cad_tape_keep(CadTape *tape);
 
 CadFilled cad_tape_filled(const CadTape *tape);
 
-/* Forget what came since, and overwrote nothing that was there before or has restored it: no mark
- * was set or taken away, no rule recorded, and of what came there are no handles. */
+/* Forget later entries, none of which overwrote older values without restoring them: no mark was
+ * set or taken away, no rule recorded, and of what came there are no handles. */
 void cad_tape_take_back(CadTape *tape, CadFilled filled);
 
 /* Count one handle more or less, of a slot since any mark. */

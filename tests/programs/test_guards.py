@@ -458,7 +458,7 @@ def test_a_stopped_number_has_no_derivative() -> None:
             y = recording.lifted[0] * cadiff.stop_gradient(recording.lifted[0])
         finally:
             binding.guards._end_guards()
-        assert binding.pull(recording, [y], [1.0]) == [2.0]
+        assert binding.pull_recording(recording, [y], [1.0]) == [2.0]
         del y
 
 

@@ -239,7 +239,7 @@ def test_the_lines_say_what_the_program_does(
         head, *lines = listings.to_text(code, what, EVERYTHING).split("\n")
         machine = Machine(code, given)
         machine.run(lines)
-        expected = code.run(given)
+        expected = code.evaluate(given)
         results = np.concatenate([np.empty(0), *machine.results])
         np.testing.assert_allclose(results, expected, rtol=1e-9, atol=1e-12)
         assert len(machine.guards) == len(code.parts()["checks"])

@@ -97,9 +97,9 @@ def test_numbers_are_those_of_the_interpreter(name: str) -> None:
     f, *args = ALL[name]
     for code in codes_of(recorded(f, *args)):
         x = np.resize(vector(args), code.n_inputs) if code.n_inputs else np.empty(0)
-        expected = code.run(x)
+        expected = code.evaluate(x)
         native.make(code)
-        np.testing.assert_array_equal(code.run(x), expected)
+        np.testing.assert_array_equal(code.evaluate(x), expected)
 
 
 @pytest.mark.parametrize("special", [False, True])
@@ -109,10 +109,10 @@ def test_every_operation_is_that_of_the_interpreter(special: bool) -> None:
     for code in codes_of(graph):
         for scale in (1.0, 5e-324, 1e300):
             given = np.concatenate([x * scale, np.linspace(0.5, 1.5, code.n_inputs - len(x))])
-            expected = code.run(given)
+            expected = code.evaluate(given)
             native.make(code)
             assert code.has_machine
-            np.testing.assert_array_equal(code.run(given), expected)
+            np.testing.assert_array_equal(code.evaluate(given), expected)
 
 
 MANY = np.linspace(0.5, 2.0, 41)  # points, which the interpreter has side by side, too
@@ -185,7 +185,7 @@ def test_guards_are_met_in_their_order() -> None:
     native.make(fast)
     assert fast.has_machine
     for x in ([2.0, 5.0], [-1.0, 3.0], [1.0, 2.0], [-1.0, 2.0], [np.nan, 3.0], [1.0, np.nan]):
-        assert repr(fast.run(np.array(x))) == repr(code.run(np.array(x)))
+        assert repr(fast.evaluate(np.array(x))) == repr(code.evaluate(np.array(x)))
 
 
 def test_another_branch_is_machine_code_too() -> None:
@@ -235,7 +235,7 @@ def test_points_side_by_side_have_machine_code_of_their_own() -> None:
     [recorded] = program._traces
     [code] = [code for code in recorded.all_codes if code.is_for_lanes]
     assert code.has_machine
-    near = code.run(points[3])[1:]  # of one point, for which that machine code is not
+    near = code.evaluate(points[3])[1:]  # of one point, for which that machine code is not
     np.testing.assert_allclose(near, expected[3], rtol=1e-12)
 
 

@@ -719,7 +719,7 @@ def test_bytes_and_steps_have_to_fit() -> None:
     make, (data, steps) = binding.reduced_graph(graph)
     assert len(steps) == 5
     check_same(
-        make(data, steps).value_code().run(numpy.concatenate([X, A.ravel()])), stepped(X, A)
+        make(data, steps).value_code().evaluate(numpy.concatenate([X, A.ravel()])), stepped(X, A)
     )
     for wrong in ([], steps[:-1], steps[::-1]):
         with pytest.raises(ValueError, match="a call is none of its steps"):
@@ -745,9 +745,9 @@ def test_damaged_bytes() -> None:
             except (ValueError, MemoryError, OverflowError):
                 continue
             try:
-                graph.value_code().run(inputs[: graph.n_inputs])
+                graph.value_code().evaluate(inputs[: graph.n_inputs])
                 if graph.n_outputs:
-                    graph.gradient_code([(0, 3)]).run(inputs[: graph.n_inputs])
+                    graph.gradient_code([(0, 3)]).evaluate(inputs[: graph.n_inputs])
             except (
                 ValueError,
                 RuntimeError,

@@ -828,7 +828,7 @@ def test_a_failing_allocation_is_survived() -> None:
             continue
         finally:
             binding._core._fail_allocations_after(-1)
-        data = plan.run(x)
+        data = plan.evaluate(x)
         found = sparse.csr_array((data, plan.pattern.indices, plan.pattern.indptr), (12, 12))
         assert_array_equal(found.toarray(), expected)
         break

@@ -12,7 +12,7 @@
 
 /* --- what is assigned, and to whom --- */
 
-/* Why the numbers that an array views, which are of a block, must stay what they are; or NULL. */
+/* Why nothing may be assigned to the numbers that an array views in a block; or NULL. */
 static const char *why_kept(const CadVar *var, const CadBlock *block) {
     if (var->view->flags & CAD_LEAF) {
         return "a Var made from plain numbers is not assigned to, so that its .grad belongs to "

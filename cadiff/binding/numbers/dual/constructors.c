@@ -1,6 +1,5 @@
-/* Duals made by hand: Dual(primal, tangent) and Dual.seed(x), of whatever users give as
- * components, and the errors that say what was expected. Operations make theirs without this file.
- */
+/* Duals made by hand: Dual(primal, tangent) and Dual.seed(x), from any components that users
+ * give, and the errors that name the expected ones. Operations make theirs without this file. */
 #include "numbers/dual/dual.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"

@@ -17,6 +17,7 @@
 
 #define SEEN(name, left, right, dual) cad_dual_seen(CAD_OP_##name, left, right, dual)
 
+/* slot_add, slot_subtract, slot_multiply, slot_divide, slot_floor_divide and slot_mod. */
 #define BINARY_SLOT(name)                                                                         \
     static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
         double c;                                                                                 \

@@ -25,9 +25,8 @@ int cad_refuse_shapes_of(const char *format, PyObject *array, PyObject *other);
 /* Raise ValueError for the truth of an array that has not one element; answers -1. */
 int cad_refuse_truth(const char *type, Py_ssize_t size);
 
-/* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. What to write
- * instead is said by the function that was registered, which answers a str, "" if it is unknown.
- */
+/* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. The registered
+ * function tells what to write instead, a str, "" if it does not know. */
 PyObject *cad_refuse_conversion(PyObject *self);
 
 /* Raise AttributeError: what assigns to an attribute of a number that has its value. */

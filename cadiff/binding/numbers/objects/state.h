@@ -1,7 +1,8 @@
-/* All that can change in these folders while the process runs, but for what tapes and objects hold
- * themselves: one struct, at one place in memory. Everything else that stands outside of functions
- * is constant, or a type or a table of a type that CPython wants writable. The core in `src` has
- * the loops that it borrows at import, and a door that tests shut. The GIL guards all of it. */
+/* Everything in these folders that changes while the process runs, beside the members of tapes
+ * and objects: one struct, at one place in memory. Everything else that stands outside of
+ * functions is constant, or a type or a table of a type that CPython wants writable. The core in
+ * `src` has the loops that it borrows at import, and a door that tests shut. The GIL guards all
+ * of it. */
 #ifndef CADIFF_OBJECTS_STATE_H
 #define CADIFF_OBJECTS_STATE_H
 
@@ -26,8 +27,8 @@ typedef struct CadState {
     struct CadSlab *slabs; /* all of them, the newest first */
     size_t n_slabs;
 
-    /* Tapes of threads (threads.c): which thread asked last for its own, and which that is; those
-     * whose owners are gone while numbers of theirs are alive. */
+    /* Tapes of threads (threads.c): the thread that asked last for its tape, and this tape; tapes
+     * of threads that ended while their numbers live. */
     uint64_t last_thread;
     CadTape *last_tape;
     struct CadOrphan *orphans;

@@ -1,5 +1,5 @@
-/* The types that Python knows as Var and Dual: who they are. What they do is filled in where the
- * module is made ready, so that files may ask for a type without knowing what its operators do. */
+/* The types that Python knows as Var and Dual: who they are. The module fills in their operators
+ * when it is made ready: files may ask for a type without knowing the operators. */
 #include "numbers/objects/types.h"
 
 #define TYPE(name, layout, base)                                                                  \

@@ -1,5 +1,5 @@
-/* The geometry of views over numbers: which slots they cover, in which order, and what their shape
- * is to Python. No number is read here. */
+/* The geometry of views over numbers: the slots they cover, their order, and the shape that
+ * Python sees. No number is read here. */
 #include "numbers/objects/views.h"
 
 void cad_var_bounds(const CadVar *var, size_t *low, size_t *high) {

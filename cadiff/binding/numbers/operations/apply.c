@@ -1,6 +1,6 @@
-/* Operations on any numbers: which operand is what, and who computes the result. Functions of the
- * package, NumPy's ufuncs and operators come here with all that they do not answer at once. Scalar
- * Vars are recorded here; what arrays and Duals do stands behind a table of each type. */
+/* Operations on any numbers: the kind of each operand, and who computes the result. Functions of
+ * the package, NumPy's ufuncs and operators come here with all that they do not answer at once.
+ * Scalar Vars are recorded here; what arrays and Duals do stands behind a table of each type. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"

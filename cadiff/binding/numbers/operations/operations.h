@@ -57,8 +57,7 @@ void cad_register_scalars(PyObject *type); /* what stands for a single number of
 bool cad_is_mask(PyObject *object);
 int cad_has_masks(PyObject *key);
 
-/* What is assigned to may not be rows that were lent, nor what they were taken of: -1 with
- * TypeError. */
+/* Refuse to assign to lent rows, or to the array that they were taken from: -1 with TypeError. */
 int cad_check_writable(PyObject *target);
 
 /* What x[key] is where masks among the key are indices, which a replay computes anew; None if the

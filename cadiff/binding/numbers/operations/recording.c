@@ -1,5 +1,5 @@
-/* What a program asks of the values of numbers while it is recorded for replays: whose value a
- * replay may find changed, and which readings are obstacles or refused. Outside of that nothing
+/* What a program asks of the values of numbers while it is recorded for replays: numbers whose
+ * values a replay may change, and readings that are obstacles or refused. Outside of that nothing
  * here is reached. What comparisons become is not known here. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"

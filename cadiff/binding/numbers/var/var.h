@@ -11,7 +11,7 @@
  * the caller's next touch of the tape: the buffer may move. */
 PyObject *cad_var_transient(const CadVar *var, double *buffer, int flags);
 
-/* A copy of what a Var views in a buffer whose first number is that of slot `base`. */
+/* A copy of the numbers that a Var views, from a buffer that begins with slot `base`. */
 PyObject *cad_var_transient_copy(const CadVar *var, double *buffer, size_t base);
 
 /* Whether an array lies in the values of a tape. */
