@@ -75,8 +75,8 @@ def the_rest_of(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a namespace with the names of a library's module.
 
-    own: what it defines itself. offer: what makes what stands for functions that nothing here
-    differentiates: `refusing` or `relayed`.
+    own: the names that the namespace defines itself. offer: `refusing` or `relayed`, makes the
+    stand-in of a function that nothing here differentiates.
     """
 
     @functools.cache

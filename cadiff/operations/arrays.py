@@ -441,7 +441,7 @@ def _parts_in(items: Any, which: int) -> Any:
 
 
 def gathered(x: Any) -> Any:
-    """Lists, tuples and arrays of objects as arrays of numbers; all else as it is."""
+    """Lists, tuples and arrays of objects as arrays of numbers; all else unchanged."""
     listed = isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype.hasobject)
     return as_array(x) if listed else x
 
@@ -557,7 +557,7 @@ def _float(dtype: Any) -> Any:
 
 
 def in_precision(x: Number, dtype: Any) -> Number:
-    """A number or an array in single or in double precision, as a dtype is; None: as it is."""
+    """A number or an array in single or in double precision, as a dtype is; None: unchanged."""
     if dtype is None:
         return x
     is_single = _float(dtype) == np.float32

@@ -1,9 +1,9 @@
 """Functions whose calls are entries of the tape: eager code at the price of a replay.
 
-A function of arrays that is written in many operations, or whose rules are Python, costs an eager
-gradient many times what it costs by itself. What it records is made a program once for each form
-of a call, and later calls of this form are one entry, which sweeps carry out in C. Where another
-branch would be taken, or something is refused, the function runs as it is.
+A function of arrays with many operations, or with rules in Python, makes an eager gradient many
+times as expensive as a call of the function. Its recording becomes a program once for each form of
+a call, and later calls of this form are one entry, which sweeps carry out in C. Where another
+branch would be taken, or something is refused, the function runs eagerly.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ class primitive:  # noqa: N801 - a decorator
     # Arguments of which the rules ask nothing but the shape: they are given zeros.
     unread: tuple[int, ...] = ()
 
-    # For many points at once: `over_lanes(which, *args, **kw)` answers what the function does for
-    # each, where the arguments `which` have an axis of points in front, as the result has.
+    # For many points at once: `over_lanes(which, *args, **kw)` computes the function for each
+    # point; the arguments `which` and the result have an axis of points in front.
     over_lanes: Callable[..., Any] | None = None
 
     # The same by operations on arrays, for programs; not for entries, since it rounds otherwise.

@@ -70,7 +70,7 @@ _added_along.defpattern(_column_pattern)
 def ranked_by(keys: Sequence[Any], ranks: Any, *arrays: Any) -> list[Any]:
     """Of each array the elements along the first axis that have these ranks, found anew.
 
-    The order is that of the last key, of what is equal in it that of the one before, and so on.
+    The last key decides the order; the one before it orders equal elements, and so on.
     """
     every = np.arange(float(binding.shape(keys[0])[0])).reshape(-1, *[1] * (np.ndim(ranks) - 1))
     every = np.ascontiguousarray(np.broadcast_to(every, binding.shape(keys[0])))

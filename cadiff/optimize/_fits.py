@@ -15,7 +15,7 @@ from scipy import optimize
 from .. import numpy as cnp
 from ..binding import carries
 from ..inspection import make_tape
-from ..programs.fallbacks import AsItIs
+from ..programs.fallbacks import EagerDerivatives
 from ..programs.program import Program, program_of
 from ._boxes import check_sides, put_bounds, put_scale
 from ._called_like import called_like
@@ -374,7 +374,7 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
         given["jac"] = None if jac == "differences" else jac
         return optimize.curve_fit(**given)
     of_parameters = _of_parameters(f)
-    eager, program = AsItIs(of_parameters), program_of(of_parameters)
+    eager, program = EagerDerivatives(of_parameters), program_of(of_parameters)
     jacobians = 0
     with Progress("curve_fit", progress, limit_of(given, "")[0]) as bar:
         differences = Differences(
@@ -493,7 +493,7 @@ def _refined(
     def residuals_at(params: Any) -> Any:
         return whiten(cnp.ravel(cnp.asarray(of_parameters(params, xdata))) - ydata)
 
-    squares = AsItIs(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
+    squares = EagerDerivatives(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
     params, shortest = popt, float("inf")
     if not _are_determined(whiten(jacobian(xdata, *popt)), popt, whiten(ydata)):
         warnings.warn(NOT_ESTIMATED, optimize.OptimizeWarning, stacklevel=4)

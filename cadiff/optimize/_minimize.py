@@ -40,7 +40,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     fun : callable
         `fun(x, *args)` returns the number to be minimised. It is written with functions of
         `cadiff.numpy` (or NumPy's, which dispatch), and may have loops and branches. It is
-        compiled; where that is not possible, it is run as it is each time.
+        compiled; where that is not possible, it is run eagerly each time.
     x0 : array_like, shape (n,), or container
         Where to begin. Of a dict, a list of arrays, an array of several axes or any other
         container fun gets the same container, and so has the result, in `x` and in `jac`.

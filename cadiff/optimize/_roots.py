@@ -10,7 +10,7 @@ from scipy import optimize
 
 from .. import transforms
 from ..binding import carries
-from ..programs.fallbacks import AsItIs
+from ..programs.fallbacks import EagerDerivatives
 from ..programs.program import program_of
 from ._called_like import called_like
 from ._differences import Differences, steps_of_minpack
@@ -159,14 +159,14 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     method = None if method is None else str(method).lower()
     given.setdefault("fprime", None)
     program = program_of(f)
-    as_it_is = AsItIs(f, args)
-    first: Any = functools.partial(as_it_is, "grad")
-    second: Any = functools.partial(as_it_is, "hessian")
+    eager = EagerDerivatives(f, args)
+    first: Any = functools.partial(eager, "grad")
+    second: Any = functools.partial(eager, "hessian")
     if np.iscomplexobj(given.get("x0", 0.0)):
         first = transforms.grad(f, holomorphic=True)
         second = transforms.grad(first, holomorphic=True)
     differences = Differences(
-        "root_scalar", lambda x: f(x[0].item(), *latest), lambda: not as_it_is.keeps_nothing
+        "root_scalar", lambda x: f(x[0].item(), *latest), lambda: not eager.keeps_nothing
     )
     latest: tuple[Any, ...] = args
 

@@ -38,7 +38,7 @@ _MOST_THREADS = 2**31 - 1  # which C has an int for
 
 
 class Batches:
-    """The batches of a Program, whose recordings `traces` has; `eager` runs f as it is."""
+    """The batches of a Program, whose recordings `traces` has; `eager` runs f eagerly."""
 
     def __init__(self, traces: Traces, eager: Eager) -> None:
         self._traces = traces
@@ -124,7 +124,7 @@ class Batches:
         traces, points = self._traces, batch.given[0][batch.rest]
         if traces.on_branch_change != "retrace":
             return each(points)
-        f = self._eager.as_it_is(batch.what, argnums)
+        f = self._eager.method(batch.what, argnums)
         return [traces.run(f, (_point(x), *batch.others), batch.kwargs) for x in points]
 
     def run(self, batch: Batch, threads: int | None) -> bool:

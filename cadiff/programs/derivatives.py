@@ -45,7 +45,7 @@ MOST_REPLAYS = 4  # of a recording, for calls that go on at once
 class Derivatives:
     """The methods of a Program that are called like gradient functions, where no fast path is.
 
-    Further calls of the same signature have one; `eager` is f as it is.
+    Further calls of the same signature have one; `eager` runs f itself.
     """
 
     def __init__(self, traces: Traces, eager: Eager) -> None:
@@ -71,7 +71,7 @@ class Derivatives:
                     return self._eager.within(*args, **kwargs)
                 return EAGER[what](self._eager.here(args, kwargs), argnums)(*args, **kwargs)
             if traces.backoff.passes():
-                return traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
+                return traces.run(self._eager.method(what, argnums), args, kwargs)
             if what == "value":
                 return self._any_way(args, kwargs, missed)
             if kwargs:
@@ -112,7 +112,7 @@ class Derivatives:
         """What a recording makes of a call, or f where none serves."""
         what, call, args, argnums, *_ = asked
         if self._traces.backoff.is_in_vain and self._traces.passes(call):
-            return self._traces.run(self._eager.as_it_is(what, argnums), args, call.kwargs)
+            return self._traces.run(self._eager.method(what, argnums), args, call.kwargs)
         action = self._actions[what] if self._traces.optimize else Derivatives._exactly
         act = functools.partial(action, self, asked)
         if what == "value":
@@ -254,7 +254,7 @@ class Derivatives:
     ) -> Any:
         """A method that takes directions, by their places among the arguments."""
         if self._traces.backoff.passes():
-            return self._traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
+            return self._traces.run(self._eager.method(what, argnums), args, kwargs)
         own = tuple(x for k, x in enumerate(args) if k not in names)
         call = self._traces.call(own, kwargs, numbers)
         if what == "hvp":
@@ -330,7 +330,7 @@ class Derivatives:
                 except NOT_SERVED:
                     pass
                 else:
-                    if not output.is_complex:  # whose cotangents are not taken as they are
+                    if not output.is_complex:  # whose cotangents change
                         note(code, assemble, recorded.outcomes)
                     return result
                 again = Call(primals_at(inputs), {}, argnums)

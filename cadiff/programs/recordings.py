@@ -37,17 +37,17 @@ from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
 from .observations import DRAWS, Observation
-from .reasons import CAUSED, AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
+from .reasons import CAUSED, NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
 from .settling import settled
 from .walks import watch_call
 
-CHANGED = AsGiven(
+CHANGED = NoStandIns(
     "it changes a list, a dict or another container among its arguments in place: return what "
     "that becomes"
 )
-WRITES = AsGiven(
+WRITES = NoStandIns(
     "it assigns to an array among its arguments, which f itself has to do in each call: assign to "
     "a copy, x = x.copy(), or write x = x + y for x += y"
 )
@@ -72,7 +72,7 @@ def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> boo
     return binding.carries(args) or (len(kwargs) > 0 and binding.carries(kwargs))
 
 
-# --- f as it is ----------------------------------------------------------------------------------
+# --- f run eagerly -------------------------------------------------------------------------------
 
 
 def run(
@@ -204,7 +204,7 @@ def record(
     many as usual.
 
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
-    is put back, and it runs again: with single ints as they are, then with all that is plain.
+    is put back, and it runs again: with single ints unchanged, then with all that is plain.
 
     `left_nothing` is called where f raises in the end, and all is as it was. `on_own`: where f may
     tell stand-ins from its own arguments, it runs on these first; and no more, if that changed
@@ -212,7 +212,7 @@ def record(
     """
     if known is None:
         if not call.statics and (counter := counter_of(f)):
-            return Attempt(AsGiven(f"it changes {counter}"))
+            return Attempt(NoStandIns(f"it changes {counter}"))
         try:
             known = watch_call(f, call.statics)
         except UnwatchableError as error:
@@ -261,7 +261,7 @@ def record(
 
 
 def changes_of(watch: Watch) -> str:
-    """A reason why f runs as it is: what it has changed."""
+    """A reason why f runs eagerly: what it has changed."""
     return (
         f"it changes {', '.join(watch.changed[:3])}, as every call has to: return what that "
         "becomes, or note it outside of the function"
@@ -334,7 +334,7 @@ class _Trial:
             found.obstacle = CHANGED if contents.are_changed else WRITES
         elif not watch.holds():
             watch.settle(settled)
-            found.obstacle = (Unsettled if watch.is_filled else AsGiven)(changes_of(watch))
+            found.obstacle = (Unsettled if watch.is_filled else NoStandIns)(changes_of(watch))
             found.watch = watch
         elif observed.writes:
             found.obstacle = found.obstacle or Unsettled(PRINTS)
@@ -376,7 +376,7 @@ class _Trial:
                 output.atoms = []
                 self._before.restore()
                 name, where = observed.last_error
-                kind = TellsApart if is_repeatable else AsGiven
+                kind = TellsApart if is_repeatable else NoStandIns
                 return Attempt(kind(CAUSED.format(name=name, where=where)))
             for setting in sorted(observed.settings, key=itemgetter(1)):
                 watch.answer(*setting)
@@ -439,7 +439,7 @@ class _Trial:
                     attempt.once = (attempt.recorded, call.lifted)
             attempt.ran = (_finalized_output(guarded.recording, output),)
         attempt.recorded = None
-        attempt.obstacle = AsGiven(obstacle) if guarded.is_shown or writes else obstacle
+        attempt.obstacle = NoStandIns(obstacle) if guarded.is_shown or writes else obstacle
 
     def _make(self, attempt: Attempt, guarded: Guarded, output: Returned) -> None:
         """Have in an attempt what was recorded as a graph, or why that is not exact."""

@@ -72,7 +72,7 @@ class Traced:
 
     def __init__(self) -> None:
         self.recordings: list[Recorded] = []  # the one made or used last first
-        self.obstacle = ""  # why f is run as it is
+        self.obstacle = ""  # why f is run eagerly
         self.made = 0  # recordings, or attempts
         self.unsettled = 0  # recordings on end that changed what is watched
         self.comes_to_errors = False  # which f handles, and for which nothing is recorded

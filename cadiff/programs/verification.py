@@ -33,7 +33,7 @@ SMALL = 1e-3  # a size below which values may be 0 but for rounding
 RAISES = "an exception"  # of f, where a recording gives a value
 
 
-def _as_given(x: Any) -> Any:
+def _unchanged(x: Any) -> Any:
     return x
 
 
@@ -69,7 +69,7 @@ def difference(
     recording gives at another call. `by_floats`: f may have caught what Python's floats raise;
     where it then raises something itself, it is RAISES.
     """
-    for change in (_as_given, _as_of_numpy):
+    for change in (_unchanged, _as_of_numpy):
         try:
             expected = run_plain(f, call, change, by_floats)
         except Exception as error:  # it does not take plain numbers, or has no memory for them
@@ -92,7 +92,7 @@ def difference_of_eager(f: Function, call: Call, found: Any) -> str:
     "" where it differs from itself.
     """
     told = ""
-    for change in (_as_given, _as_of_numpy):  # nobody knows which the caller's are
+    for change in (_unchanged, _as_of_numpy):  # nobody knows which the caller's are
         with contextlib.suppress(Exception):
             expected = run_plain(f, call, change)
             told = _told_apart(found, expected, _coarse)

@@ -76,8 +76,8 @@ def program_of(purpose: Any, call: SolverCall, f: Function) -> Any:
     return found
 
 
-# What programs call that is no continuous function (tests look for it among all operations), and
-# what Python has decided by numbers.
+# Operations of programs that are not continuous functions (tests look for them among all
+# operations), and decisions of Python by numbers.
 _BY_PIECES = """
     arctan2 ceil copysign floor floor_divide fmod guard heaviside ieee_remainder mod rint sign
     signbit sqrt_imag trunc where

@@ -112,8 +112,8 @@ def _of_degree(place: int, a: Stack, e: Stack | None, sizes: NDArray[np.float64]
 def balance(a: Stack) -> NDArray[np.float64]:
     """Powers of two, one for each row, that make rows and columns of each matrix of like size.
 
-    Each squaring doubles what rounding has left, beside the largest element. An element that is 0
-    counts as rounding, so that blocks beyond which there are zeros are balanced, too.
+    Each squaring doubles what rounding has left, beside the largest element. A zero element counts
+    as rounding, so blocks with zeros beside them are balanced, too.
     """
     sizes = np.abs(a)
     sizes = np.where(np.isfinite(sizes), sizes, 0.0)

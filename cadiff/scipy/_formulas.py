@@ -103,9 +103,9 @@ def _between(is_near: Any, found: Any, sides: Iterable[Any]) -> Any:
 class Formula:
     """A function of named parameters that an expression states.
 
-    Lines "where name = expression" may follow, of what is computed once, beforehand. Names that
-    are no parameters are those of some modules, the last of which is the one that it stands in, as
-    they are when the formula is first computed.
+    Lines "where name = expression" may follow, of what is computed once, beforehand. All
+    names but the parameters are looked up in some modules, at last in the formula's own, when the
+    formula is first computed.
     """
 
     is_constant = True  # no numbers of a user's are to be looked for in the modules that it names

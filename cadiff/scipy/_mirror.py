@@ -91,7 +91,7 @@ KERNELS_OF: dict[str, str] = {
 
 SOLVERS = ("scipy.integrate", "scipy.optimize")
 
-# Modules in Python that are run again, by how their names begin; others are as they are.
+# Modules in Python that are run again, by how their names begin; others stay unchanged.
 MIRRORED = (
     *("scipy._lib._array_api", "scipy._lib._elementwise_iterative_method", "scipy._lib._util"),
     f"{EXTERNAL}.array_api_extra.",
@@ -507,8 +507,8 @@ class Twin:
     """An object of SciPy's and its mirror: a method is the mirror's for numbers with derivatives.
 
     What a call of it returns, such as a distribution with its parameters, is again both. Where
-    the mirror fails, what it was asked for has no derivative by the arguments that the caller
-    gave, whatever it was that failed within.
+    the mirror fails, the result has no derivative by the arguments of the caller, whatever failed
+    within.
 
     Parameters
     ----------

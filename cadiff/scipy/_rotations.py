@@ -162,7 +162,7 @@ nearest.defpattern("...ij->...kl")
 
 @kernels(ROTATIONS, within=True)
 def from_matrix(inner: Callable[..., Any], matrix: Any, assume_valid: bool = False) -> Number:
-    """SciPy leaves orthogonal matrices as they are, though what is near them it has made one."""
+    """Orthogonal matrices stay unchanged, though SciPy makes those near them orthogonal."""
     if assume_valid:
         return inner(matrix, assume_valid)
     return valued(inner(nearest(as_number(matrix))), inner(held(matrix)))

@@ -538,7 +538,7 @@ uniform = Continuous(st.uniform, ends=(0.0, 1.0))
 expon = Continuous(st.expon, ends=(0.0, LARGEST))
 laplace = Continuous(st.laplace, is_even=True)
 logistic = Continuous(st.logistic, is_even=True)
-lognorm = Continuous(st.lognorm, ends=(SMALLEST, LARGEST))  # at 0 all is as it is below
+lognorm = Continuous(st.lognorm, ends=(SMALLEST, LARGEST))  # at 0 all is the same as below
 cauchy = Unscaled(st.cauchy, is_even=True)
 weibull_min = Continuous(st.weibull_min, ends=(0.0, LARGEST))
 poisson = Discrete(st.poisson, ends=(0.0, LARGEST), valid="mu >= 0.0")

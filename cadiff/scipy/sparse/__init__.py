@@ -81,8 +81,8 @@ def _made(
         data = number(data)
         places = np.arange(1, data.size + 1).reshape(data.shape)
         is_listed = len(where) == 1 and isinstance(where[0], (tuple, list))
-        is_as_given = original.__name__.startswith(("coo", "dia"))  # else numbers would be added
-        first = scipy.sparse.coo_array if is_listed and not is_as_given else original
+        keeps_entries = original.__name__.startswith(("coo", "dia"))  # else numbers would be added
+        first = scipy.sparse.coo_array if is_listed and not keeps_entries else original
         found = SparseNumbers(first((places, *where), shape=shape, **more), reshape(data, (-1,)))
     else:
         found = SparseNumbers.of(arg1)

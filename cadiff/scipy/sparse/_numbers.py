@@ -490,7 +490,7 @@ def is_sparse(x: Any) -> bool:
 
 
 def as_dense(x: Any) -> Any:
-    """The array of a sparse matrix; what is none, as it is."""
+    """The array of a sparse matrix; all else unchanged."""
     return x.toarray() if is_sparse(x) else x
 
 
