@@ -228,8 +228,8 @@ def full_like(
         return np.full(lengths, fill_value, dtype)
     refuse("full_like", dtype=dtype)
     if isinstance(a, Dual) and not carries(fill_value):  # one made by hand is to be assigned to
-        made = arrays.blank(lengths or (1,), arrays.in_precision(a, dtype)) + fill_value
-        return made if lengths else made[0, ...]
+        filled = arrays.blank(lengths or (1,), arrays.in_precision(a, dtype)) + fill_value
+        return filled if lengths else filled[0, ...]
     return arrays.full(lengths, as_number(fill_value), dtype)
 
 

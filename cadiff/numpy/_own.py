@@ -131,16 +131,16 @@ def furnish(namespace: dict[str, Any]) -> None:
     dispatched[id(np.asanyarray)] = _asanyarray
     for name, known in _globals.items():
         stays_plain = name.startswith("numpy.linalg") or name.endswith("._core.function_base")
-        found = dispatched if stays_plain else offered
+        functions = dispatched if stays_plain else offered
         for key, thing in vars(sys.modules[name]).items():
             if key in known:
                 continue
             if isinstance(thing, ModuleType) and thing.__name__.startswith("numpy"):
-                known[key] = _Instead(thing, found)
+                known[key] = _Instead(thing, functions)
             elif isinstance(thing, FunctionType) and thing.__module__ == name:
                 known[key] = _copied(thing)
             else:
-                known[key] = found.get(id(thing), thing)
+                known[key] = functions.get(id(thing), thing)
 
 
 own(

@@ -194,10 +194,10 @@ def _spreading(
         centre = _mean(x, axis, keepdims=True, **_given(where=where)) if mean is None else mean
         squares = sum(_table.square(x - centre), axis, keepdims=keepdims, **_given(where=where))
         freedom = _count(x, axis, where, keepdims) - _lost(ddof, correction)
-        found = _quotient(squares, np.maximum(freedom, 0))
+        variance = _quotient(squares, np.maximum(freedom, 0))
         if skip_nan and not np.all(freedom > 0):
-            found = _table.where(freedom > 0, found, np.nan)
-        return _table.sqrt(found) if root else found
+            variance = _table.where(freedom > 0, variance, np.nan)
+        return _table.sqrt(variance) if root else variance
 
     return _registered(spread, remark, name)
 
@@ -606,8 +606,8 @@ def _extremum(
             present = _present(x, None)
             extreme = reduced(_table.where(present, x, neutral))
             if initial is None:
-                found = np.any(present, axis=axes, keepdims=keepdims)
-                extreme = extreme if np.all(found) else _table.where(found, extreme, np.nan)
+                has_any = np.any(present, axis=axes, keepdims=keepdims)
+                extreme = extreme if np.all(has_any) else _table.where(has_any, extreme, np.nan)
         return extreme if initial is None else pairwise(extreme, initial)
 
     return _registered(extremum, remark, *names)
@@ -717,8 +717,8 @@ def _quantiles(
     if weights is None:
         where = _places(like(q, count), column, method)
     else:
-        given = np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(value(weights))))
-        where = _weighted_places(rows, q, method, joined_axes(given, axes))
+        shaped = np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(value(weights))))
+        where = _weighted_places(rows, q, method, joined_axes(shaped, axes))
     last = np.maximum(count - 1, 0)
     place = np.asarray(fixed(_table.floor(where)))
     low = np.clip(place, 0, last).astype(np.intp)

@@ -128,16 +128,16 @@ def _places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         or np.isnan(plain_edges).any()
     ):
         return guards.places(a, v, side, sorter)
-    found = _searched.function(plain_edges, plain_points, side).astype(np.intp)[()]
+    places = _searched.function(plain_edges, plain_points, side).astype(np.intp)[()]
     is_few = plain_edges.size * plain_points.size <= FEW
     if binding.depends(edges) or not is_few or np.isnan(plain_points).any():
-        return of_integers(found, _searched(edges, points, side))
+        return of_integers(places, _searched(edges, points, side))
     points = binding.stop_gradient(points)
     is_nan = binding.indicator(points, points, guards.NOT_EQUAL)  # to which the sum gives place 0
     binding.compare(is_nan.sum() if binding.ndim(is_nan) else is_nan, 0.0, guards.EQUAL, False)
     column = plain_edges.astype(np.float64).reshape(-1, *[1] * plain_points.ndim)
     is_left = guards.LESS if side == "left" else guards.LESS_EQUAL
-    return of_integers(found, binding.indicator(column, points, is_left).sum(0))
+    return of_integers(places, binding.indicator(column, points, is_left).sum(0))
 
 
 def _bins(x: Any, bins: Any, right: bool = False) -> Any:

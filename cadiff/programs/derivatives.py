@@ -137,10 +137,10 @@ class Derivatives:
             if what == "value":
                 return replay.value()
             key = (what, is_int(argnums), replay)
-            made = recorded.exact.get(key)
-            if made is None:
-                made = recorded.exact[key] = EAGER[what](replay, argnums)
-            return made(*args, **call.kwargs)
+            derivative = recorded.exact.get(key)
+            if derivative is None:
+                derivative = recorded.exact[key] = EAGER[what](replay, argnums)
+            return derivative(*args, **call.kwargs)
         self._traces.counts["eager"] += 1
         if what == "value":
             return run(self._traces.function, args, call.kwargs, call.argnums)
@@ -255,8 +255,8 @@ class Derivatives:
         """A method that takes directions, by their places among the arguments."""
         if self._traces.backoff.passes():
             return self._traces.run(self._eager.method(what, argnums), args, kwargs)
-        own = tuple(x for k, x in enumerate(args) if k not in names)
-        call = self._traces.call(own, kwargs, numbers)
+        points = tuple(x for k, x in enumerate(args) if k not in names)
+        call = self._traces.call(points, kwargs, numbers)
         if what == "hvp":
             check_real(what, call.structure)
         along = call.structure.match(tuple(args[k] for k in names), [*names.values()])
@@ -334,11 +334,11 @@ class Derivatives:
                         note(code, assemble, recorded.outcomes)
                     return result
                 again = Call(primals_at(inputs), {}, argnums)
-                done, found = self._traces.replayed(
+                done, answer = self._traces.replayed(
                     again, functools.partial(pulled, numbers=numbers)
                 )
                 if done:
-                    return found[1]
+                    return answer[1]
                 self._traces.counts["eager"] += 1
             return vjp(self._eager.assignable, *primals_at(inputs))[1](u)
 

@@ -352,9 +352,7 @@ def run_once(
     try:
         return run(f, args, kwargs, ways[0], traces.note_writes)
     except NoDerivativeError as error:  # which was not asked for
-        traces.no_stand_ins.update(
-            reason for reason in error.args if isinstance(reason, NoStandIns)
-        )
+        traces.no_stand_ins.update(x for x in error.args if isinstance(x, NoStandIns))
         return f(*args, **kwargs)
     except Exception as error:
         if not ways[1:]:

@@ -154,8 +154,8 @@ class Report:
             lines = lines_of(self._traces.function, call)
             return measured(what, code, np.concatenate([inputs, along]), lines)
 
-        found: Profile = self._replayed(call, profiled)
-        return found
+        times: Profile = self._replayed(call, profiled)
+        return times
 
     def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> Any:
         """What action(recorded) answers for the recording of a call."""

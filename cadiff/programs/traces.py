@@ -270,10 +270,10 @@ class Traces:
             try:
                 result = action(recorded)
             except (MissedError, PointError) as error:
-                own = self._miss_of(call, recorded, error)
-                former, miss = miss, own or miss
+                missed = self._miss_of(call, recorded, error)
+                former, miss = miss, missed or miss
                 tried.append(recorded)
-                if is_fresh and own is None and self._gives_up_loops(recorded):
+                if is_fresh and missed is None and self._gives_up_loops(recorded):
                     self._remove(call, recorded)
                 elif is_fresh:
                     if len(tried) > 1 and former is None:  # f does what it did for others
@@ -670,11 +670,11 @@ class Traces:
         total = new.nbytes + sum(one.nbytes for one in self)
         while total > MOST_BYTES and self._known.keys() - {call.key}:
             total -= self._forget_oldest(call.key, f"has recordings of {total / 2**20:.0f} MiB")
-        own = self._traced(call.key).recordings
-        while total > MOST_BYTES and own:
-            total -= own[-1].nbytes
-            self._remove(call, own[-1])
-            own = self._traced(call.key).recordings
+        recordings = self._traced(call.key).recordings
+        while total > MOST_BYTES and recordings:
+            total -= recordings[-1].nbytes
+            self._remove(call, recordings[-1])
+            recordings = self._traced(call.key).recordings
 
     def _forget_oldest(self, key: Any, why: str) -> int:
         """Forget the recordings of the oldest signature but `key`; answers how many bytes."""
