@@ -182,8 +182,8 @@ class Differences:
         """Whether f may well have a derivative of 0.
 
         If f takes plain values of its numbers, or values kept from a former call, no derivative
-        is known, and an optimiser would be content with the point. At a stationary
-        point f differs by more from its values on either side than these do.
+        is known, and an optimiser would be content with the point. At a stationary point f
+        differs by more from its values on either side than these do.
         """
         x = np.asarray(x, dtype=np.float64)
         lower, upper = self._sides()
