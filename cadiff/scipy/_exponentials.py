@@ -62,8 +62,8 @@ def exponential(a: Stack) -> Stack:
     """
     if a.ndim == 2 or not a.size:
         return np.asarray(scipy.linalg.expm(a))
-    found = _by_degrees(a.astype(np.result_type(a, float), copy=False), None)
-    return found.astype(a.dtype, copy=False) if a.dtype.kind in "fc" else found
+    result = _by_degrees(a.astype(np.result_type(a, float), copy=False), None)
+    return result.astype(a.dtype, copy=False) if a.dtype.kind in "fc" else result
 
 
 def frechet(a: Stack, e: Stack) -> Stack:
