@@ -583,7 +583,7 @@ def summary(python: dict[str, Python], small: dict[str, Times], large: dict[str,
     print(f"\nA replay runs Python: {len(running)} of {len(python)} functions.")
     for function, found in running.items():
         most = ", ".join(f"{place} {count}" for place, count in found.frames.most_common(2))
-        eager = ", run as it is" if found.eager else ""
+        eager = ", run eagerly" if found.eager else ""
         print(f"* {function}: {len(found.running)} of {found.cases} cases{eager}: {most}")
     failed = [f"{function}, {line}" for function, found in python.items() for line in found.failed]
     print(f"\nCases of which there is no value and gradient: {len(failed)}.")

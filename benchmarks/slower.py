@@ -86,7 +86,7 @@ class Pair(NamedTuple):
     asked: Asked
     eager: float
     compiled: float
-    as_it_is: bool
+    is_eager: bool
 
     @property
     def ratio(self) -> float:
@@ -268,7 +268,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def line(pair: Pair) -> str:
     """Both times, and of what."""
     times = f"{1e6 * pair.eager:12,.2f} {1e6 * pair.compiled:12,.2f} {pair.ratio:7.2f}"
-    return f"{times}  {pair.where}: {pair.asked.name}{', run as it is' * pair.as_it_is}"
+    return f"{times}  {pair.where}: {pair.asked.name}{', run eagerly' * pair.is_eager}"
 
 
 if __name__ == "__main__":

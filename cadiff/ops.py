@@ -29,7 +29,7 @@ def value(x: Any) -> Any:
     """The value without derivatives.
 
     A Var or Dual gives a float, or an ndarray if it holds one; lists, tuples, dicts and object
-    arrays give the same with their numbers replaced; anything else is returned as it is. While a
+    arrays give the same with their numbers replaced; anything else is returned unchanged. While a
     function is recorded by `compile`, an array stands for what a replay will find in its place.
 
     >>> import cadiff

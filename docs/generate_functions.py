@@ -72,7 +72,7 @@ the second derivative, since the kink comes first: write `z.real**2 + z.imag**2`
 
 ## In compiled programs
 
-Programs replay all functions but those below, for which f is run as it is, with a warning. The
+Programs replay all functions but those below, for which f is run eagerly, with a warning. The
 shapes of their results, or what they choose, follow from values in ways that no guard tells:
 `isin`, `linalg.cond` but for the 2-norm, `svd` of a hermitian matrix. `scipy.sparse.linalg.svds`
 draws random numbers, and a matrix in the format "dok" is a dict that SciPy changes.

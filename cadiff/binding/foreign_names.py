@@ -26,7 +26,7 @@ _ASSIGN = (
     "write x[index] = number, or x[index] += number: arrays of cadiff.numpy can be assigned to"
 )
 _IN_PLACE = "write x[...] = number, x += number and their like"
-_CONTAINERS = "tuples, lists, dicts and dataclasses are arguments and results as they are"
+_CONTAINERS = "tuples, lists, dicts and dataclasses are arguments and results"
 _FLATTEN = "cadiff.flatten(tree) gives a vector and a function that takes it apart again"
 _CONTROL = "write Python's own if, for and while: cadiff.compile records them, too"
 _SYMBOLS = "write a Python function of numbers, and cadiff.grad(f), cadiff.compile(f)"
@@ -211,8 +211,8 @@ PROGRAMS: dict[str, str] = {
 
 _ARGNUMS = "the arguments to differentiate by are chosen with argnums={value!r}"
 _POSITIONS = "the arguments to differentiate by are chosen by position, as in argnums=(0, 2)"
-_NESTED = "derivatives can be differentiated as they are: cadiff.grad(cadiff.grad(f))"
-_STATICS = "ints, bools, strings and None are no inputs as it is"
+_NESTED = "derivatives can be differentiated again: cadiff.grad(cadiff.grad(f))"
+_STATICS = "ints, bools, strings and None are no inputs anyway"
 # Arguments by keyword, of functions that have none of that name.
 KEYWORDS: dict[str, str] = {
     **dict.fromkeys(("argnum", "wrt", "arg", "argnos"), _ARGNUMS),

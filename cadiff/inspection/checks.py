@@ -479,9 +479,9 @@ class nan_check(binding.Checking):  # noqa: N801 - a context
     """Have the first operation that gives nan or inf raise an error that says where it is written.
 
     Within the context, in this thread, `NonFiniteError` (a `FloatingPointError`) is raised by the
-    first operation on a `Var` or a `Dual` whose value is not finite, and by the first one that
-    hands on a derivative which is not finite: a tangent in forward mode, an adjoint in reverse
-    mode, also one of higher order. The error names the operation, its operands, the element of an
+    first operation on a `Var` or a `Dual` with a value that is not finite, and by the first one
+    with a derivative that is not finite: a tangent in forward mode, an adjoint in reverse mode,
+    also one of higher order. The error names the operation, its operands, the element of an
     array, and the line of the program, which in a reverse sweep is that of the operation itself.
     A number that was not finite when the function was called is named as well.
 

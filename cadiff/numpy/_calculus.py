@@ -87,8 +87,8 @@ def _by_places(f: Number, places: Number, axis: int, edge_order: int) -> Number:
         h, k, both = steps[-2:-1], steps[-1:], steps[-2:-1] + steps[-1:]
         last = k / (h * both) * f[-3:-2] - both / (h * k) * f[-2:-1]
         last = last + (2.0 * k + h) / (k * both) * f[-1:]
-    found = arrays.moveaxis(arrays.concatenate([first, inside, last]), 0, axis)
-    return narrowed(found) if is_single(f) else found
+    slopes = arrays.moveaxis(arrays.concatenate([first, inside, last]), 0, axis)
+    return narrowed(slopes) if is_single(f) else slopes
 
 
 # --- tables and phases ---------------------------------------------------------------------------
@@ -123,10 +123,10 @@ def interp(
 def _interpolated(x: Number, xp: Number, fp: Number) -> Number:
     if depends((x, xp)):
         places(xp, x, "right")
-    found: Any = np.searchsorted(
+    behind: Any = np.searchsorted(
         np.asarray(plain_values(xp)), np.asarray(plain_values(x)), side="right"
     )
-    j = np.clip(found - 1, 0, len(xp) - 2)
+    j = np.clip(behind - 1, 0, len(xp) - 2)
     with np.errstate(all="ignore"):  # an interval without length, at an end, is not chosen
         slope = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j])
         result = slope * (x - xp[j]) + fp[j]

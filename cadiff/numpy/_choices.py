@@ -203,7 +203,7 @@ def unique(
     x = as_number(ar)
     is_flat = axis is None or x.ndim == 1
     if is_complex_number(x):
-        value(x)  # a program runs it as it is
+        value(x)  # a program runs it eagerly
     elif depends(x):
         is_plain = not (return_index or return_inverse) and kwargs.get("sorted", True)
         if is_flat and is_plain and x.size > 0 and not nans(x).any():

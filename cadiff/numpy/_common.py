@@ -34,7 +34,7 @@ def existing(*names: str) -> list[Any]:
 
 
 def as_view(x: Any) -> Number:
-    """Var and Dual as they are; what has them in it, joined to an array; the rest an ndarray."""
+    """Var and Dual unchanged; what has them in it, joined to an array; the rest an ndarray."""
     if isinstance(x, (Var, Dual)) or is_real_array(x):
         return x
     if isinstance(x, Replayed):
@@ -109,7 +109,7 @@ def refuse_real(function: str, dtype: Any) -> None:
 
 
 def unsupported(function: str, what: str, instead: str) -> NoReturn:
-    """Raise the error that says what cannot be had and what to write instead."""
+    """Raise an error with the argument that is not supported, and another way."""
     raise TypeError(
         f"numpy.{function} of numbers with derivatives does not support {what}: {instead}"
     )

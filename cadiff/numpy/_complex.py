@@ -375,8 +375,8 @@ def _ranked(z: Any, axis: int, ranks: Any, sign: float, of_nan: tuple[float, flo
         ]
     ranks = np.reshape(ranks, (-1, *[1] * (re.ndim - 1)))
     ranks = np.broadcast_to(ranks, (len(ranks), *re.shape[1:]))
-    found = paired(*ranked_by(keys, ranks, re, im))
-    return np.moveaxis(found, 0, axis)
+    ranked = paired(*ranked_by(keys, ranks, re, im))
+    return np.moveaxis(ranked, 0, axis)
 
 
 @implements_complex(np.sort)
@@ -405,11 +405,11 @@ def _extreme(original: Any, position: Callable[..., Any], sign: float, of_nan: f
             ends = function_of(np.broadcast_to)(joined(initial), (*z.shape[:-1], 1))
             z = function_of(np.concatenate)([z, ends], -1)
         if _chooses_anew(z) and z.size:
-            found = _ranked(z, z.ndim - 1, (0,), sign, (of_nan, of_nan))[..., 0]
+            result = _ranked(z, z.ndim - 1, (0,), sign, (of_nan, of_nan))[..., 0]
         else:
             place = np.expand_dims(position(binding.strip(z), axis=-1), -1)
-            found = function_of(np.take_along_axis)(z, place, -1)[..., 0]
-        return np.expand_dims(found, axes) if keepdims else found
+            result = function_of(np.take_along_axis)(z, place, -1)[..., 0]
+        return np.expand_dims(result, axes) if keepdims else result
 
 
 _extreme(np.max, np.argmax, -1.0, -1.0)

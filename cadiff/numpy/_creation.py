@@ -49,7 +49,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _opened(made: Any) -> Any:
-    """Arrays of floats such that numbers can be assigned to them; all else as it is."""
+    """Arrays of floats such that numbers can be assigned to them; all else unchanged."""
     if type(made) is np.ndarray:
         return arrays.array(made) if made.dtype.kind in "fc" else made
     return type(made)(map(_opened, made)) if type(made) in (list, tuple) else made
@@ -175,7 +175,7 @@ OPENED = frozenset(
         *("triu", "vstack", "where", "zeros_like"),
     )
 )
-# ... and these of lists: arrays they give back as they are.
+# ... and these of lists: they return arrays unchanged.
 OPENED_LISTS = frozenset(existing("asarray", "asanyarray", "ascontiguousarray", "asfortranarray"))
 
 
@@ -228,8 +228,8 @@ def full_like(
         return np.full(lengths, fill_value, dtype)
     refuse("full_like", dtype=dtype)
     if isinstance(a, Dual) and not carries(fill_value):  # one made by hand is to be assigned to
-        made = arrays.blank(lengths or (1,), arrays.in_precision(a, dtype)) + fill_value
-        return made if lengths else made[0, ...]
+        filled = arrays.blank(lengths or (1,), arrays.in_precision(a, dtype)) + fill_value
+        return filled if lengths else filled[0, ...]
     return arrays.full(lengths, as_number(fill_value), dtype)
 
 

@@ -27,7 +27,7 @@ from ._common import Number, as_number, existing, operand
 
 
 def _joined(x: Any) -> Any:
-    """Lists and object arrays with numbers in them as arrays; all else as it is."""
+    """Lists and object arrays with numbers in them as arrays; all else unchanged."""
     may = x.dtype.hasobject if isinstance(x, np.ndarray) else isinstance(x, (list, tuple))
     return arrays.as_array(x) if may and carries(x) else x
 

@@ -338,8 +338,8 @@ def _still_loop(v: Any, g: Any, *a: Any) -> Any:
 def _still(v: Any, g: Any, *a: Any) -> Any:
     """Zeros, one for each column of v, if turning it by a factor of length 1 does nothing to g.
 
-    That is what is added to the cotangents of values, so that programs ask it, too. Of a real
-    matrix a, the vectors that are real have no such factor.
+    The zeros are added to the cotangents of values, so programs ask this, too. Real vectors of a
+    real matrix a have no such factor.
     """
     if not binding.is_deriving():
         turn = np.abs(np.sum(np.conj(v) * g, axis=-2).imag)

@@ -60,7 +60,7 @@ def cholesky(is_complex: bool, a: Any, upper: bool = False) -> Any:
     """The lower triangle of a matrix, or the upper one."""
     name = "cholesky_up" if upper else "cholesky_lo"
     if not is_complex:
-        return getattr(_LOOPS, name, None)  # as it is: it ends for all matrices
+        return getattr(_LOOPS, name, None)  # unchanged: it ends for all matrices
     return _of_one(True, (name,), "z->z", "(#n,n)->(#n,n)", "al")
 
 

@@ -66,7 +66,7 @@ def copied(original: Any, written: tuple[str, ...] = (), **instead: Any) -> Call
 
 
 def _pieces(x: Any) -> Sequence[Any]:
-    """What a list has beside functions; a list of numbers, or anything else, as it is."""
+    """What a list has beside functions; a list of numbers, or anything else, unchanged."""
     return x if isinstance(x, (list, tuple)) and any(map(callable, x)) else (x,)
 
 
@@ -111,7 +111,7 @@ class _Instead(ModuleType):
         return found
 
 
-def _as_given(x: Any) -> Number:
+def _asanyarray(x: Any) -> Number:
     """An array of numbers; a mask as the bools that it stands for, whose sums are bools."""
     return x.read_values if is_mask(x) and x.dtype == bool else as_view(x)
 
@@ -126,21 +126,21 @@ def furnish(namespace: dict[str, Any]) -> None:
     offered = {id(vars(np)[name]): namespace[name] for name in names}
     for original in (np.array, np.asarray):  # plain lists stay plain, too
         offered[id(original)] = FUNCTIONS[original]
-    offered[id(np.asanyarray)] = _as_given
+    offered[id(np.asanyarray)] = _asanyarray
     dispatched = {id(original): function for original, function in FUNCTIONS.items()}
-    dispatched[id(np.asanyarray)] = _as_given
+    dispatched[id(np.asanyarray)] = _asanyarray
     for name, known in _globals.items():
         stays_plain = name.startswith("numpy.linalg") or name.endswith("._core.function_base")
-        found = dispatched if stays_plain else offered
+        functions = dispatched if stays_plain else offered
         for key, thing in vars(sys.modules[name]).items():
             if key in known:
                 continue
             if isinstance(thing, ModuleType) and thing.__name__.startswith("numpy"):
-                known[key] = _Instead(thing, found)
+                known[key] = _Instead(thing, functions)
             elif isinstance(thing, FunctionType) and thing.__module__ == name:
                 known[key] = _copied(thing)
             else:
-                known[key] = found.get(id(thing), thing)
+                known[key] = functions.get(id(thing), thing)
 
 
 own(

@@ -309,8 +309,8 @@ def _subscripts(args: Sequence[Any]) -> tuple[str, list[Number]]:
 
 def spelt_out(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
     """Subscripts without ellipses, and the labels of the result, given or implied."""
-    given, arrow, result = text.partition("->")
-    terms = given.split(",")
+    operands, arrow, result = text.partition("->")
+    terms = operands.split(",")
     if len(terms) != len(shapes):
         raise ValueError(f"einsum has subscripts for {len(terms)} operands, got {len(shapes)}")
     free = [label for label in LETTERS if label not in text]
@@ -324,8 +324,8 @@ def spelt_out(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], 
     stretched = free[: max(spare)]
     ellipses = ["".join(stretched[len(stretched) - n :]) for n in spare]
     if not arrow:
-        once = sorted(c for c in set(given) - set(",.") if given.count(c) == 1)
-        result = ("..." if "..." in given else "") + "".join(once)
+        once = sorted(c for c in set(operands) - set(",.") if operands.count(c) == 1)
+        result = ("..." if "..." in operands else "") + "".join(once)
     spelt = [term.replace("...", e) for term, e in zip(terms, ellipses, strict=True)]
     return spelt, result.replace("...", "".join(stretched))
 

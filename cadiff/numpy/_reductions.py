@@ -181,10 +181,10 @@ def _spreading(
         centre = _mean(x, axis, keepdims=True, **_given(where=where)) if mean is None else mean
         squares = sum(_table.square(x - centre), axis, keepdims=keepdims, **_given(where=where))
         freedom = _count(x, axis, where, keepdims) - _lost(ddof, correction)
-        found = _quotient(squares, np.maximum(freedom, 0))
+        variance = _quotient(squares, np.maximum(freedom, 0))
         if skip_nan and not np.all(freedom > 0):
-            found = _table.where(freedom > 0, found, np.nan)
-        return _table.sqrt(found) if root else found
+            variance = _table.where(freedom > 0, variance, np.nan)
+        return _table.sqrt(variance) if root else variance
 
     return registered(spread, remark, name)
 
@@ -593,8 +593,8 @@ def _extremum(
             present = _present(x, None)
             extreme = reduced(_table.where(present, x, neutral))
             if initial is None:
-                found = np.any(present, axis=axes, keepdims=keepdims)
-                extreme = extreme if np.all(found) else _table.where(found, extreme, np.nan)
+                has_any = np.any(present, axis=axes, keepdims=keepdims)
+                extreme = extreme if np.all(has_any) else _table.where(has_any, extreme, np.nan)
         return extreme if initial is None else pairwise(extreme, initial)
 
     return registered(extremum, remark, *names)

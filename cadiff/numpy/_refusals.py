@@ -69,14 +69,14 @@ def relayed(function: Callable[..., Any], name: str, instead: str) -> Callable[.
 
 def the_rest_of(
     module: ModuleType,
-    own: dict[str, Any],
+    defined: dict[str, Any],
     offer: Callable[[Any, str, str], Any] = refusing,
     instead: str = INSTEAD,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a namespace with the names of a library's module.
 
-    own: what it defines itself. offer: what makes what stands for functions that nothing here
-    differentiates: `refusing` or `relayed`.
+    defined: the names that the namespace defines itself. offer: `refusing` or `relayed`, makes the
+    stand-in of a function that nothing here differentiates.
     """
 
     @functools.cache
@@ -86,4 +86,4 @@ def the_rest_of(
             return found
         return FUNCTIONS.get(found) or offer(found, f"{module.__name__}.{name}", instead)
 
-    return get, lambda: sorted({*own, *dir(module)})
+    return get, lambda: sorted({*defined, *dir(module)})

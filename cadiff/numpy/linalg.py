@@ -434,8 +434,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if n == 1 and not isinstance(ord, str) and ord not in (0, 1, np.inf, -np.inf):
         return _p_norm(abs(x) if is_complex_number(x) else x, ord, axes[0] % x.ndim, keepdims)
     if ord == "nuc" and n == 2 and are_distinct and not is_guarding():  # no loop of C
-        found = factor.nuclear(moveaxis(x, axes, (-2, -1)))
-        return _kept(found, x, axes) if keepdims else found
+        nuclear = factor.nuclear(moveaxis(x, axes, (-2, -1)))
+        return _kept(nuclear, x, axes) if keepdims else nuclear
     return _other_norm(x, ord, axis, keepdims)
 
 

@@ -393,10 +393,10 @@ def array(items: Any) -> Number:
     >>> x.grad
     7.0
     """
-    made = copy(items) if isinstance(items, (Var, Dual)) else as_array(items)
-    if made.ndim == 0 and isinstance(made, (Var, Dual)) and not binding.is_cell(made):
-        return made if binding.is_stale(made) else opened(made[None])[0, ...]
-    return opened(made)
+    numbers = copy(items) if isinstance(items, (Var, Dual)) else as_array(items)
+    if numbers.ndim == 0 and isinstance(numbers, (Var, Dual)) and not binding.is_cell(numbers):
+        return numbers if binding.is_stale(numbers) else opened(numbers[None])[0, ...]
+    return opened(numbers)
 
 
 def as_array(items: Any) -> Number:
@@ -409,9 +409,9 @@ def as_array(items: Any) -> Number:
         return binding.gather_numbers(items) if items.dtype == object else items
     if not isinstance(items, (list, tuple)):
         return np.asarray(items)
-    made = binding.array_of_lists(items)
-    if made is not NotImplemented:
-        return np.asarray(items) if made is None else made
+    joined = binding.array_of_lists(items)
+    if joined is not NotImplemented:
+        return np.asarray(items) if joined is None else joined
     if binding.holds_complex(items):
         return binding.make_complex(*(as_array(_parts_in(items, k)) for k in (0, 1)))
     try:
@@ -441,7 +441,7 @@ def _parts_in(items: Any, which: int) -> Any:
 
 
 def gathered(x: Any) -> Any:
-    """Lists, tuples and arrays of objects as arrays of numbers; all else as it is."""
+    """Lists, tuples and arrays of objects as arrays of numbers; all else unchanged."""
     listed = isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype.hasobject)
     return as_array(x) if listed else x
 
@@ -557,7 +557,7 @@ def _float(dtype: Any) -> Any:
 
 
 def in_precision(x: Number, dtype: Any) -> Number:
-    """A number or an array in single or in double precision, as a dtype is; None: as it is."""
+    """A number or an array in single or in double precision, as a dtype is; None: unchanged."""
     if dtype is None:
         return x
     is_single = _float(dtype) == np.float32

@@ -486,16 +486,16 @@ def _name_of(original: Any) -> str:
 def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of NumPy's functions, with a complex number among its arguments."""
     load()
-    found = COMPLEX.get(original) or _registered(original)
-    if found is None and isinstance(original, np.ufunc) and original.__name__ in ELEMENTWISE:
+    rule = COMPLEX.get(original) or _registered(original)
+    if rule is None and isinstance(original, np.ufunc) and original.__name__ in ELEMENTWISE:
         return ufunc(original, "__call__", args, kwargs)
-    if found is None and original in PLAIN:
+    if rule is None and original in PLAIN:
         values = binding.plain_values if original in OF_TYPES else binding.strip
         return original(*values(args), **values(kwargs))
-    plain = binding.readable_values((args, kwargs)) if found is None else None
+    plain = binding.readable_values((args, kwargs)) if rule is None else None
     if plain is not None:
         return original(*plain[0], **plain[1])
-    if found is None:
+    if rule is None:
         raise binding.MissingRuleError(
             f"{_name_of(original)} is not supported for complex "
             "numbers with derivatives: write it with functions that docs/functions.md lists as "
@@ -503,8 +503,8 @@ def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         )
     out = kwargs.get("out")
     if out is None:
-        return found(*args, **kwargs) if original in ONE_STEP else _called(found, args, kwargs)
-    return _stored(original, found(*args, **{**kwargs, "out": None}), out)
+        return rule(*args, **kwargs) if original in ONE_STEP else _called(rule, args, kwargs)
+    return _stored(original, rule(*args, **{**kwargs, "out": None}), out)
 
 
 # Which functions the methods of ufuncs stand for.
@@ -522,8 +522,8 @@ def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, A
     """What NumPy's ufunc protocol asks for."""
     load()
     if method == "__call__" and not kwargs:
-        found = ELEMENTWISE.get(called.__name__)
-        if found is not None:
+        rule = ELEMENTWISE.get(called.__name__)
+        if rule is not None:
             return operation(called.__name__, inputs)
         if called in COMPLEX:
             return COMPLEX[called](*inputs)
@@ -533,8 +533,8 @@ def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, A
     if (called, method) in REDUCTIONS:
         if "out" in kwargs:
             kwargs["out"] = kwargs["out"][0]
-        given = dict(zip(("axis", "dtype", "out", "keepdims"), inputs[1:], strict=False))
-        return function(REDUCTIONS[called, method], inputs[:1], {"axis": 0, **given, **kwargs})
+        options = dict(zip(("axis", "dtype", "out", "keepdims"), inputs[1:], strict=False))
+        return function(REDUCTIONS[called, method], inputs[:1], {"axis": 0, **options, **kwargs})
     if method == "at" and called in (np.add, np.subtract):
         target, places, terms = inputs
         for part, term in zip(binding.open_parts_of(target), parts(terms), strict=True):
@@ -679,8 +679,8 @@ def method(z: Complex, name: str) -> Any:
     """An attribute that NumPy's numbers and arrays have."""
     if name in ATTRIBUTES:
         return ATTRIBUTES[name](z)
-    found = METHODS_OWN.get(name)
-    if found is None:
+    rule = METHODS_OWN.get(name)
+    if rule is None:
         for part in (z.real, z.imag) if name in dir(np.ndarray) and name[0] != "_" else ():
             getattr(part, name)  # a number with derivatives says what to write
         instead = foreign_names.NUMBERS.get(name)
@@ -690,9 +690,9 @@ def method(z: Complex, name: str) -> Any:
         )
 
     def bound(*args: Any, **kwargs: Any) -> Any:
-        return found(z, *args, **kwargs)
+        return rule(z, *args, **kwargs)
 
-    bound.__name__, bound.__doc__ = name, found.__doc__
+    bound.__name__, bound.__doc__ = name, rule.__doc__
     return bound
 
 

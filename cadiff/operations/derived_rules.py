@@ -66,9 +66,9 @@ def _transposed(
     """Cotangents pulled back through a linear function, recorded at any point."""
     with binding.Recording(tuple(point), tuple(range(len(point)))) as recording:
         try:
-            given = list(recording.lifted)
-            outs = operation._taken(given, lambda: linear(*recording.lifted), is_inner=True)
-            given.clear()
+            inputs = list(recording.lifted)
+            outs = operation._taken(inputs, lambda: linear(*recording.lifted), is_inner=True)
+            inputs.clear()
         except TypeError as error:
             if str(error).startswith(f"the primitive {operation._name}: "):
                 raise  # which says what is wrong with the rule there is
@@ -88,12 +88,12 @@ def _scaled(
 ) -> Number:
     """The tangent or cotangent g times the partial that a rule gives, in the shape of ans."""
     try:
-        found = rule(ans, *args, **kw)
+        slope = rule(ans, *args, **kw)
     except TypeError as error:
         form = "a partial is called as rule(ans, *args, **kw)"
         operation._check_call(error, form, 1 + len(args))
         raise
-    partial = operation._real(found, "a partial")
+    partial = operation._real(slope, "a partial")
     if not stretches(binding.shape(partial), binding.shape(ans)):
         raise ValueError(
             f"the primitive {operation._name}: a partial has the shape {binding.shape(partial)}, "

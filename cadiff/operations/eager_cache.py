@@ -1,9 +1,9 @@
 """Functions whose calls are entries of the tape: eager code at the price of a replay.
 
-A function of arrays that is written in many operations, or whose rules are Python, costs an eager
-gradient many times what it costs by itself. What it records is made a program once for each form
-of a call, and later calls of this form are one entry, which sweeps carry out in C. Where another
-branch would be taken, or something is refused, the function runs as it is.
+A function of arrays with many operations, or with rules in Python, makes an eager gradient many
+times as expensive as a call of the function. Its recording becomes a program once for each form of
+a call, and later calls of this form are one entry, which sweeps carry out in C. Where another
+branch would be taken, or something is refused, the function runs eagerly.
 """
 
 from __future__ import annotations
@@ -125,12 +125,12 @@ def _entry_of(call: _Call) -> Any:
         del out
         # Views of arguments, or of each other, are seen where one of them is assigned to.
         is_view = binding.are_views_of_one([*guarded.lifted, *atoms])
-        made = None if is_view else _program_of(guarded, call, values, atoms)
+        compiled = None if is_view else _program_of(guarded, call, values, atoms)
         results = [*map(binding.shape, atoms)]
         atoms.clear()
-    if made is None:
+    if compiled is None:
         return False if is_view else None
-    program, codes, hidden = made
+    program, codes, hidden = compiled
     if not np.all(np.isfinite(row)) or not _ends_in(codes[0].evaluate(_in_a_row(values)), row):
         return None
     trials = [_tried(codes, call, x, results) for x in (values, tuple(map(_moved, values)))]
@@ -169,8 +169,8 @@ def _program_of(
         return None
     if any(getattr(step.rule, "rounds_otherwise", False) for step in graph.steps):
         return None
-    given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
-    program = binding.tape_program_of(graph, call._name, given, results, call)
+    shapes, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
+    program = binding.tape_program_of(graph, call._name, shapes, results, call)
     shows = zip(atoms, program.shows(), strict=True)
     return program, codes, [isinstance(atom, Var) and not shown for atom, shown in shows]
 
@@ -289,10 +289,10 @@ def _restored(
         outputs = [
             _constant(x) if is_one else x for x, is_one in zip(outputs, hidden, strict=True)
         ]
-    found = [np.float64(x) if type(x) is float else x for x in outputs]
+    floats = [np.float64(x) if type(x) is float else x for x in outputs]
     if forms is not None:
-        found = [_result(form, found) for form in forms]
-    return found[0] if kind is None else getattr(kind, "_make", kind)(found)
+        floats = [_result(form, floats) for form in forms]
+    return floats[0] if kind is None else getattr(kind, "_make", kind)(floats)
 
 
 def _result(form: _Form, outputs: Numbers) -> Any:

@@ -5,7 +5,7 @@ answers for them. So the methods of its classes are put behind ones that look at
 That is done when the library is imported, by anybody, and takes nothing of it; which library it
 is, and what computes, is not known here.
 
-Nor is what stands for a library's modules, of which there are as many as it has.
+Nor are the stand-ins of a library's modules known here: each module has one.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
         order(a)
     if len(a) == 0:
         return
-    found: Any = np.searchsorted(
+    between: Any = np.searchsorted(
         np.asarray(plain_values(a)),
         np.asarray(plain_values(v)),
         side,  # type: ignore[call-overload]
@@ -201,8 +201,8 @@ def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
     before, after = LESS, LESS_EQUAL
     if side == "right":
         before, after = after, before
-    binding.compare(a[np.clip(found - 1, 0, len(a) - 1)], v, before)
-    binding.compare(v, a[np.clip(found, 0, len(a) - 1)], after)
+    binding.compare(a[np.clip(between - 1, 0, len(a) - 1)], v, before)
+    binding.compare(v, a[np.clip(between, 0, len(a) - 1)], after)
 
 
 def bins(x: Any, bins: Any, right: bool = False) -> None:

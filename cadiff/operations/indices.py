@@ -118,13 +118,13 @@ def _taken(x: Any, parts: tuple[Any, ...]) -> Any:
     else:
         index = indices[0]._outcomes
     ndim = binding.ndim(index)
-    found = taken_at(rest, index)
+    picked = taken_at(rest, index)
     if where[-1] - where[0] == len(where) - 1:  # side by side: there their axes stay
         first = where[0]
-        found = np.moveaxis(found, range(ndim), range(first, first + ndim))
-    if ndim == 0 and binding.ndim(found):  # for NumPy it is a view
-        lend(x, found)
-    return found
+        picked = np.moveaxis(picked, range(ndim), range(first, first + ndim))
+    if ndim == 0 and binding.ndim(picked):  # for NumPy it is a view
+        lend(x, picked)
+    return picked
 
 
 def _taken_of_plain(x: NDArray[Any], parts: tuple[Any, ...]) -> Any:
@@ -139,13 +139,13 @@ def _taken_of_plain(x: NDArray[Any], parts: tuple[Any, ...]) -> Any:
     if x.dtype.kind != "f" and not binding.are_exact(x):
         return None
     note_made()
-    found = _taken(binding.constant_array(x), parts)
+    picked = _taken(binding.constant_array(x), parts)
     if x[replaced(parts, "_plain")].ndim and all(map(is_basic, replaced(parts, "_plain"))):
         lend_plain(x)
     if x.dtype.kind == "f":
-        return found
+        return picked
     masks = [part for part in parts if isinstance(part, Replayed)]
-    return made_of(masks, x[replaced(parts, "_plain")], found)
+    return made_of(masks, x[replaced(parts, "_plain")], picked)
 
 
 def _taken_of_mask(x: Any, parts: tuple[Any, ...]) -> Any:

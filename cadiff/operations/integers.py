@@ -58,10 +58,10 @@ def _clipped(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any
 def _moved(function: Callable[..., Any]) -> Callable[..., Any]:
     def move(*args: Any, **kwargs: Any) -> Any:
         """What moves elements about does the same with the numbers that stand for them."""
-        for given in (*args[1:], *kwargs.values()):
-            check_order(given, binding.shape(args[0]))
-        found = unread((args, kwargs))
-        if not found or kwargs.keys() - {"axis", "shape"} or carries((args, kwargs)):
+        for positions in (*args[1:], *kwargs.values()):
+            check_order(positions, binding.shape(args[0]))
+        masks_in = unread((args, kwargs))
+        if not masks_in or kwargs.keys() - {"axis", "shape"} or carries((args, kwargs)):
             return None
         plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
         if plain.dtype.kind not in "iu" or plain.size == 0:
@@ -74,11 +74,11 @@ def _moved(function: Callable[..., Any]) -> Callable[..., Any]:
             outcomes = function(*numbers, **kwargs)
         except (TypeError, ValueError, NotImplementedError):
             return None
-        for mask in found:
+        for mask in masks_in:
             mask.memory.has_views = True
-        made = made_of(found, plain, outcomes)
-        made.memory.has_views = True
-        return made
+        moved = made_of(masks_in, plain, outcomes)
+        moved.memory.has_views = True
+        return moved
 
     return move
 

@@ -72,13 +72,13 @@ def are_kept(serial: int) -> bool:
     _made.lent_plain = [known for known in _made.lent_plain if known[0] < serial]
     if changed:
         return True
-    own = [mask for of, mask in _made.of_values if of == serial]
+    of_recording = [mask for of, mask in _made.of_values if of == serial]
     _made.of_values = [
         known for known in _made.of_values if known[0] != serial and known[1]() is not None
     ]
-    if any(mask() is not None for mask in own):
+    if any(mask() is not None for mask in of_recording):
         gc.collect()  # nothing but functions within f may refer to them
-    return any(mask() is not None for mask in own)
+    return any(mask() is not None for mask in of_recording)
 
 
 # --- arrays of which rows were taken -------------------------------------------------------------

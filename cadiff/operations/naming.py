@@ -1,8 +1,8 @@
-"""How pickle finds again what stands, as decorators leave it, in the place of a function.
+"""How pickle finds again an object that a decorator has put in the place of a function.
 
-By its name, as it finds functions. What is defined in a script or in a notebook has no name in
-other processes, so that cloudpickle, with which joblib and Dask send it there, takes functions of
-`__main__` along; and so is done with what decorators have made of them.
+By its name, as it finds functions. A definition in a script or in a notebook has no name in other
+processes: cloudpickle, by which joblib and Dask send it there, takes functions of `__main__`
+along, and with them the objects that decorators have made of them.
 """
 
 from __future__ import annotations

@@ -292,9 +292,9 @@ class _OfParts(primitive):
     def _pulled_by(
         self, rule: Any, is_one: bool, k: int, ans: Any, /, *args: Any, **kw: Any
     ) -> Any:
-        given, results = self._given(args), self.outward(ans)
-        slope_or_pull = rule(results, *given, **kw)
-        shape = binding.shape(given[k])
+        operands, results = self._given(args), self.outward(ans)
+        slope_or_pull = rule(results, *operands, **kw)
+        shape = binding.shape(operands[k])
 
         def pull(g: Any) -> Any:
             u = self.outward(g, turned=True)

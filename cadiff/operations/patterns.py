@@ -65,7 +65,7 @@ def _positions(labels: Sequence[str | int], lengths: dict[str | int, int], shape
     step = math.prod(lengths.values())
     for label, length in lengths.items():
         step //= max(length, 1)
-        axes = [axis for axis, own in enumerate(labels) if own == label]
+        axes = [axis for axis, axis_label in enumerate(labels) if axis_label == label]
         along = [np.arange(length).reshape((-1,) + (1,) * (len(wide) - axis - 1)) for axis in axes]
         place += along[0] * step
         for other in along[1:]:
@@ -100,12 +100,12 @@ def _shared(
             )
     n = math.prod(lengths.values())
     elements, places = _positions(own, lengths, shape)
-    results, found = _positions(labels, lengths, result)
+    results, theirs = _positions(labels, lengths, result)
     if elements.size == n:  # one for each place
-        return Links(direct=(results, _by_place(elements, places)[found]))
+        return Links(direct=(results, _by_place(elements, places)[theirs]))
     if results.size == n:
-        return Links(direct=(_by_place(results, found)[places], elements))
-    return Links(gathered=(places, elements), spread=(results, found), n_between=n)
+        return Links(direct=(_by_place(results, theirs)[places], elements))
+    return Links(gathered=(places, elements), spread=(results, theirs), n_between=n)
 
 
 def _by_place(indices: Indices, places: Indices) -> Indices:
@@ -145,23 +145,23 @@ def chained(shape: Shape, axis: int = 0, first: int = 0) -> Links:
 # --- by entries --------------------------------------------------------------------------------
 
 
-def entries_of(given: Any, name: str, what: str) -> tuple[Any, Any, tuple[int, int] | None]:
+def entries_of(stated: Any, name: str, what: str) -> tuple[Any, Any, tuple[int, int] | None]:
     """Rows and columns of the entries of a matrix, and the shape if it is known.
 
-    `given` is a matrix of scipy.sparse (what is stored), a 2-D array (what is not 0), or a pair of
+    `stated`: a matrix of scipy.sparse (what is stored), a 2-D array (what is not 0), or a pair of
     vectors of indices.
     """
-    if hasattr(given, "tocoo"):
-        coo = given.tocoo()
+    if hasattr(stated, "tocoo"):
+        coo = stated.tocoo()
         if len(coo.shape) != 2:
             raise ValueError(f"{name}: {what} is a matrix, not of the shape {coo.shape}")
         return _indices(coo.row), _indices(coo.col), tuple(coo.shape)
-    if isinstance(given, tuple):
-        if len(given) != 2:
+    if isinstance(stated, tuple):
+        if len(stated) != 2:
             raise ValueError(
-                f"{name}: a tuple as {what} is a pair (rows, columns), not of {len(given)}"
+                f"{name}: a tuple as {what} is a pair (rows, columns), not of {len(stated)}"
             )
-        rows, columns = map(np.asarray, given)
+        rows, columns = map(np.asarray, stated)
         for indices in (rows, columns):
             if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
                 raise TypeError(
@@ -171,11 +171,11 @@ def entries_of(given: Any, name: str, what: str) -> tuple[Any, Any, tuple[int, i
         if rows.size != columns.size:
             raise ValueError(f"{name}: {what} names {rows.size} rows, but {columns.size} columns")
         return _indices(rows), _indices(columns), None
-    matrix = np.asarray(given)
+    matrix = np.asarray(stated)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise TypeError(
             f"{name}: {what} is a matrix of scipy.sparse, a 2-D array of bools, or a pair "
-            f"(rows, columns), not {type(given).__name__}"
+            f"(rows, columns), not {type(stated).__name__}"
             + (f" of shape {matrix.shape} and dtype {matrix.dtype}" if matrix.ndim else "")
         )
     rows, columns = matrix.nonzero()

@@ -88,8 +88,8 @@ class primitive:  # noqa: N801 - a decorator
     # Arguments of which the rules ask nothing but the shape: they are given zeros.
     unread: tuple[int, ...] = ()
 
-    # For many points at once: `over_lanes(which, *args, **kw)` answers what the function does for
-    # each, where the arguments `which` have an axis of points in front, as the result has.
+    # For many points at once: `over_lanes(which, *args, **kw)` computes the function for each
+    # point; the arguments `which` and the result have an axis of points in front.
     over_lanes: Callable[..., Any] | None = None
 
     # The same by operations on arrays, for programs; not for entries, since it rounds otherwise.
@@ -295,18 +295,18 @@ class primitive:  # noqa: N801 - a decorator
     ) -> Numbers:
         """The tangents of all results, by the forward rule of an argument."""
         try:
-            found = as_list(rule(g, ans, *args, **kw))
+            tangents = as_list(rule(g, ans, *args, **kw))
         except TypeError as error:
             form = f"the forward rule of argument {k} is called as rule(g, ans, *args, **kw)"
             self._check_call(error, form, 2 + len(args))
             raise
         what = f"the tangent by argument {k}"
-        if len(found) != len(results):
+        if len(tangents) != len(results):
             raise ValueError(
                 f"the primitive {self._name} returns {len(results)} results, but the forward rule "
-                f"of argument {k} {len(found)} tangents: it returns a tuple of one for each"
+                f"of argument {k} {len(tangents)} tangents: it returns a tuple of one for each"
             )
-        return [self._like(t, x, what) for t, x in zip(found, results, strict=True)]
+        return [self._like(t, x, what) for t, x in zip(tangents, results, strict=True)]
 
     def _check_call(self, error: TypeError, form: str, n: int) -> None:
         """Of a rule that takes other than the n arguments that it was given, say how it is called.
@@ -375,15 +375,15 @@ class primitive:  # noqa: N801 - a decorator
             tag = binding.highest_tag(list(args))
         if self.written_out is not None and tag == 0 and chooses_anew():
             pays = self.over_lanes is None or _are_long(args)
-            found = self.written_out(*args, **kwargs) if pays else NotImplemented
-            if found is not NotImplemented:
-                return found
+            output = self.written_out(*args, **kwargs) if pays else NotImplemented
+            if output is not NotImplemented:
+                return output
         if self._gives_complex:
             return self.by_parts(args, kwargs)
         if self._enters and tag == 0:
-            found = self._entered((*args, *kwargs.values()), tuple(kwargs))
-            if found is not NotImplemented:
-                return found
+            output = self._entered((*args, *kwargs.values()), tuple(kwargs))
+            if output is not NotImplemented:
+                return output
         try:
             return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
         except _ComplexResultError:
@@ -465,15 +465,15 @@ class primitive:  # noqa: N801 - a decorator
             return derivative
         shape = binding.shape(of)
         derivative = self._real(derivative, what)
-        given = binding.shape(derivative)
-        if given == shape:
+        actual = binding.shape(derivative)
+        if actual == shape:
             return derivative
-        if math.prod(given) != 1 and not stretches(given, shape):
+        if math.prod(actual) != 1 and not stretches(actual, shape):
             raise ValueError(
-                f"the primitive {self._name}: {what} has the shape {given}, where {shape} was "
+                f"the primitive {self._name}: {what} has the shape {actual}, where {shape} was "
                 "expected"
             )
-        if len(given) > len(shape):
+        if len(actual) > len(shape):
             derivative = arrays.reshape(derivative, ())
         return arrays.broadcast_to(derivative, shape)
 
@@ -678,8 +678,8 @@ def custom(
     if vjp is None and jvp is None and partials is None:
         raise TypeError("custom wants a rule: vjp, jvp or partials")
     operation = primitive(function)
-    given = ((operation.defpartials, partials), (operation.defvjp, vjp), (operation.defjvp, jvp))
-    for define, rules in given:
+    pairs = ((operation.defpartials, partials), (operation.defvjp, vjp), (operation.defjvp, jvp))
+    for define, rules in pairs:
         if rules is not None:
             define(*([rules] if callable(rules) else rules))
     if pattern is not None:

@@ -64,9 +64,9 @@ class Operand(Replayed):
             kwargs = {}  # a single number is not written into: `+=` makes another one
         inputs = _with_dtypes(inputs)
         if method == "__call__" and not kwargs:
-            found = INSTEAD[ufunc](*inputs) if ufunc in INSTEAD else None
-            if found is not None:
-                return found
+            result = INSTEAD[ufunc](*inputs) if ufunc in INSTEAD else None
+            if result is not None:
+                return result
             if ufunc in _LOGICAL and all(map(_is_logical, inputs)):
                 return _LOGICAL[ufunc](*inputs)
             if ufunc in _COMPARISONS and all(map(is_whole, inputs)):
@@ -88,14 +88,14 @@ class Operand(Replayed):
                 return getattr(first, function.__name__)(*args[1:], **kwargs)
             if function is np.count_nonzero and _is_logical(first) and not (args[1:] or kwargs):
                 return np.sum(first)
-        found = INSTEAD[function](*args, **kwargs) if function in INSTEAD else None
-        if found is not None:
-            return found
+        result = INSTEAD[function](*args, **kwargs) if function in INSTEAD else None
+        if result is not None:
+            return result
         masks = masks_in((args, kwargs))
         if any(map(is_value, masks)):
-            found = _of_values(function, masks, args, kwargs)
-            if found is not None:
-                return found
+            result = _of_values(function, masks, args, kwargs)
+            if result is not None:
+                return result
         if function in _JOINS and carries((args, kwargs)):
             return function(*replaced(args, "number"), **replaced(kwargs, "number"))
         if (function in SUMS | _PEAKS and is_real(first)) or (

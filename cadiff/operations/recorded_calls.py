@@ -182,16 +182,16 @@ class Rule:
         parts, n = [], 0
         for i, k in enumerate(self.which):
             if not (self.passive[i] or operation._pull_rule(k) is None):
-                found = links_of(
+                blocks = links_of(
                     operation._pattern(k),
                     f"the primitive {operation._name}",
                     shapes,
                     binding.shape(args[k]),
                     lambda rule: rule(ans, *args, **self.kwargs),
                 )
-                if found is None:
+                if blocks is None:
                     return None
-                parts += [(links, begin, n) for links, begin in found]
+                parts += [(links, begin, n) for links, begin in blocks]
             n += math.prod(binding.shape(args[k]))
         return joined(parts, n)
 

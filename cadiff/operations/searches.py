@@ -70,7 +70,7 @@ _added_along.defpattern(_column_pattern)
 def ranked_by(keys: Sequence[Any], ranks: Any, *arrays: Any) -> list[Any]:
     """Of each array the elements along the first axis that have these ranks, found anew.
 
-    The order is that of the last key, of what is equal in it that of the one before, and so on.
+    The last key decides the order; the one before it orders equal elements, and so on.
     """
     every = np.arange(float(binding.shape(keys[0])[0])).reshape(-1, *[1] * (np.ndim(ranks) - 1))
     every = np.ascontiguousarray(np.broadcast_to(every, binding.shape(keys[0])))
@@ -128,16 +128,16 @@ def _places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         or np.isnan(plain_edges).any()
     ):
         return guards.places(a, v, side, sorter)
-    found = _searched.function(plain_edges, plain_points, side).astype(np.intp)[()]
+    places = _searched.function(plain_edges, plain_points, side).astype(np.intp)[()]
     is_few = plain_edges.size * plain_points.size <= FEW
     if binding.depends(edges) or not is_few or np.isnan(plain_points).any():
-        return of_integers(found, _searched(edges, points, side))
+        return of_integers(places, _searched(edges, points, side))
     points = binding.stop_gradient(points)
     is_nan = binding.indicator(points, points, guards.NOT_EQUAL)  # to which the sum gives place 0
     binding.compare(is_nan.sum() if binding.ndim(is_nan) else is_nan, 0.0, guards.EQUAL, False)
     column = plain_edges.astype(np.float64).reshape(-1, *[1] * plain_points.ndim)
     is_left = guards.LESS if side == "left" else guards.LESS_EQUAL
-    return of_integers(found, binding.indicator(column, points, is_left).sum(0))
+    return of_integers(places, binding.indicator(column, points, is_left).sum(0))
 
 
 def _bins(x: Any, bins: Any, right: bool = False) -> Any:

@@ -12,7 +12,7 @@ TOLERANCE = 1e-8  # SciPy's gtol and barrier_tol
 BY_GTOL = "`gtol` termination condition is satisfied."
 
 
-def without_early_end(given: dict[str, Any], method: str) -> Ending | None:
+def without_early_end(kwargs: dict[str, Any], method: str) -> Ending | None:
     """Among the arguments put a callback that ends trust-constr; None for other methods.
 
     SciPy's test of the gradient (`gtol`) ignores the barrier parameter. Exact derivatives meet it
@@ -20,22 +20,22 @@ def without_early_end(given: dict[str, Any], method: str) -> Ending | None:
     """
     if method != "trust-constr":
         return None
-    ending = Ending(given)
-    given["callback"] = ending.at
-    given["options"] = {**ending.options, "gtol": 0.0, "barrier_tol": ending.barrier_tol}
+    ending = Ending(kwargs)
+    kwargs["callback"] = ending.at
+    kwargs["options"] = {**ending.options, "gtol": 0.0, "barrier_tol": ending.barrier_tol}
     return ending
 
 
 class Ending:
     """When trust-constr ends: where SciPy's test is met and the barrier is at its tolerance."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
-        tolerance = TOLERANCE if given.get("tol") is None else given["tol"]
-        self.options = dict(given.get("options") or {})
+    def __init__(self, kwargs: dict[str, Any]) -> None:
+        tolerance = TOLERANCE if kwargs.get("tol") is None else kwargs["tol"]
+        self.options = dict(kwargs.get("options") or {})
         self.gtol = self.options.get("gtol", tolerance)
         self.barrier_tol = self.options.get("barrier_tol", tolerance)
         self._by_gtol = False
-        self._callback = given.get("callback")
+        self._callback = kwargs.get("callback")
         self._takes_result = takes_result(self._callback)
 
     def at(self, x: Any, state: Any) -> bool:

@@ -32,18 +32,18 @@ class Box(NamedTuple):
 # --- in place of SciPy's arguments -------------------------------------------------------------
 
 
-def put_bounds(given: dict[str, Any], parameters: Parameters, *, by_sides: bool = False) -> None:
+def put_bounds(kwargs: dict[str, Any], parameters: Parameters, *, by_sides: bool = False) -> None:
     """Put bounds as SciPy takes them in the place of those that were given.
 
     These are pairs, one for each number, or with `by_sides` the pair (lower, upper).
     """
-    bounds = given.get("bounds")
+    bounds = kwargs.get("bounds")
     if bounds is None:
         return
     if by_sides:
         check_sides(bounds)
     if isinstance(bounds, Iterator):  # which can be gone through but once
-        bounds = given["bounds"] = list(bounds)
+        bounds = kwargs["bounds"] = list(bounds)
     if isinstance(bounds, Bounds):
         is_plain = _are_sides([bounds.lb, bounds.ub], parameters)
     else:
@@ -59,8 +59,8 @@ def put_bounds(given: dict[str, Any], parameters: Parameters, *, by_sides: bool 
         if _are_plain(bounds):
             parameters.check_bounds(bounds, by_sides)  # says what is wrong
         raise
-    keep_feasible = box.keep_feasible
-    given["bounds"] = Bounds(box.lower, box.upper, keep_feasible if keep_feasible.any() else False)
+    keeps = box.keep_feasible if box.keep_feasible.any() else False
+    kwargs["bounds"] = Bounds(box.lower, box.upper, keeps)
 
 
 def check_sides(bounds: Any) -> None:
@@ -78,16 +78,16 @@ def check_sides(bounds: Any) -> None:
 
 
 def put_scale(
-    given: dict[str, Any], name: str, parameters: Parameters, missing: float | None = 1.0
+    options: dict[str, Any], name: str, parameters: Parameters, missing: float | None = 1.0
 ) -> None:
     """Put a vector in the place of a scale in containers; what names leave out is `missing`."""
-    scale = given.get(name)
+    scale = options.get(name)
     if scale is None or isinstance(scale, str):
         return
     if parameters.unflatten is None or _is_side(scale, parameters):
         parameters.check(scale, name)
     else:
-        given[name] = side(parameters.tree, scale, name, missing)
+        options[name] = side(parameters.tree, scale, name, missing)
 
 
 def put_scales(options: Any, parameters: Parameters) -> Any:
@@ -201,75 +201,75 @@ def _unwrapped(part: Any) -> Any:
 
 def _is_leaf(node: Any) -> bool:
     """Whether it is a number, an array, or a list of numbers, which is bounded as an array is."""
-    found = opened(node)
-    return found is None or (found[0].is_sequence and len(found[1]) > 0 and is_vector(node))
+    apart = opened(node)
+    return apart is None or (apart[0].is_sequence and len(apart[1]) > 0 and is_vector(node))
 
 
 def _size(node: Any) -> int:
-    found = None if _is_leaf(node) else opened(node)
-    return int(np.size(node)) if found is None else sum(map(_size, found[1]))
+    apart = None if _is_leaf(node) else opened(node)
+    return int(np.size(node)) if apart is None else sum(map(_size, apart[1]))
 
 
 def _opened(node: Any) -> tuple[Any, tuple[Any, ...]]:
     """A container and its parts; of an array, a list of its rows."""
     if isinstance(node, np.ndarray) and node.ndim:
         node = list(node)
-    found: tuple[Any, tuple[Any, ...]] | None = opened(node)
-    return (None, ()) if found is None else found
+    apart: tuple[Any, tuple[Any, ...]] | None = opened(node)
+    return (None, ()) if apart is None else apart
 
 
-def _parts(node: Any, given: Any, path: str) -> list[tuple[Any, Any, str]]:
+def _parts(node: Any, item: Any, path: str) -> list[tuple[Any, Any, str]]:
     """Each part of a container, what is given for it, None if nothing is, and its path."""
     container, children = _opened(node)
     if container is None:
-        raise ValueError(f"{path} should be a pair (lower, upper) of numbers, not {given!r}")
+        raise ValueError(f"{path} should be a pair (lower, upper) of numbers, not {item!r}")
     paths = [path + container.step(k) for k in range(len(children))]
-    if isinstance(given, dict) and container.names is not None:
-        unknown = [name for name in given if name not in container.names]
+    if isinstance(item, dict) and container.names is not None:
+        unknown = [name for name in item if name not in container.names]
         if unknown:
             raise ValueError(
                 f"{path} has {unknown[0]!r}, but x0 is {container.describe(len(children))} there"
             )
-        parts = tuple(given.get(name) for name in container.names)
+        parts = tuple(item.get(name) for name in container.names)
     else:
-        other, parts = _opened(given)
+        other, parts = _opened(item)
         same = other is not None and len(parts) == len(children)
         if same and not (container.is_sequence and other.is_sequence):
             same = other.type is container.type
         if not same:
             raise ValueError(
                 f"{path} should be {container.describe(len(children))}, as x0 is there, or one "
-                f"part for all of it, not {given!r}"
+                f"part for all of it, not {item!r}"
             )
     return list(zip(children, parts, paths, strict=True))
 
 
-def side(node: Any, given: Any, path: str, missing: float | None) -> FloatArray:
+def side(node: Any, item: Any, path: str, missing: float | None) -> FloatArray:
     """A vector of numbers given in the containers of a node, or one number for all of them.
 
     What is None or left out is `missing`, and an error if that is None itself.
     """
-    given = _unwrapped(given)
-    if _is_number(given) or (given is None and missing is not None):
-        return np.full(_size(node), missing if given is None else float(given))
-    if given is None:
+    item = _unwrapped(item)
+    if _is_number(item) or (item is None and missing is not None):
+        return np.full(_size(node), missing if item is None else float(item))
+    if item is None:
         raise ValueError(f"{path} is missing: there should be a number for each of x0")
     if _is_leaf(node):
-        numbers = _numbers(given, path, missing)
+        numbers = _numbers(item, path, missing)
         try:
             return np.array(np.broadcast_to(numbers, np.shape(node))).ravel()
         except ValueError as error:
             raise ValueError(
                 f"{path} has the shape {numbers.shape}, but x0 has {np.shape(node)} there"
             ) from error
-    parts = [side(child, part, at, missing) for child, part, at in _parts(node, given, path)]
+    parts = [side(child, part, at, missing) for child, part, at in _parts(node, item, path)]
     return np.concatenate([np.empty(0), *parts])
 
 
-def _numbers(given: Any, path: str, missing: float | None) -> FloatArray:
+def _numbers(part: Any, path: str, missing: float | None) -> FloatArray:
     """An array of numbers; None among them is `missing`."""
     try:
-        items = np.asarray(given)
+        items = np.asarray(part)
         if items.dtype == object and missing is not None:
             is_missing = np.array([item is None for item in items.flat]).reshape(items.shape)
             items = np.where(is_missing, missing, items)
@@ -277,30 +277,30 @@ def _numbers(given: Any, path: str, missing: float | None) -> FloatArray:
             raise TypeError(f"an array of {items.dtype}")
         return items.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{path} consists of numbers, not of {given!r}") from error
+        raise TypeError(f"{path} consists of numbers, not of {part!r}") from error
 
 
-def _box(node: Any, given: Any, path: str) -> Box:
+def _box(node: Any, item: Any, path: str) -> Box:
     """Bounds of all numbers of a node."""
-    given = _unwrapped(given)
-    if given is None:
-        given = (None, None)
-    if isinstance(given, Bounds):
-        return _of_sides(node, given.lb, given.ub, path, given.keep_feasible)
-    if _is_pair(given):
-        return _of_sides(node, given[0], given[1], path)
-    is_two = isinstance(given, (tuple, list)) and len(given) == 2
-    if is_two and _is_leaf(node) and isinstance(given, tuple) and _has_arrays(given):
-        return _of_sides(node, given[0], given[1], path)
-    if isinstance(given, np.ndarray) and given.shape == (*np.shape(node), 2):
-        return _of_sides(node, given[..., 0], given[..., 1], path)
+    item = _unwrapped(item)
+    if item is None:
+        item = (None, None)
+    if isinstance(item, Bounds):
+        return _of_sides(node, item.lb, item.ub, path, item.keep_feasible)
+    if _is_pair(item):
+        return _of_sides(node, item[0], item[1], path)
+    is_two = isinstance(item, (tuple, list)) and len(item) == 2
+    if is_two and _is_leaf(node) and isinstance(item, tuple) and _has_arrays(item):
+        return _of_sides(node, item[0], item[1], path)
+    if isinstance(item, np.ndarray) and item.shape == (*np.shape(node), 2):
+        return _of_sides(node, item[..., 0], item[..., 1], path)
     try:
-        boxes = [_box(child, part, at) for child, part, at in _parts(node, given, path)]
+        boxes = [_box(child, part, at) for child, part, at in _parts(node, item, path)]
     except (TypeError, ValueError):
         if not is_two:
             raise
         try:
-            return _of_sides(node, given[0], given[1], path)
+            return _of_sides(node, item[0], item[1], path)
         except (TypeError, ValueError):
             pass
         raise
@@ -337,8 +337,8 @@ def _tree_of(bounds: Any, path: str) -> Any:
         return np.zeros(bounds.shape[:-1])
     if isinstance(bounds, tuple) and len(bounds) == 2 and _are_arrays(bounds):
         return np.zeros(np.broadcast_shapes(*map(np.shape, bounds)))
-    found = None if bounds is None else opened(bounds)
-    if found is None:
+    opened_bounds = None if bounds is None else opened(bounds)
+    if opened_bounds is None:
         raise TypeError(f"{path} is {bounds!r}, where a search needs a pair of finite numbers")
-    container, parts = found
+    container, parts = opened_bounds
     return container.make([_tree_of(x, path + container.step(k)) for k, x in enumerate(parts)])

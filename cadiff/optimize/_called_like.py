@@ -46,24 +46,24 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
                     f"{name} takes at most {len(positional)} arguments by position, "
                     f"but {len(args)} were given"
                 )
-            given = dict(zip(positional, args, strict=False))
-            for twice in given.keys() & kwargs.keys():
+            bound = dict(zip(positional, args, strict=False))
+            for twice in bound.keys() & kwargs.keys():
                 raise TypeError(f"{name} got two values for {twice!r}")
-            given.update(kwargs)
+            bound.update(kwargs)
             for missing in required:
-                if missing not in given:
+                if missing not in bound:
                     raise TypeError(f"{name} needs {missing!r}: {name}{signature}")
-            _check_derivatives(given, required[0])
-            history = given.get("callback")
+            _check_derivatives(bound, required[0])
+            history = bound.get("callback")
             try:
-                result = as_result(inner(dict(given), progress))
+                result = as_result(inner(dict(bound), progress))
             except Exception as error:
-                if "unexpected keyword argument" in str(error) and given.keys() - known:
-                    raise TypeError(foreign_names.misfit(call, (), given) or str(error)) from None
+                if "unexpected keyword argument" in str(error) and bound.keys() - known:
+                    raise TypeError(foreign_names.misfit(call, (), bound) or str(error)) from None
                 if str(error).startswith("Unknown solver"):
-                    raise ValueError(f"{error}: {_like(given.get('method'), methods)}") from None
-                wants_more = "args" in known - given.keys() and _wants_more(
-                    error, given[required[0]]
+                    raise ValueError(f"{error}: {_like(bound.get('method'), methods)}") from None
+                wants_more = "args" in known - bound.keys() and _wants_more(
+                    error, bound[required[0]]
                 )
                 if wants_more and hasattr(error, "add_note"):
                     error.add_note(f"{name} calls {required[0]}(x, *args): write args=(...,)")
@@ -81,15 +81,15 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
     return decorate
 
 
-def _check_derivatives(given: dict[str, Any], f: str) -> None:
+def _check_derivatives(bound: dict[str, Any], f: str) -> None:
     """Raise where what differentiates a function is given, instead of a derivative."""
-    local = given.get("minimizer_kwargs")
-    for part in (given, local if isinstance(local, dict) else {}):
+    local = bound.get("minimizer_kwargs")
+    for part in (bound, local if isinstance(local, dict) else {}):
         for name in DERIVATIVES:
             transform = part.get(name)
             known = getattr(transform, "__name__", "")
             if transform is not None and getattr(transforms, known, None) is transform:
-                serves = known in SERVING and "xdata" not in given  # which comes before parameters
+                serves = known in SERVING and "xdata" not in bound  # which comes before parameters
                 raise TypeError(
                     f"{name} is a function of numbers, not cadiff.{known} itself: "
                     + (f"write {name}=cadiff.{known}({f}), or " if serves else "")

@@ -117,16 +117,16 @@ def _is_row(part: Any) -> bool:
 
 
 def with_derivatives(
-    constraints: Any, parameters: Parameters, method: str, given: Mapping[str, Any]
+    constraints: Any, parameters: Parameters, method: str, kwargs: Mapping[str, Any]
 ) -> Any:
     """Constraints of vectors, with the derivatives that a method takes.
 
-    `given` are the arguments besides: of bounds and options differences are a matter.
+    `kwargs` are the arguments besides: of bounds and options differences are a matter.
     """
     if isinstance(constraints, Mapping):
-        return _of_dict(constraints, parameters, method, given)
+        return _of_dict(constraints, parameters, method, kwargs)
     if isinstance(constraints, optimize.NonlinearConstraint):
-        return _of_vector(constraints, parameters, method, given)
+        return _of_vector(constraints, parameters, method, kwargs)
     if isinstance(constraints, optimize.LinearConstraint):
         n, columns = len(parameters.vector), np.shape(constraints.A)[-1]
         if columns != n:
@@ -140,7 +140,7 @@ def with_derivatives(
             "constraints are NonlinearConstraint(c, lb, ub), LinearConstraint(A, lb, ub), or "
             f"dicts as SciPy takes them, or a list of these, not {constraints!r}"
         )
-    return [with_derivatives(one, parameters, method, given) for one in constraints]
+    return [with_derivatives(one, parameters, method, kwargs) for one in constraints]
 
 
 def has_jacobian(constraint: Any) -> bool:
@@ -166,7 +166,7 @@ def are_sparse(constraints: Any, x: FloatArray) -> bool:
 
 
 def _of_vector(
-    constraint: Any, parameters: Parameters, method: str, given: Mapping[str, Any]
+    constraint: Any, parameters: Parameters, method: str, kwargs: Mapping[str, Any]
 ) -> Any:
     is_own = isinstance(constraint, NonlinearConstraint)
     jac = constraint.given_jac if is_own else constraint.jac
@@ -177,7 +177,7 @@ def _of_vector(
         derivatives = Derivatives(
             flat_results(constraint.fun), parameters, (), "NonlinearConstraint"
         )
-        _put_differences(derivatives, method, given, constraint.finite_diff_rel_step)
+        _put_differences(derivatives, method, kwargs, constraint.finite_diff_rel_step)
         fun = derivatives.value
         jac = _jacobian_of(derivatives, may_be_sparse)
         if hess is None and may_be_sparse:
@@ -201,14 +201,14 @@ def _of_vector(
 
 
 def _put_differences(
-    derivatives: Derivatives, method: str, given: Mapping[str, Any], relative: Any = None
+    derivatives: Derivatives, method: str, kwargs: Mapping[str, Any], relative: Any = None
 ) -> None:
     """Say how differences are to be taken; relative steps by trust-constr alone, as in SciPy."""
-    bounds = given.get("bounds")
+    bounds = kwargs.get("bounds")
     derivatives.differences.steps = (
         relative_steps(relative)
         if method == "trust-constr"
-        else steps_of(method, given.get("options"))
+        else steps_of(method, kwargs.get("options"))
     )
     if bounds is not None:
         derivatives.differences.stay_within(lambda: sides_of(bounds, derivatives.n))
@@ -227,17 +227,17 @@ def _of_dict(
     derivatives = Derivatives(flat_results(result["fun"]), parameters, tuple(args), "minimize")
     _put_differences(derivatives, method, others)
     result["fun"] = derivatives.value
-    given = result.get("jac")
-    if given is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):
+    derivative = result.get("jac")
+    if derivative is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):
         upper = 0.0 if result["type"] == "eq" else np.inf
         jac = _jacobian_of(derivatives, may_be_sparse=True)
         hess = _hessian_of(derivatives, parameters.vector)
         return optimize.NonlinearConstraint(derivatives.value, 0.0, upper, jac, hess)
-    if given is None:
+    if derivative is None:
         result["jac"] = _jacobian_of(derivatives, method == "trust-constr")
-    elif callable(given):
+    elif callable(derivative):
         result["fun"] = derivatives.plain_value
-        result["jac"] = lambda x: given(parameters.given(x), *args)
+        result["jac"] = lambda x: derivative(parameters.given(x), *args)
     return result
 
 

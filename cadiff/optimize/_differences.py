@@ -1,9 +1,9 @@
 """Finite differences, where a function has no derivatives that can be taken.
 
-An optimiser asks for derivatives at points at which it knows the value. A function that computes
-with plain numbers alone (it converts, hashes or tests the type of what it is given) then raises
-what it would not raise of plain numbers; and it may be finite where its derivative is not. In both
-cases differences are taken, as SciPy does, and a warning says so once.
+An optimiser asks for derivatives at points at which it knows the value. A function may compute
+with plain numbers alone (it converts or hashes its arguments, or tests their type): then numbers
+with derivatives raise errors that plain numbers do not; and it may be finite where its derivative
+is not. In both cases differences are taken, as SciPy does, and a warning says so once.
 """
 
 from __future__ import annotations
@@ -181,9 +181,9 @@ class Differences:
     def _is_level(self, x: FloatArray, value: Any) -> bool:
         """Whether f may well have a derivative of 0.
 
-        One that takes plain values of its numbers, or those that it has kept of a former call,
-        has none that is known, and an optimiser would be content with the point. At a stationary
-        point f differs by more from its values on either side than these do.
+        If f takes plain values of its numbers, or values kept from a former call, no derivative
+        is known, and an optimiser would be content with the point. At a stationary point f
+        differs by more from its values on either side than these do.
         """
         x = np.asarray(x, dtype=np.float64)
         lower, upper = self._sides()

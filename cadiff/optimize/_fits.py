@@ -15,7 +15,7 @@ from scipy import optimize
 from .. import numpy as cnp
 from ..binding import carries
 from ..inspection import make_tape
-from ..programs.fallbacks import AsItIs
+from ..programs.fallbacks import EagerDerivatives
 from ..programs.program import Program, program_of
 from ._boxes import check_sides, put_bounds, put_scale
 from ._called_like import called_like
@@ -37,7 +37,7 @@ LONG_ARRAYS = 32  # residuals for each operation, from which on it is the arrays
 
 
 @called_like(optimize.least_squares)
-def least_squares(given: dict[str, Any], progress: bool) -> Any:
+def least_squares(kwargs: dict[str, Any], progress: bool) -> Any:
     """Minimise the sum of squares of residuals, as `scipy.optimize.least_squares` does.
 
     Parameters
@@ -96,20 +96,20 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     >>> {name: round(value, 6) for name, value in fit.x.items()}
     {'a': 2.0, 'k': 3.0}
     """
-    fun, x0 = given.pop("fun"), given.pop("x0")
-    args, kwargs = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
+    fun, x0 = kwargs.pop("fun"), kwargs.pop("x0")
+    args, keywords = tuple(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
     parameters = Parameters(x0, "least_squares")
-    put_bounds(given, parameters, by_sides=True)
-    put_scale(given, "x_scale", parameters)
-    jac = given.pop("jac", None)
-    sparsity = _jac_sparsity(given) if jac is None else None
-    residuals = functools.partial(fun, **kwargs) if kwargs else fun
-    with Progress("least_squares", progress, given.get("max_nfev")) as bar:
+    put_bounds(kwargs, parameters, by_sides=True)
+    put_scale(kwargs, "x_scale", parameters)
+    jac = kwargs.pop("jac", None)
+    sparsity = _jac_sparsity(kwargs) if jac is None else None
+    residuals = functools.partial(fun, **keywords) if keywords else fun
+    with Progress("least_squares", progress, kwargs.get("max_nfev")) as bar:
         if callable(residuals) and not isinstance(residuals, Program):
             residuals = flat_results(residuals)
         derivatives = _Residuals(residuals, parameters, args, "least_squares")
-        derivatives.differences.steps = relative_steps(given.get("diff_step"))
-        may_be_sparse = given.get("method") != "lm" and given.get("tr_solver") != "exact"
+        derivatives.differences.steps = relative_steps(kwargs.get("diff_step"))
+        may_be_sparse = kwargs.get("method") != "lm" and kwargs.get("tr_solver") != "exact"
         tolerance: _Tolerance | None = None
         latest: list[Any] = [None]
 
@@ -135,22 +135,22 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
             return matrix
 
         if jac is None:
-            given["jac"] = jacobian
+            kwargs["jac"] = jacobian
             sparse = may_be_sparse and derivatives.is_sparse("jacobian", parameters.vector)
-            if sparse and not given.get("tr_options"):
+            if sparse and not kwargs.get("tr_options"):
                 tolerance = _Tolerance()
                 options = {"atol": tolerance.number, "btol": tolerance.number}
-                given["tr_options"] = {**options, "maxiter": 10 * derivatives.n}
+                kwargs["tr_options"] = {**options, "maxiter": 10 * derivatives.n}
         elif callable(jac):
-            given["jac"] = lambda x: jac(parameters.given(x), *args, **kwargs)
+            kwargs["jac"] = lambda x: jac(parameters.given(x), *args, **keywords)
         else:
-            given["jac"] = jac
-        if given.get("bounds") is not None:
-            derivatives.differences.stay_within(lambda: _sides(given["bounds"]))
-        result = optimize.least_squares(values, parameters.vector, **given)
+            kwargs["jac"] = jac
+        if kwargs.get("bounds") is not None:
+            derivatives.differences.stay_within(lambda: _sides(kwargs["bounds"]))
+        result = optimize.least_squares(values, parameters.vector, **kwargs)
     if jac is None:
         derivatives.warn_if_slow(np.asarray(result.x), len(parameters.vector))
-    bounds = given.get("bounds")
+    bounds = kwargs.get("bounds")
     if bounds is not None and not isinstance(bounds, optimize.Bounds):
         bounds = optimize.Bounds(*bounds)
     return in_containers(as_result(result, of_squares(parameters, result, bounds)), parameters)
@@ -161,13 +161,13 @@ def _sides(bounds: Any) -> tuple[Any, Any]:
     return np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
 
 
-def _jac_sparsity(given: dict[str, Any]) -> Any:
+def _jac_sparsity(kwargs: dict[str, Any]) -> Any:
     """Where differences would look for entries: exact Jacobians know, but SciPy checks it."""
-    sparsity = given.get("jac_sparsity")
+    sparsity = kwargs.get("jac_sparsity")
     if sparsity is not None:
-        if given.get("method") == "lm":
+        if kwargs.get("method") == "lm":
             raise ValueError('method="lm" takes no jac_sparsity')
-        if given.get("tr_solver") == "exact":
+        if kwargs.get("tr_solver") == "exact":
             raise ValueError('tr_solver="exact" takes no jac_sparsity: choose "lsmr"')
     return sparsity
 
@@ -221,7 +221,7 @@ class _Residuals(Derivatives):
 
 
 @called_like(optimize.curve_fit)
-def curve_fit(given: dict[str, Any], progress: bool) -> Any:
+def curve_fit(kwargs: dict[str, Any], progress: bool) -> Any:
     """Fit a function to data by least squares, as `scipy.optimize.curve_fit` does.
 
     Parameters
@@ -283,32 +283,32 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     >>> popt.round(6)
     array([2.5, 1.3, 0.5])
     """
-    parameters = _put_vectors(given)
-    result = _fit(given, progress)
+    parameters = _put_vectors(kwargs)
+    result = _fit(kwargs, progress)
     if parameters is None:
         return result
     return (parameters.given(np.asarray(result[0])), *result[1:])
 
 
-def _put_vectors(given: dict[str, Any]) -> Parameters | None:
+def _put_vectors(kwargs: dict[str, Any]) -> Parameters | None:
     """Put vectors, and an f of numbers, in the place of containers; parameters if p0 is one."""
-    p0, f = given.get("p0"), given["f"]
+    p0, f = kwargs.get("p0"), kwargs["f"]
     if p0 is not None and not _is_numeric(p0):
         parameters = Parameters(p0, "curve_fit")
-        if callable(given.get("jac")):
+        if callable(kwargs.get("jac")):
             raise TypeError("curve_fit fills in jac for parameters in containers: leave it out")
-        given["f"] = _of_numbers(f, parameters)
-        given["p0"] = parameters.vector
-    elif any(isinstance(given.get(name), dict) for name in ("bounds", *SCALES)):
+        kwargs["f"] = _of_numbers(f, parameters)
+        kwargs["p0"] = parameters.vector
+    elif any(isinstance(kwargs.get(name), dict) for name in ("bounds", *SCALES)):
         names = _names_of_parameters(f)[: None if p0 is None else np.size(p0)]
         parameters = Parameters(dict.fromkeys(names, 0.0), "curve_fit")
     else:
-        check_sides(given.get("bounds"))
+        check_sides(kwargs.get("bounds"))
         return None
-    put_bounds(given, parameters, by_sides=True)
+    put_bounds(kwargs, parameters, by_sides=True)
     for name in SCALES:
-        put_scale(given, name, parameters)
-    return parameters if given["f"] is not f else None
+        put_scale(kwargs, name, parameters)
+    return parameters if kwargs["f"] is not f else None
 
 
 def _is_numeric(p0: Any) -> bool:
@@ -352,44 +352,44 @@ def _of_numbers(f: Callable[..., Any], parameters: Parameters) -> Callable[..., 
     return of_numbers
 
 
-def _fit(given: dict[str, Any], progress: bool) -> Any:
+def _fit(kwargs: dict[str, Any], progress: bool) -> Any:
     """The fit of a function of numbers."""
-    f, jac = given["f"], given.pop("jac", None)
-    check_plain((given["ydata"], given.get("sigma")), "curve_fit")
-    if np.ndim(given["ydata"]) > 1:
+    f, jac = kwargs["f"], kwargs.pop("jac", None)
+    check_plain((kwargs["ydata"], kwargs.get("sigma")), "curve_fit")
+    if np.ndim(kwargs["ydata"]) > 1:
         raise ValueError(
-            f"curve_fit takes ydata with one axis, not of shape {np.shape(given['ydata'])}: pass "
+            f"curve_fit takes ydata with one axis, not of shape {np.shape(kwargs['ydata'])}: pass "
             "ydata.ravel(), and an f whose result is raveled, too"
         )
-    if given.get("nan_policy") == "omit":
-        _omit_nans(given)
-    elif given.get("nan_policy") is None and given.get("check_finite", True) is not False:
-        _check_finite(given)
-    if given.get("sigma") is not None and np.size(given["sigma"]) == 1:  # without jac SciPy's
-        given["sigma"] = np.full(np.size(given["ydata"]), np.ravel(given["sigma"])[0])
-    if jac == "2-point" and given.get("method") is None and _is_unbounded(given):
-        given["method"] = "lm"  # whose differences SciPy asks for by no jac
+    if kwargs.get("nan_policy") == "omit":
+        _omit_nans(kwargs)
+    elif kwargs.get("nan_policy") is None and kwargs.get("check_finite", True) is not False:
+        _check_finite(kwargs)
+    if kwargs.get("sigma") is not None and np.size(kwargs["sigma"]) == 1:  # without jac SciPy's
+        kwargs["sigma"] = np.full(np.size(kwargs["ydata"]), np.ravel(kwargs["sigma"])[0])
+    if jac == "2-point" and kwargs.get("method") is None and _is_unbounded(kwargs):
+        kwargs["method"] = "lm"  # whose differences SciPy asks for by no jac
         jac = "differences"
     if jac is not None:
-        given["jac"] = None if jac == "differences" else jac
-        return optimize.curve_fit(**given)
+        kwargs["jac"] = None if jac == "differences" else jac
+        return optimize.curve_fit(**kwargs)
     of_parameters = _of_parameters(f)
-    eager, program = AsItIs(of_parameters), program_of(of_parameters)
+    eager, program = EagerDerivatives(of_parameters), program_of(of_parameters)
     jacobians = 0
-    with Progress("curve_fit", progress, limit_of(given, "")[0]) as bar:
+    with Progress("curve_fit", progress, limit_of(kwargs, "")[0]) as bar:
         differences = Differences(
             "curve_fit",
-            lambda params: values(given["xdata"], *params),
+            lambda params: values(kwargs["xdata"], *params),
             lambda: not eager.keeps_nothing,
         )
-        bounds = given.get("bounds")
+        bounds = kwargs.get("bounds")
         if bounds is not None:
             differences.stay_within(lambda: _sides(bounds))
-        is_of_minpack = given.get("method", "lm") == "lm" and _is_unbounded(given)
+        is_of_minpack = kwargs.get("method", "lm") == "lm" and _is_unbounded(kwargs)
         differences.steps = (
-            steps_of_minpack(given.get("epsfcn"))
+            steps_of_minpack(kwargs.get("epsfcn"))
             if is_of_minpack
-            else relative_steps(given.get("diff_step"))
+            else relative_steps(kwargs.get("diff_step"))
         )
 
         @functools.wraps(f)
@@ -403,13 +403,13 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
             if result.ndim > 1:
                 raise ValueError(
                     f"f returned an array of shape {result.shape}, where curve_fit takes a vector "
-                    f"of as many numbers as ydata, {np.size(given['ydata'])}: return its ravel()"
+                    f"of as many numbers as ydata, {np.size(kwargs['ydata'])}: return its ravel()"
                 )
-            sizes = {result.size, np.size(given["ydata"])}
+            sizes = {result.size, np.size(kwargs["ydata"])}
             if len(sizes) > 1 and 1 not in sizes:  # one number is broadcast
                 raise ValueError(
                     f"f returned {result.size} numbers of xdata, of shape {np.shape(xdata)}, but "
-                    f"ydata has {np.size(given['ydata'])}: there should be as many"
+                    f"ydata has {np.size(kwargs['ydata'])}: there should be as many"
                 )
             bar.show(result)
             return result
@@ -426,24 +426,24 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
             matrix: NDArray[Any] = differences.unless(exact, np.array(params))
             return matrix if matrix.ndim == 2 else matrix.reshape(-1, len(params))
 
-        given["f"], given["jac"] = values, jacobian
-        result = optimize.curve_fit(**given)
+        kwargs["f"], kwargs["jac"] = values, jacobian
+        result = optimize.curve_fit(**kwargs)
         is_exact = differences.cause is None
-        refined = _refined(of_parameters, jacobian, result[0], given) if is_exact else None
+        refined = _refined(of_parameters, jacobian, result[0], kwargs) if is_exact else None
         if refined is None:
             return result
-        if not given.get("full_output"):
+        if not kwargs.get("full_output"):
             return refined
-        given["p0"] = refined[0]
-        again = optimize.curve_fit(**given)
+        kwargs["p0"] = refined[0]
+        again = optimize.curve_fit(**kwargs)
     again[2]["nfev"] += result[2]["nfev"]
     return (*refined, *again[2:])
 
 
-def _check_finite(given: dict[str, Any]) -> None:
+def _check_finite(kwargs: dict[str, Any]) -> None:
     """Raise, as SciPy does, where data are not finite, and say which."""
     for name in ("xdata", "ydata"):
-        data = given[name]
+        data = kwargs[name]
         if isinstance(data, (list, tuple, np.ndarray)):
             numbers = np.asarray(data)
             if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
@@ -454,26 +454,26 @@ def _check_finite(given: dict[str, Any]) -> None:
                 )
 
 
-def _omit_nans(given: dict[str, Any]) -> None:
+def _omit_nans(kwargs: dict[str, Any]) -> None:
     """Leave out the data that have no numbers, as SciPy does, so that all else knows the rest."""
-    xdata, ydata = given["xdata"], np.asarray(given["ydata"], dtype=np.float64)
+    xdata, ydata = kwargs["xdata"], np.asarray(kwargs["ydata"], dtype=np.float64)
     if not isinstance(xdata, (list, tuple, np.ndarray)):
         return  # nobody knows what it has: SciPy says so
     xdata = np.asarray(xdata, dtype=np.float64)
     without = np.isnan(ydata) | np.isnan(xdata).any(axis=tuple(range(xdata.ndim - 1)))
-    given["xdata"], given["ydata"] = xdata[..., ~without], ydata[~without]
-    sigma = given.get("sigma")
+    kwargs["xdata"], kwargs["ydata"] = xdata[..., ~without], ydata[~without]
+    sigma = kwargs.get("sigma")
     if sigma is not None and np.size(sigma) > 1:
         sigma = np.asarray(sigma)[~without]
-        given["sigma"] = sigma if sigma.ndim < 2 else sigma[:, ~without]
-    del given["nan_policy"]
+        kwargs["sigma"] = sigma if sigma.ndim < 2 else sigma[:, ~without]
+    del kwargs["nan_policy"]
 
 
 def _refined(
     of_parameters: Callable[..., Any],
     jacobian: Callable[..., Any],
     popt: FloatArray,
-    given: dict[str, Any],
+    kwargs: dict[str, Any],
 ) -> tuple[FloatArray, FloatArray] | None:
     """Parameters, and covariances, with the digits that sums of squares cannot tell; or None.
 
@@ -481,10 +481,10 @@ def _refined(
     Newton's steps go by the gradient. They are taken for as long as each changes the residuals by
     less than the one before, which two or three do.
     """
-    xdata, ydata = given["xdata"], np.asarray(given["ydata"], dtype=np.float64).ravel()
-    sigma: Any = given.get("sigma")
-    whole = given.get("nan_policy") is None and not np.isnan(ydata).any()
-    if not whole or not _is_unbounded(given) or len(ydata) <= len(popt):
+    xdata, ydata = kwargs["xdata"], np.asarray(kwargs["ydata"], dtype=np.float64).ravel()
+    sigma: Any = kwargs.get("sigma")
+    whole = kwargs.get("nan_policy") is None and not np.isnan(ydata).any()
+    if not whole or not _is_unbounded(kwargs) or len(ydata) <= len(popt):
         return None
     if isinstance(xdata, (list, tuple, np.ndarray)):
         xdata = np.asarray(xdata, dtype=np.float64)
@@ -493,7 +493,7 @@ def _refined(
     def residuals_at(params: Any) -> Any:
         return whiten(cnp.ravel(cnp.asarray(of_parameters(params, xdata))) - ydata)
 
-    squares = AsItIs(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
+    squares = EagerDerivatives(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
     params, shortest = popt, float("inf")
     if not _are_determined(whiten(jacobian(xdata, *popt)), popt, whiten(ydata)):
         warnings.warn(NOT_ESTIMATED, optimize.OptimizeWarning, stacklevel=4)
@@ -515,7 +515,7 @@ def _refined(
     if params is popt:
         return None
     degrees = len(ydata) - len(params)
-    variance = 1.0 if given.get("absolute_sigma") else residuals @ residuals / degrees
+    variance = 1.0 if kwargs.get("absolute_sigma") else residuals @ residuals / degrees
     inverse = inverse_of_squares(matrix)
     return None if inverse is None else (params, variance * inverse)
 
@@ -550,8 +550,8 @@ def _of_parameters(f: Callable[..., Any]) -> Callable[..., Any]:
     return of_parameters
 
 
-def _is_unbounded(given: dict[str, Any]) -> bool:
-    bounds = given.get("bounds")
+def _is_unbounded(kwargs: dict[str, Any]) -> bool:
+    bounds = kwargs.get("bounds")
     if bounds is None:
         return True
     lower, upper = _sides(bounds)

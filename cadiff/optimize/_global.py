@@ -19,17 +19,17 @@ from ._vectors import Parameters, as_tuple
 
 
 def _objective(
-    given: dict[str, Any], parameters: Parameters, name: str, bar: Progress
+    kwargs: dict[str, Any], parameters: Parameters, name: str, bar: Progress
 ) -> Objective:
-    args = as_tuple(given.pop("args", ()))
-    return Objective(given.pop("func"), parameters, args, name, bar)
+    args = as_tuple(kwargs.pop("args", ()))
+    return Objective(kwargs.pop("func"), parameters, args, name, bar)
 
 
 def _local(
-    given: dict[str, Any], objective: Objective, parameters: Parameters, fun: Any, method: str
+    kwargs: dict[str, Any], objective: Objective, parameters: Parameters, fun: Any, method: str
 ) -> dict[str, Any]:
     """The arguments of local searches, the function too, with what their method can use."""
-    local = dict(given)
+    local = dict(kwargs)
     own_args = local.pop("args", ())
     if own_args:
         objective.args = as_tuple(own_args)
@@ -38,61 +38,61 @@ def _local(
 
 
 @called_like(optimize.basinhopping)
-def basinhopping(given: dict[str, Any], progress: bool) -> Any:
+def basinhopping(kwargs: dict[str, Any], progress: bool) -> Any:
     """Find a global minimum by random steps and local searches, as `scipy.optimize.basinhopping`.
 
     The parameters and the result are SciPy's. The local searches get the derivatives that their
     method can use (see `minimize`), unless `minimizer_kwargs` has some; `args` stand there. x0 may
     be a container. `progress` shows a bar of evaluations.
     """
-    parameters = Parameters(given.pop("x0"), "basinhopping")
-    take_points(given, parameters.unflatten)
-    local = dict(given.get("minimizer_kwargs") or {})
+    parameters = Parameters(kwargs.pop("x0"), "basinhopping")
+    take_points(kwargs, parameters.unflatten)
+    local = dict(kwargs.get("minimizer_kwargs") or {})
     put_bounds(local, parameters)
-    fun = given["func"]
-    steps = given.get("niter", 100) + 1
+    fun = kwargs["func"]
+    steps = kwargs.get("niter", 100) + 1
     with Progress("basinhopping", progress, steps, ITERATIONS) as bar:
-        given["callback"] = bar.following(given.get("callback"))
-        objective = _objective(given, parameters, "basinhopping", bar)
-        given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
-        value = given["minimizer_kwargs"].pop("fun")
-        result = optimize.basinhopping(value, parameters.vector, **given)
+        kwargs["callback"] = bar.following(kwargs.get("callback"))
+        objective = _objective(kwargs, parameters, "basinhopping", bar)
+        kwargs["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
+        value = kwargs["minimizer_kwargs"].pop("fun")
+        result = optimize.basinhopping(value, parameters.vector, **kwargs)
         result.nfev += objective.runs
-        result = with_likelihood(result, objective, given["minimizer_kwargs"])
+        result = with_likelihood(result, objective, kwargs["minimizer_kwargs"])
     result.lowest_optimization_result = in_containers(
         result.lowest_optimization_result, parameters
     )
     return in_containers(result, parameters)
 
 
-def _parameters(given: dict[str, Any], name: str) -> Parameters:
+def _parameters(kwargs: dict[str, Any], name: str) -> Parameters:
     """Parameters of a search between bounds, in the containers of x0 or of the bounds.
 
     What stands in them is put as SciPy takes it: bounds, x0, integrality, points for callbacks.
     """
-    if isinstance(given["bounds"], Iterator):  # which can be gone through but once
-        given["bounds"] = list(given["bounds"])
-    start = None if given.get("x0") is None else Parameters(given["x0"], name)
+    if isinstance(kwargs["bounds"], Iterator):  # which can be gone through but once
+        kwargs["bounds"] = list(kwargs["bounds"])
+    start = None if kwargs.get("x0") is None else Parameters(kwargs["x0"], name)
     if start is not None and start.unflatten is not None:
-        parameters, given["x0"] = start, start.vector
+        parameters, kwargs["x0"] = start, start.vector
     else:
-        parameters = of_bounds(given["bounds"], name)
+        parameters = of_bounds(kwargs["bounds"], name)
     if parameters.unflatten is None:
         return parameters
-    put_bounds(given, parameters)
-    put_scale(given, "integrality", parameters, 0.0)
-    if given.get("vectorized"):
+    put_bounds(kwargs, parameters)
+    put_scale(kwargs, "integrality", parameters, 0.0)
+    if kwargs.get("vectorized"):
         raise TypeError(f"{name} takes no parameters in containers with vectorized=True")
-    callback = given.get("callback")
+    callback = kwargs.get("callback")
     if isinstance(callback, History):
         callback.unflatten = parameters.unflatten
     elif callback is not None:
-        given["callback"] = of_parameters(callback, parameters)
+        kwargs["callback"] = of_parameters(callback, parameters)
     return parameters
 
 
 @called_like(optimize.dual_annealing)
-def dual_annealing(given: dict[str, Any], progress: bool) -> Any:
+def dual_annealing(kwargs: dict[str, Any], progress: bool) -> Any:
     """Find a global minimum by annealing and local searches, as `scipy.optimize.dual_annealing`.
 
     The parameters and the result are SciPy's. Bounds may stand in containers, or x0 does: then
@@ -100,31 +100,31 @@ def dual_annealing(given: dict[str, Any], progress: bool) -> Any:
     their method can use (see `minimize`), unless `minimizer_kwargs` has some. `progress` shows a
     bar of evaluations.
     """
-    history = given.get("callback")
-    parameters = _parameters(given, "dual_annealing")
+    history = kwargs.get("callback")
+    parameters = _parameters(kwargs, "dual_annealing")
     if isinstance(history, History):
-        take_points(given, parameters.unflatten)
-    local = dict(given.get("minimizer_kwargs") or {})
+        take_points(kwargs, parameters.unflatten)
+    local = dict(kwargs.get("minimizer_kwargs") or {})
     put_bounds(local, parameters)
     n = len(parameters.vector)
     if not local:  # what SciPy takes if there are none
         local = {
             "method": "L-BFGS-B",
-            "bounds": list(zip(*sides_of(given["bounds"], n), strict=True)),
+            "bounds": list(zip(*sides_of(kwargs["bounds"], n), strict=True)),
             "options": {"maxiter": min(max(6 * n, 100), 1000)},
         }
-    fun = given["func"]
-    with Progress("dual_annealing", progress, given.get("maxfun")) as bar:
-        objective = _objective(given, parameters, "dual_annealing", bar)
-        given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
-        given["minimizer_kwargs"].pop("fun")
-        result = optimize.dual_annealing(objective.value_alone, **given)
+    fun = kwargs["func"]
+    with Progress("dual_annealing", progress, kwargs.get("maxfun")) as bar:
+        objective = _objective(kwargs, parameters, "dual_annealing", bar)
+        kwargs["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
+        kwargs["minimizer_kwargs"].pop("fun")
+        result = optimize.dual_annealing(objective.value_alone, **kwargs)
         result.nfev += objective.runs
-    return in_containers(with_likelihood(result, objective, given), parameters)
+    return in_containers(with_likelihood(result, objective, kwargs), parameters)
 
 
 @called_like(optimize.shgo)
-def shgo(given: dict[str, Any], progress: bool) -> Any:
+def shgo(kwargs: dict[str, Any], progress: bool) -> Any:
     """Find global minima by sampling and local searches, as `scipy.optimize.shgo` does.
 
     The parameters and the result are SciPy's. Bounds may stand in containers: then func gets such
@@ -132,50 +132,50 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
     `minimizer_kwargs` names another method) get the derivatives that their method can use, unless
     `options` or `minimizer_kwargs` have some. `progress` shows a bar of evaluations.
     """
-    parameters = _parameters(given, "shgo")
-    local = given.get("minimizer_kwargs")
+    parameters = _parameters(kwargs, "shgo")
+    local = kwargs.get("minimizer_kwargs")
     if local is None:
         local = {"options": {"ftol": 1e-12}}  # what SciPy takes if there are none
     local = {"method": "SLSQP", **local}
     put_bounds(local, parameters)
-    if parameters.unflatten is not None and given.get("constraints") is not None:
-        known = {**given, "options": local.get("options")}
-        given["constraints"] = with_derivatives(given["constraints"], parameters, "slsqp", known)
-    options = dict(given.get("options") or {})
+    if parameters.unflatten is not None and kwargs.get("constraints") is not None:
+        known = {**kwargs, "options": local.get("options")}
+        kwargs["constraints"] = with_derivatives(kwargs["constraints"], parameters, "slsqp", known)
+    options = dict(kwargs.get("options") or {})
     for name in ("jac", "hess", "hessp"):
         if name in options:
             local[name] = options.pop(name)
-    fun = given["func"]
+    fun = kwargs["func"]
     limit, unit = limit_of(options, "")
     with Progress("shgo", progress, limit if unit == EVALUATIONS else None) as bar:
-        objective = _objective(given, parameters, "shgo", bar)
+        objective = _objective(kwargs, parameters, "shgo", bar)
         local = _local(local, objective, parameters, fun, method_of(local))
-        objective.differences.stay_within(lambda: sides_of(given["bounds"], objective.n))
+        objective.differences.stay_within(lambda: sides_of(kwargs["bounds"], objective.n))
         for name in ("jac", "hess", "hessp"):
             if callable(local.get(name)):
                 options[name] = local[name]
-        given["minimizer_kwargs"] = local
-        given["options"] = options
+        kwargs["minimizer_kwargs"] = local
+        kwargs["options"] = options
         both = local.pop("fun")
         value = both if local.get("jac") is True else objective.value_alone
-        if given.get("workers", 1) != 1:  # other processes take f, and no program of it
-            value, given["args"] = parameters.of_vectors(fun), objective.args
-        result = optimize.shgo(value, **given)
+        if kwargs.get("workers", 1) != 1:  # other processes take f, and no program of it
+            value, kwargs["args"] = parameters.of_vectors(fun), objective.args
+        result = optimize.shgo(value, **kwargs)
         result.nfev += objective.runs
     if parameters.unflatten is not None and result.get("xl") is not None:
         result.xl = [parameters.given(x) for x in result.xl]
-    return in_containers(with_likelihood(result, objective, given), parameters)
+    return in_containers(with_likelihood(result, objective, kwargs), parameters)
 
 
-def _population(given: dict[str, Any], parameters: Parameters) -> float:
+def _population(kwargs: dict[str, Any], parameters: Parameters) -> float:
     """How many evaluations differential evolution takes at most, as SciPy has it."""
-    init: Any = given.get("init")
-    many = given.get("popsize", 15) * len(parameters.vector)
-    return float((given.get("maxiter", 1000) + 1) * (many if np.ndim(init) < 2 else len(init)))
+    init: Any = kwargs.get("init")
+    many = kwargs.get("popsize", 15) * len(parameters.vector)
+    return float((kwargs.get("maxiter", 1000) + 1) * (many if np.ndim(init) < 2 else len(init)))
 
 
 @called_like(optimize.differential_evolution)
-def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
+def differential_evolution(kwargs: dict[str, Any], progress: bool) -> Any:
     """Find a global minimum by evolution, as `scipy.optimize.differential_evolution` does.
 
     The parameters and the result are SciPy's. Bounds may stand in containers, or x0 does: then
@@ -183,24 +183,24 @@ def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
     The local search that ends it (`polish`, unless it is False) gets derivatives: by L-BFGS-B, or
     by trust-constr where there are constraints. `progress` shows a bar of evaluations.
     """
-    func, args = given["func"], given.get("args", ())
-    constraints = given.get("constraints", ())
-    parameters = _parameters(given, "differential_evolution")
+    func, args = kwargs["func"], kwargs.get("args", ())
+    constraints = kwargs.get("constraints", ())
+    parameters = _parameters(kwargs, "differential_evolution")
     if parameters.unflatten is not None:
-        given["constraints"] = with_derivatives(constraints, parameters, "slsqp", given)
-    polish = given.get("polish", True)
-    if polish is not True or given.get("vectorized") or np.any(given.get("integrality")):
-        given["func"] = parameters.of_vectors(func)
-        return in_containers(optimize.differential_evolution(**given), parameters)
-    bounds = given["bounds"]
-    given["polish"] = False
-    with Progress("differential_evolution", progress, _population(given, parameters)) as bar:
-        objective = _objective(dict(given), parameters, "differential_evolution", bar)
-        if given.get("workers", 1) == 1:
-            given["func"], given["args"] = objective.shown_value, ()
+        kwargs["constraints"] = with_derivatives(constraints, parameters, "slsqp", kwargs)
+    polish = kwargs.get("polish", True)
+    if polish is not True or kwargs.get("vectorized") or np.any(kwargs.get("integrality")):
+        kwargs["func"] = parameters.of_vectors(func)
+        return in_containers(optimize.differential_evolution(**kwargs), parameters)
+    bounds = kwargs["bounds"]
+    kwargs["polish"] = False
+    with Progress("differential_evolution", progress, _population(kwargs, parameters)) as bar:
+        objective = _objective(dict(kwargs), parameters, "differential_evolution", bar)
+        if kwargs.get("workers", 1) == 1:
+            kwargs["func"], kwargs["args"] = objective.shown_value, ()
         else:
-            given["func"] = parameters.of_vectors(func)
-        result = optimize.differential_evolution(**given)
+            kwargs["func"] = parameters.of_vectors(func)
+        result = optimize.differential_evolution(**kwargs)
     method = "trust-constr" if np.size(constraints) else "L-BFGS-B"
     polished = minimize(
         func,
@@ -216,4 +216,4 @@ def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
     value = polished.fun if np.all(inside == x) else objective.plain_value(inside)
     if value < result.fun and polished.success:
         result.x, result.fun, result.jac = inside, value, polished.jac
-    return in_containers(with_likelihood(result, objective, given), parameters)
+    return in_containers(with_likelihood(result, objective, kwargs), parameters)

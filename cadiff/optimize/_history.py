@@ -88,14 +88,14 @@ class History:
         self._norms.append(norm)
 
 
-def take_points(given: dict[str, Any], unflatten: Callable[[Any], Any] | None) -> None:
+def take_points(kwargs: dict[str, Any], unflatten: Callable[[Any], Any] | None) -> None:
     """Let a callback take what SciPy gives: a vector, and further arguments, the value first.
 
     A History keeps the two; others get parameters as they were given to the optimiser.
     """
-    callback = given.get("callback")
+    callback = kwargs.get("callback")
     if isinstance(callback, History):
         callback.unflatten = unflatten
-        given["callback"] = lambda x, value, *state: callback.note(np.asarray(x), value)
+        kwargs["callback"] = lambda x, value, *state: callback.note(np.asarray(x), value)
     elif callback is not None and unflatten is not None:
-        given["callback"] = lambda x, *state: callback(unflatten(np.asarray(x)), *state)
+        kwargs["callback"] = lambda x, *state: callback(unflatten(np.asarray(x)), *state)

@@ -32,7 +32,7 @@ WITHOUT_FIXED = ("l-bfgs-b", "slsqp", "tnc")  # of numbers that bounds fix
 
 
 @called_like(optimize.minimize)
-def minimize(given: dict[str, Any], progress: bool) -> Any:
+def minimize(kwargs: dict[str, Any], progress: bool) -> Any:
     """Minimise a function of several numbers, as `scipy.optimize.minimize` does.
 
     Parameters
@@ -40,7 +40,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     fun : callable
         `fun(x, *args)` returns the number to be minimised. It is written with functions of
         `cadiff.numpy` (or NumPy's, which dispatch), and may have loops and branches. It is
-        compiled; where that is not possible, it is run as it is each time.
+        compiled; where that is not possible, it is run eagerly each time.
     x0 : array_like, shape (n,), or container
         Where to begin. Of a dict, a list of arrays, an array of several axes or any other
         container fun gets the same container, and so has the result, in `x` and in `jac`.
@@ -100,33 +100,33 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     >>> result.x.round(5)
     array([1., 1., 1.])
     """
-    fun, x0 = given.pop("fun"), given.pop("x0")
-    args = as_tuple(given.pop("args", ()))
+    fun, x0 = kwargs.pop("fun"), kwargs.pop("x0")
+    args = as_tuple(kwargs.pop("args", ()))
     parameters = Parameters(x0, "minimize")
-    put_bounds(given, parameters)
-    given["options"] = put_scales(given.get("options"), parameters)
-    method = method_of(given)
+    put_bounds(kwargs, parameters)
+    kwargs["options"] = put_scales(kwargs.get("options"), parameters)
+    method = method_of(kwargs)
     is_vector = parameters.unflatten is None
-    fixed = _fixed(given, parameters, method)
-    if given.get("constraints") is not None and not (method == "custom" and is_vector):
-        given["constraints"] = with_derivatives(given["constraints"], parameters, method, given)
-        if method == "trust-constr" and are_sparse(given["constraints"], parameters.vector):
-            given["options"] = {"sparse_jacobian": True, **(given.get("options") or {})}
-    history = given.get("callback")
+    fixed = _fixed(kwargs, parameters, method)
+    if kwargs.get("constraints") is not None and not (method == "custom" and is_vector):
+        kwargs["constraints"] = with_derivatives(kwargs["constraints"], parameters, method, kwargs)
+        if method == "trust-constr" and are_sparse(kwargs["constraints"], parameters.vector):
+            kwargs["options"] = {"sparse_jacobian": True, **(kwargs.get("options") or {})}
+    history = kwargs.get("callback")
     if parameters.unflatten is not None and callable(history) and not isinstance(history, History):
-        given["callback"] = of_parameters(history, parameters)
-    with Progress("minimize", progress, *limit_of(given.get("options"), method)) as bar:
+        kwargs["callback"] = of_parameters(history, parameters)
+    with Progress("minimize", progress, *limit_of(kwargs.get("options"), method)) as bar:
         objective = Objective(fun, parameters, args, "minimize", bar)
-        fill_in(given, objective, parameters, fun, method)
+        fill_in(kwargs, objective, parameters, fun, method)
         if isinstance(history, History):
             history.unflatten = parameters.unflatten
-            given["callback"] = _kept(history, given, objective, parameters.vector)
-        given["callback"] = bar.following(given.get("callback"))
-        ending = without_early_end(given, method)
+            kwargs["callback"] = _kept(history, kwargs, objective, parameters.vector)
+        kwargs["callback"] = bar.following(kwargs.get("callback"))
+        ending = without_early_end(kwargs, method)
         start = parameters.vector
         if method in WITHOUT_GRADIENT and is_vector:
             start = np.array(x0)  # in single precision, if it is given so
-        result = optimize.minimize(given.pop("fun"), start, **given)
+        result = optimize.minimize(kwargs.pop("fun"), start, **kwargs)
         if "nfev" in result:
             result.nfev += objective.runs
     if ending is not None:
@@ -134,31 +134,33 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     if fixed is not None and "jac" in result:
         result.jac = np.where(fixed, np.nan, result.jac)
     objective.warn_if_slow(np.asarray(result.get("x", start)), len(parameters.vector) + 1)
-    return in_containers(with_likelihood(result, objective, given), parameters)
+    return in_containers(with_likelihood(result, objective, kwargs), parameters)
 
 
-def _fixed(given: dict[str, Any], parameters: Parameters, method: str) -> NDArray[np.bool_] | None:
+def _fixed(
+    kwargs: dict[str, Any], parameters: Parameters, method: str
+) -> NDArray[np.bool_] | None:
     """Which numbers have no derivatives in the result, as their bounds leave no choice; or None.
 
     SciPy takes such numbers out before these methods, unless all derivatives are given.
     """
-    if method not in WITHOUT_FIXED or given.get("bounds") is None:
+    if method not in WITHOUT_FIXED or kwargs.get("bounds") is None:
         return None
-    constraints = given.get("constraints", ())
+    constraints = kwargs.get("constraints", ())
     constraints = constraints if isinstance(constraints, (list, tuple)) else [constraints]
-    is_given = callable(given.get("jac")) or given.get("jac") is True
+    is_given = callable(kwargs.get("jac")) or kwargs.get("jac") is True
     if is_given and all(map(has_jacobian, constraints)):
         return None
     try:
-        lower, upper = sides_of(given["bounds"], len(parameters.vector))
+        lower, upper = sides_of(kwargs["bounds"], len(parameters.vector))
     except (TypeError, ValueError):  # SciPy says what is wrong
         return None
     return lower == upper if np.any(lower == upper) else None
 
 
-def method_of(given: dict[str, Any]) -> str:
+def method_of(kwargs: dict[str, Any]) -> str:
     """The method that SciPy chooses; of one that is a function "custom"."""
-    method = given.get("method")
+    method = kwargs.get("method")
     if callable(method):
         return "custom"
     if method is not None:
@@ -171,27 +173,27 @@ def method_of(given: dict[str, Any]) -> str:
                 f"cadiff.optimize.{BY_STEPS[name]}(f, x0, ...)"
             )
         return name
-    if np.size(given.get("constraints", ())):
+    if np.size(kwargs.get("constraints", ())):
         return "slsqp"
-    return "bfgs" if given.get("bounds") is None else "l-bfgs-b"
+    return "bfgs" if kwargs.get("bounds") is None else "l-bfgs-b"
 
 
 def fill_in(
-    given: dict[str, Any],
+    kwargs: dict[str, Any],
     objective: Objective,
     parameters: Parameters,
     fun: Callable[..., Any],
     method: str,
 ) -> None:
     """Put among the arguments the function of a vector, and derivatives that the method uses."""
-    args, bounds = objective.args, given.get("bounds")
-    objective.differences.steps = steps_of(method, given.get("options"))
+    args, bounds = objective.args, kwargs.get("bounds")
+    objective.differences.steps = steps_of(method, kwargs.get("options"))
     if bounds is not None:
         objective.differences.stay_within(lambda: sides_of(bounds, objective.n))
     for name in ("jac", "hess", "hessp"):
-        if callable(given.get(name)):
-            given[name] = _of_vector(given[name], name, parameters, args)
-    jac = given.get("jac")
+        if callable(kwargs.get(name)):
+            kwargs[name] = _of_vector(kwargs[name], name, parameters, args)
+    jac = kwargs.get("jac")
     if jac is True:
         both = parameters.of_vectors(fun)
         objective.take_first()
@@ -200,41 +202,41 @@ def fill_in(
             value, gradient = value_and_gradient(both(np.array(x), *args))
             return value, parameters.as_vector(gradient)
 
-        given["fun"] = value_and_grad
+        kwargs["fun"] = value_and_grad
         return
     if method in WITHOUT_GRADIENT:
-        given["fun"] = objective.value_alone
+        kwargs["fun"] = objective.value_alone
         return
     if jac is None or jac is False:
-        given["fun"], given["jac"] = objective.value_at, objective.gradient
+        kwargs["fun"], kwargs["jac"] = objective.value_at, objective.gradient
     else:
-        given["fun"] = objective.value_alone
+        kwargs["fun"] = objective.value_alone
         if callable(jac) and method == "newton-cg":
             return  # SciPy takes differences of it, and f runs on plain numbers alone
-    if given.get("hess") is not None or given.get("hessp") is not None:
+    if kwargs.get("hess") is not None or kwargs.get("hessp") is not None:
         return
     if method in BY_HESSIAN:
-        given["hess"] = objective.hessian
+        kwargs["hess"] = objective.hessian
     elif method in BY_PRODUCTS:
-        given["hessp"] = objective.product
+        kwargs["hessp"] = objective.product
     elif method in BY_EITHER:
         n, x = objective.n, parameters.vector
         if not objective.has_second_derivatives(x):
             return
         if n <= LARGE_HESSIAN or objective.is_sparse("hessian", x):
-            given["hess"] = lambda x: objective.matrix("hessian", x)
+            kwargs["hess"] = lambda x: objective.matrix("hessian", x)
         else:
-            given["hessp"] = objective.product
+            kwargs["hessp"] = objective.product
 
 
 def _of_vector(
-    given: Callable[..., Any], name: str, parameters: Parameters, args: tuple[Any, ...]
+    derivative: Callable[..., Any], name: str, parameters: Parameters, args: tuple[Any, ...]
 ) -> Callable[..., Any]:
     """A derivative of the user's, as a function of vectors alone."""
     if parameters.unflatten is None:
-        return lambda *vectors: given(*map(np.array, vectors), *args)
+        return lambda *vectors: derivative(*map(np.array, vectors), *args)
     if name == "jac":
-        return lambda x: parameters.as_vector(given(parameters.given(x), *args))
+        return lambda x: parameters.as_vector(derivative(parameters.given(x), *args))
     raise TypeError(
         f"minimize takes no {name} with parameters in containers, where it fills one in: leave it "
         "out"
@@ -255,10 +257,10 @@ def of_parameters(callback: Callable[..., Any], parameters: Parameters) -> Calla
 
 
 def _kept(
-    history: Any, given: dict[str, Any], objective: Objective, x0: FloatArray
+    history: Any, kwargs: dict[str, Any], objective: Objective, x0: FloatArray
 ) -> Callable[[Any], None]:
     """A callback that keeps values and gradients as far as the method computes them."""
-    fun, jac = given["fun"], given.get("jac")
+    fun, jac = kwargs["fun"], kwargs.get("jac")
 
     def keep(intermediate_result: Any) -> None:
         x = np.array(getattr(intermediate_result, "x", intermediate_result))
@@ -274,18 +276,18 @@ def _kept(
     return keep
 
 
-def with_likelihood(result: Any, objective: Objective, given: dict[str, Any]) -> Any:
+def with_likelihood(result: Any, objective: Objective, kwargs: dict[str, Any]) -> Any:
     """A result that knows covariances, by derivatives that were given, or else those of f."""
     if "x" not in result:
         return result  # of a method of the user's
-    jac, hess = given.get("jac"), given.get("hess")
+    jac, hess = kwargs.get("jac"), kwargs.get("hess")
     solution = Solution(
         objective.parameters,
         np.asarray(result.x),
-        given.get("bounds"),
+        kwargs.get("bounds"),
         jac if callable(jac) else objective.gradient,
         hess if callable(hess) else objective.hessian,
-        partial(of_likelihood, bool(np.size(given.get("constraints", ())))),
+        partial(of_likelihood, bool(np.size(kwargs.get("constraints", ())))),
     )
     return as_result(result, solution)
 
@@ -301,14 +303,14 @@ def in_containers(result: Any, parameters: Parameters) -> Any:
 
 
 @called_like(optimize.minimize_scalar)
-def minimize_scalar(given: dict[str, Any], progress: bool) -> Any:
+def minimize_scalar(kwargs: dict[str, Any], progress: bool) -> Any:
     """Minimise a function of one number, as `scipy.optimize.minimize_scalar` does.
 
     The parameters are SciPy's, and a bar of evaluations with `progress`. SciPy's methods for one
     number take no derivatives; where the function is smooth, `minimize` with one number in x0
     takes fewer evaluations.
     """
-    fun = given.pop("fun")
+    fun = kwargs.pop("fun")
     with Progress("minimize_scalar", progress) as bar:
 
         def shown(x: float, *args: Any) -> Any:
@@ -316,4 +318,4 @@ def minimize_scalar(given: dict[str, Any], progress: bool) -> Any:
             bar.show(value, None)
             return value
 
-        return optimize.minimize_scalar(shown if progress else fun, **given)
+        return optimize.minimize_scalar(shown if progress else fun, **kwargs)

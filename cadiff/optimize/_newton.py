@@ -60,12 +60,12 @@ def newton(
             break
         matrix = sparse.csc_array(jacobian(x))
         result.njev += 1
-        found = _by_newton(count, matrix, x, f, xtol) or _by_damping(count, matrix, x, f, xtol)
-        if found is None:
+        steps = _by_newton(count, matrix, x, f, xtol) or _by_damping(count, matrix, x, f, xtol)
+        if steps is None:
             result.message = "No step from here reduces the residuals; another x0 may help."
             result.success = _norm(f) <= ROUNDING * first
             break
-        (x, f), is_last = found
+        (x, f), is_last = steps
         result.nit += 1
         if callback is not None:
             callback(x.copy(), f.copy())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..binding import NonFiniteError, carries, foreign_names, readable_values
 from ..binding.callers import warn_caller
 from ..inspection.texts import counted
-from ..programs.fallbacks import AsItIs
+from ..programs.fallbacks import EagerDerivatives
 from ..programs.program import Program, program_of
 from ._differences import Differences
 from ._progress import Progress
@@ -54,15 +54,15 @@ class Derivatives:
         return program_of(self._function)
 
     @cached_property
-    def as_it_is(self) -> AsItIs:
-        return AsItIs(self._function, self.args)
+    def eager_derivatives(self) -> EagerDerivatives:
+        return EagerDerivatives(self._function, self.args)
 
     @property
     def has_program(self) -> bool:
         return "program" in vars(self) or isinstance(self._function, Program)
 
     def _may_keep(self) -> bool:
-        return not self.as_it_is.keeps_nothing
+        return not self.eager_derivatives.keeps_nothing
 
     @property
     def runs(self) -> int:
@@ -116,7 +116,7 @@ class Derivatives:
     def timed(self, name: str, *args: Any, eagerly: bool = False) -> Any:
         """What a method of the program answers, or f itself."""
         begun = perf_counter()
-        method = partial(self.as_it_is, name) if eagerly else getattr(self.program, name)
+        method = partial(self.eager_derivatives, name) if eagerly else getattr(self.program, name)
         result = method(*args, *self.args)
         kind = f"{name}, eagerly" if eagerly else name
         if kind in self._begun:
@@ -187,7 +187,7 @@ class Derivatives:
         """Why derivatives take long, as far as the program knows, and what helps."""
         stats = self.program.stats()
         if 2 * stats["eager"] > self.calls:
-            count = f"f was run as it is {stats['eager']} times, instead of a compiled program"
+            count = f"f was run eagerly {stats['eager']} times, instead of a compiled program"
             if stats["obstacles"]:
                 return f"{count}: {stats['obstacles'][0]}"
             return f"{count}, as it takes other branches, or reads other data, at most points"

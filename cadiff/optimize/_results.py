@@ -146,7 +146,7 @@ class Result(optimize.OptimizeResult):  # type: ignore[misc]  # without stubs it
 
 
 def as_result(result: Any, solution: Solution | None = None) -> Any:
-    """A result of SciPy's own class as one of ours; others as they are."""
+    """A result of SciPy's own class as one of ours; others unchanged."""
     if type(result) is optimize.OptimizeResult:
         result = Result(result)
         object.__setattr__(result, "_solution", solution)  # beside the items

@@ -10,7 +10,7 @@ from scipy import optimize
 
 from .. import transforms
 from ..binding import carries
-from ..programs.fallbacks import AsItIs
+from ..programs.fallbacks import EagerDerivatives
 from ..programs.program import program_of
 from ._called_like import called_like
 from ._differences import Differences, steps_of_minpack
@@ -28,7 +28,7 @@ EAGER_JACOBIANS = 7  # beyond which it is worth recording; "hybr" takes one or t
 
 
 @called_like(optimize.root)
-def root(given: dict[str, Any], progress: bool) -> Any:
+def root(kwargs: dict[str, Any], progress: bool) -> Any:
     """Find where a vector function is 0, as `scipy.optimize.root` does.
 
     The parameters and the result are SciPy's. `fun(x, *args)` returns as many numbers as x has,
@@ -52,24 +52,24 @@ def root(given: dict[str, Any], progress: bool) -> Any:
     >>> solution.x.round(8)
     array([1., 2.])
     """
-    fun, x0 = given.pop("fun"), given.pop("x0")
-    args = as_tuple(given.pop("args", ()))
-    method = str(given.get("method", "hybr")).lower()
-    jac = given.pop("jac", None)
+    fun, x0 = kwargs.pop("fun"), kwargs.pop("x0")
+    args = as_tuple(kwargs.pop("args", ()))
+    method = str(kwargs.get("method", "hybr")).lower()
+    jac = kwargs.pop("jac", None)
     if method in WITH_JACOBIAN:
         x0 = x0.ravel() if isinstance(x0, np.ndarray) else x0  # as SciPy gives it to fun
     elif np.iscomplexobj(x0) or (isinstance(x0, np.ndarray) and x0.ndim > 1):
-        return optimize.root(fun, x0, args, jac=jac, **given)
+        return optimize.root(fun, x0, args, jac=jac, **kwargs)
     parameters = Parameters(x0, "root")
-    take_points(given, parameters.unflatten)
-    options = given.get("options") or {}
+    take_points(kwargs, parameters.unflatten)
+    options = kwargs.get("options") or {}
     limit, unit = limit_of(options, method)
     with Progress("root", progress, limit if unit == EVALUATIONS else None) as bar:
         of_vector = parameters.of_vectors(fun)
         if parameters.unflatten is not None:
             of_vector = flat_results(of_vector)
         if isinstance(jac, str) and jac == "2-point":
-            result = optimize.root(of_vector, parameters.vector, args=args, **given)
+            result = optimize.root(of_vector, parameters.vector, args=args, **kwargs)
         elif jac is None or jac is False:
             plain = Parameters(parameters.vector, "root")
             derivatives = Derivatives(of_vector, plain, args, "root")
@@ -89,24 +89,26 @@ def root(given: dict[str, Any], progress: bool) -> Any:
                 matrix = derivatives.matrix("jacobian", x, may_be_sparse=False)
                 return np.reshape(matrix, (-1, len(x)))
 
-            if "method" in given or not _suits_newton(derivatives, parameters, given):
+            if "method" in kwargs or not _suits_newton(derivatives, parameters, kwargs):
                 result = None
             else:
-                result = _by_newton(derivatives, parameters, given, bar)
+                result = _by_newton(derivatives, parameters, kwargs, bar)
             if result is None:
                 if method in WITH_JACOBIAN:
-                    given["jac"], derivatives.eager = jacobian, EAGER_JACOBIANS
-                result = optimize.root(values, parameters.vector, **given)
+                    kwargs["jac"], derivatives.eager = jacobian, EAGER_JACOBIANS
+                result = optimize.root(values, parameters.vector, **kwargs)
                 result.nfev += derivatives.runs
         else:
-            result = optimize.root(of_vector, parameters.vector, args=args, jac=jac, **given)
+            result = optimize.root(of_vector, parameters.vector, args=args, jac=jac, **kwargs)
     return in_containers(result, parameters)
 
 
-def _suits_newton(derivatives: Derivatives, parameters: Parameters, given: dict[str, Any]) -> bool:
+def _suits_newton(
+    derivatives: Derivatives, parameters: Parameters, kwargs: dict[str, Any]
+) -> bool:
     """Whether there are many unknowns, with a sparse Jacobian, and no options of "hybr"."""
     x = parameters.vector
-    if len(x) < MANY or set(given.get("options") or ()) - {"xtol", "maxfev"}:
+    if len(x) < MANY or set(kwargs.get("options") or ()) - {"xtol", "maxfev"}:
         return False
     try:
         return np.size(derivatives.value(x)) == len(x) and derivatives.is_sparse("jacobian", x)
@@ -115,7 +117,7 @@ def _suits_newton(derivatives: Derivatives, parameters: Parameters, given: dict[
 
 
 def _by_newton(
-    derivatives: Derivatives, parameters: Parameters, given: dict[str, Any], bar: Progress
+    derivatives: Derivatives, parameters: Parameters, kwargs: dict[str, Any], bar: Progress
 ) -> Any:
     """The root by sparse steps; None where "hybr" may find one that they do not."""
 
@@ -124,20 +126,20 @@ def _by_newton(
         bar.show(result)
         return result
 
-    options = given.get("options") or {}
+    options = kwargs.get("options") or {}
     result = newton(
         values,
         lambda x: derivatives.matrix("jacobian", x),
         parameters.vector,
-        options.get("xtol", given.get("tol")),
+        options.get("xtol", kwargs.get("tol")),
         options.get("maxfev"),
-        given.get("callback"),
+        kwargs.get("callback"),
     )
     return result if result.success or len(parameters.vector) > LARGEST_DENSE else None
 
 
 @called_like(optimize.root_scalar)
-def root_scalar(given: dict[str, Any], progress: bool) -> Any:
+def root_scalar(kwargs: dict[str, Any], progress: bool) -> Any:
     """Find where a function of one number is 0, as `scipy.optimize.root_scalar` does.
 
     The parameters and the result are SciPy's. `fprime` is filled in for the methods "newton" and
@@ -151,22 +153,22 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     >>> print(f"{root_scalar(lambda x: cadiff.cos(x) - x, x0=1.0).root:.12f}")
     0.739085133215
     """
-    f, args = given.pop("f"), as_tuple(given.pop("args", ()))
-    method = given.get("method")
-    starts = given.get("x0") is not None and given.get("x1") is None
-    if method is None and given.get("bracket") is None and starts:
-        method = given["method"] = "halley" if given.get("fprime2") else "newton"
+    f, args = kwargs.pop("f"), as_tuple(kwargs.pop("args", ()))
+    method = kwargs.get("method")
+    starts = kwargs.get("x0") is not None and kwargs.get("x1") is None
+    if method is None and kwargs.get("bracket") is None and starts:
+        method = kwargs["method"] = "halley" if kwargs.get("fprime2") else "newton"
     method = None if method is None else str(method).lower()
-    given.setdefault("fprime", None)
+    kwargs.setdefault("fprime", None)
     program = program_of(f)
-    as_it_is = AsItIs(f, args)
-    first: Any = functools.partial(as_it_is, "grad")
-    second: Any = functools.partial(as_it_is, "hessian")
-    if np.iscomplexobj(given.get("x0", 0.0)):
+    eager = EagerDerivatives(f, args)
+    first: Any = functools.partial(eager, "grad")
+    second: Any = functools.partial(eager, "hessian")
+    if np.iscomplexobj(kwargs.get("x0", 0.0)):
         first = transforms.grad(f, holomorphic=True)
         second = transforms.grad(first, holomorphic=True)
     differences = Differences(
-        "root_scalar", lambda x: f(x[0].item(), *latest), lambda: not as_it_is.keeps_nothing
+        "root_scalar", lambda x: f(x[0].item(), *latest), lambda: not eager.keeps_nothing
     )
     latest: tuple[Any, ...] = args
 
@@ -182,10 +184,10 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
             return second(x, *args)
         return differences.of(lambda x: slope(x[0], *args), np.ravel(x), slope(x, *args))[0]
 
-    if method in ("newton", "halley") and not given["fprime"]:
-        given["fprime"] = slope
-    if method == "halley" and not given.get("fprime2"):
-        given["fprime2"] = curvature
+    if method in ("newton", "halley") and not kwargs["fprime"]:
+        kwargs["fprime"] = slope
+    if method == "halley" and not kwargs.get("fprime2"):
+        kwargs["fprime2"] = curvature
     with Progress("root_scalar", progress) as bar:
 
         def values(x: float, *args: Any) -> Any:
@@ -196,4 +198,4 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
             bar.show(result)
             return result
 
-        return optimize.root_scalar(values, args=args, **given)
+        return optimize.root_scalar(values, args=args, **kwargs)

@@ -49,8 +49,8 @@ def sgd(
         Where to begin: a vector, a dict, a list of layers ...; f gets the same.
     data : array, tuple of arrays, callable or None
         Arrays of as many rows each, which are drawn in another order in each epoch; or
-        `data(epoch)`, which returns an iterable of batches, tuples of what f takes, for data that
-        are read piece by piece; or nothing, and f is its own loss.
+        `data(epoch)`, which returns an iterable of batches, tuples of arguments of f, for data
+        read piece by piece; or nothing, and f is its own loss.
     epochs : int
         How often all data are gone through.
     batch_size : int, optional

@@ -31,10 +31,9 @@ def sparsity(f: Any, /, *args: Any, what: str = "jacobian", ax: Any = None, **kw
     Parameters
     ----------
     f : callable, Program, LinearMap or matrix
-        A function or program, whose matrix is that which `sparse_jacobian` or `sparse_hessian`
-        computes at the arguments; what these gave for a function; the map that `linearize` gave,
-        whose entries are those that are not 0; or a matrix: one of scipy.sparse, of which
-        all that is stored is drawn, or an array of two axes.
+        A function or program, whose matrix `sparse_jacobian` or `sparse_hessian` computes at the
+        arguments; what these gave for a function; the map from `linearize`, drawn without its
+        zeros; or a matrix: one of scipy.sparse, with all stored entries, or an array of two axes.
     *args, **kwargs
         The point: arguments of f, of which the first is differentiated by.
     what : {"jacobian", "hessian"}

@@ -38,7 +38,7 @@ _MOST_THREADS = 2**31 - 1  # which C has an int for
 
 
 class Batches:
-    """The batches of a Program, whose recordings `traces` has; `eager` runs f as it is."""
+    """The batches of a Program, whose recordings `traces` has; `eager` runs f eagerly."""
 
     def __init__(self, traces: Traces, eager: Eager) -> None:
         self._traces = traces
@@ -74,8 +74,8 @@ class Batches:
             if batch is not None and batch.is_met(threads):
                 return batch.result()
         if not is_eager((X, *others), kwargs):
-            found = binding.opened(X)
-            if found is not None and not found[0].is_sequence:
+            container = binding.opened(X)
+            if container is not None and not container[0].is_sequence:
                 raise TypeError(
                     "batch takes one array with a leading axis for the points, not a "
                     f"{type(X).__name__}: write f as a function of one array"
@@ -85,13 +85,13 @@ class Batches:
             is_narrow = X.dtype.kind == "f" and X.dtype.itemsize < 8
             if is_narrow and (what == "value" or numbers == (0,)):
                 wide = X.astype(np.float64)
-                found = self.batch(one, wide, others, kwargs, what, threads, argnums)
-                found = _narrowed(found, what, X.dtype.newbyteorder("="))
+                outputs = self.batch(one, wide, others, kwargs, what, threads, argnums)
+                outputs = _narrowed(outputs, what, X.dtype.newbyteorder("="))
                 if X.dtype.itemsize < 4 or not X.ndim or not len(X):
-                    return found
+                    return outputs
                 asked = {} if what == "value" else {"argnums": argnums}
                 of_one = one(_point(X[0]), *others, **asked, **kwargs)
-                return _in_precision(found, _stacked([of_one], what))
+                return _in_precision(outputs, _stacked([of_one], what))
             if what == "value" and X.dtype.kind in "iu":
                 pass  # nothing is differentiated: integers are what they are
             elif not is_narrow and X.dtype.kind != "c":
@@ -121,10 +121,10 @@ class Batches:
 
     def _left(self, batch: Batch, argnums: Any, each: Callable[[Any], list[Any]]) -> list[Any]:
         """Results of f itself, for points without a recording in the batch."""
-        traces, points = self._traces, batch.given[0][batch.rest]
+        traces, points = self._traces, batch.points[0][batch.rest]
         if traces.on_branch_change != "retrace":
             return each(points)
-        f = self._eager.as_it_is(batch.what, argnums)
+        f = self._eager.method(batch.what, argnums)
         return [traces.run(f, (_point(x), *batch.others), batch.kwargs) for x in points]
 
     def run(self, batch: Batch, threads: int | None) -> bool:
@@ -212,7 +212,7 @@ class Batch:
 
     def __init__(
         self,
-        given: Sequence[NDArray[np.float64]],
+        arrays: Sequence[NDArray[np.float64]],
         shape: tuple[int, ...],
         others: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -220,8 +220,8 @@ class Batch:
         numbers: tuple[int, ...],
         single: bool,
     ) -> None:
-        self.n = len(given[0])
-        self.given = [*map(_in_rows, given)]
+        self.n = len(arrays[0])
+        self.points = [*map(_in_rows, arrays)]
         self.shape = shape  # of a point
         self.others = others
         self.kwargs = kwargs
@@ -245,7 +245,7 @@ class Batch:
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""
         others = tuple(k for k in self.numbers if k != 0)
-        point = np.concatenate([rows[i].reshape(-1) for rows in self.given])  # it may be kept
+        point = np.concatenate([rows[i].reshape(-1) for rows in self.points])  # it may be kept
         point = _point(point.reshape(self.shape)[()])
         return Call((point, *self.others), self.kwargs, (0, *others))
 
@@ -274,7 +274,7 @@ class Batch:
         chosen = self.rest[:most]
         n, code = len(chosen), self._code
         are_all = n == self.n
-        given = self.given if are_all else [rows[chosen] for rows in self.given]
+        arrays = self.points if are_all else [rows[chosen] for rows in self.points]
         results = [np.empty((n, *shape)) for shape in self._shapes()]
         missed = np.empty(n, dtype=np.uint8)
         assert self._recorded is not None
@@ -282,7 +282,7 @@ class Batch:
         if threads is None:
             threads = min(bound or binding.cores(), code.n_operations * n // ENOUGH)
         threads = max(1, min(threads, bound or threads, n))
-        n_missed = code.run_points(given, self._shared, results, missed, threads)
+        n_missed = code.run_points(arrays, self._shared, results, missed, threads)
         if self._plan is not None:
             results = [self._plan.spread(results[0])]
         if are_all:
@@ -294,8 +294,8 @@ class Batch:
         if not are_all:
             if len(self.rest) == self.n:
                 self.results = [np.empty((self.n, *rows.shape[1:])) for rows in results]
-            for rows, found in zip(self.results, results, strict=True):
-                rows[chosen[served]] = found[served]
+            for rows, computed in zip(self.results, results, strict=True):
+                rows[chosen[served]] = computed[served]
         self.rest = np.concatenate((chosen[~served], self.rest[n:])).astype(np.intp)
 
     def _shapes(self) -> Sequence[tuple[int, ...]]:
@@ -317,7 +317,7 @@ class Batch:
     def without_points(self) -> Batch:
         """What is left of it for others, which its numbers are not to outlive."""
         other = self._copied()
-        del other.given, other.results, other.first
+        del other.points, other.results, other.first
         return other
 
     def _copied(self) -> Batch:
@@ -342,7 +342,7 @@ class Batch:
             return None
         other = self._copied()
         other.n = len(X)
-        other.given = [_in_rows(X)]
+        other.points = [_in_rows(X)]
         other.rest = range(len(X))
         return other
 

@@ -66,18 +66,18 @@ def of_class(walk: Findings, kind: type, path: str) -> None:
     for base in library_types.bases(kind):
         if base is object or (is_class_of_library(base) and not library_types.is_class_read(base)):
             continue
-        own, called = library_types.inside(base), library_types.name_of(base)
-        if "__exit__" in own:
+        members, called = library_types.inside(base), library_types.name_of(base)
+        if "__exit__" in members:
             walk.handles = True
             walk.exceptions.append(BaseException)
-        for field in own.get("__dataclass_fields__", {}).values():
+        for field in members.get("__dataclass_fields__", {}).values():
             for part in (field.default, field.default_factory):
                 if part is not dataclasses.MISSING:
                     walk.value(part, f"{called}.{field.name}")
-        for name, part in list(own.items()):
+        for name, part in list(members.items()):
             if name in OF_EVERY_CLASS or type(part) in library_types.DESCRIPTORS:
                 continue
-            if "__dataclass_fields__" in own and library_types.is_generated(name, part):
+            if "__dataclass_fields__" in members and library_types.is_generated(name, part):
                 walk.watch.codes.append(part.__code__)
                 if part.__defaults__ or part.__kwdefaults__:
                     walk.watch.function(part, f"defaults of {called}.{name}")

@@ -61,13 +61,13 @@ def compiler_at_hand() -> Compiler:
 
 @functools.lru_cache(maxsize=8)
 def _first_of(asked: str, path: str) -> Compiler:
-    own = str(sysconfig.get_config_var("CC") or "").split()[:1]
-    given = [shlex.split(asked)] if asked else [*([name] for name in _NAMES), own, _brought()]
-    for command in filter(None, given):
-        found = shutil.which(command[0], path=path or None)
-        if found is None:
+    usual = str(sysconfig.get_config_var("CC") or "").split()[:1]
+    tries = [shlex.split(asked)] if asked else [*([name] for name in _NAMES), usual, _brought()]
+    for command in filter(None, tries):
+        program = shutil.which(command[0], path=path or None)
+        if program is None:
             continue
-        compiler = (found, *command[1:])
+        compiler = (program, *command[1:])
         question = (*compiler, "--version")
         if _is_zig(command):  # it would answer as clang, and leave a folder in the user's cache
             question = (*compiler[: compiler.index("cc")], "version")
@@ -82,7 +82,7 @@ def _first_of(asked: str, path: str) -> Compiler:
             "version. Set CC to a compiler such as gcc or clang, or leave it unset: where there "
             f"is none, {_EXTRA}"
         )
-    names = ", ".join(dict.fromkeys(command[0] for command in given if command))
+    names = ", ".join(dict.fromkeys(command[0] for command in tries if command))
     raise NativeError(
         f"there is no C compiler: none of {names} is found and says its version. Install one (apt "
         "install gcc, dnf install gcc, brew install gcc, xcode-select --install), or set CC to "

@@ -30,7 +30,7 @@ from ..operations.primitives import primitive
 from . import library_types
 from .classes import OF_EVERY_CLASS, of_class, of_decimals, of_object
 from .findings import Findings
-from .reasons import IDENTITY, OUTSIDE, OWN_ARITHMETIC, UNKNOWN, AsGiven, UnwatchableError
+from .reasons import IDENTITY, OUTSIDE, OWN_ARITHMETIC, UNKNOWN, NoStandIns, UnwatchableError
 
 
 def of_value(walk: Findings, value: Any, path: str) -> None:
@@ -88,7 +88,7 @@ def _is_harmless(value: Any, base: type) -> bool:
 def _builtin(walk: Findings, value: Any, path: str) -> None:
     """A function of C, perhaps a method, such as a dict's get."""
     if any(value is one for one in _ASK_IDENTITY):
-        raise UnwatchableError(AsGiven(IDENTITY.format(what=value.__name__, where=path)))
+        raise UnwatchableError(NoStandIns(IDENTITY.format(what=value.__name__, where=path)))
     reason = library_types.unsafe(value)
     if reason:
         raise UnwatchableError(OUTSIDE.format(name=reason))

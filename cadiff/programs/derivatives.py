@@ -45,7 +45,7 @@ MOST_REPLAYS = 4  # of a recording, for calls that go on at once
 class Derivatives:
     """The methods of a Program that are called like gradient functions, where no fast path is.
 
-    Further calls of the same signature have one; `eager` is f as it is.
+    Further calls of the same signature have one; `eager` runs f itself.
     """
 
     def __init__(self, traces: Traces, eager: Eager) -> None:
@@ -71,7 +71,7 @@ class Derivatives:
                     return self._eager.within(*args, **kwargs)
                 return EAGER[what](self._eager.here(args, kwargs), argnums)(*args, **kwargs)
             if traces.backoff.passes():
-                return traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
+                return traces.run(self._eager.method(what, argnums), args, kwargs)
             if what == "value":
                 return self._any_way(args, kwargs, missed)
             if kwargs:
@@ -112,7 +112,7 @@ class Derivatives:
         """What a recording makes of a call, or f where none serves."""
         what, call, args, argnums, *_ = asked
         if self._traces.backoff.is_in_vain and self._traces.passes(call):
-            return self._traces.run(self._eager.as_it_is(what, argnums), args, call.kwargs)
+            return self._traces.run(self._eager.method(what, argnums), args, call.kwargs)
         action = self._actions[what] if self._traces.optimize else Derivatives._exactly
         act = functools.partial(action, self, asked)
         if what == "value":
@@ -137,10 +137,10 @@ class Derivatives:
             if what == "value":
                 return replay.value()
             key = (what, is_int(argnums), replay)
-            made = recorded.exact.get(key)
-            if made is None:
-                made = recorded.exact[key] = EAGER[what](replay, argnums)
-            return made(*args, **call.kwargs)
+            derivative = recorded.exact.get(key)
+            if derivative is None:
+                derivative = recorded.exact[key] = EAGER[what](replay, argnums)
+            return derivative(*args, **call.kwargs)
         self._traces.counts["eager"] += 1
         if what == "value":
             return run(self._traces.function, args, call.kwargs, call.argnums)
@@ -254,9 +254,9 @@ class Derivatives:
     ) -> Any:
         """A method that takes directions, by their places among the arguments."""
         if self._traces.backoff.passes():
-            return self._traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
-        own = tuple(x for k, x in enumerate(args) if k not in names)
-        call = self._traces.call(own, kwargs, numbers)
+            return self._traces.run(self._eager.method(what, argnums), args, kwargs)
+        points = tuple(x for k, x in enumerate(args) if k not in names)
+        call = self._traces.call(points, kwargs, numbers)
         if what == "hvp":
             check_real(what, call.structure)
         along = call.structure.match(tuple(args[k] for k in names), [*names.values()])
@@ -330,15 +330,15 @@ class Derivatives:
                 except NOT_SERVED:
                     pass
                 else:
-                    if not output.is_complex:  # whose cotangents are not taken as they are
+                    if not output.is_complex:  # whose cotangents change
                         note(code, assemble, recorded.outcomes)
                     return result
                 again = Call(primals_at(inputs), {}, argnums)
-                done, found = self._traces.replayed(
+                done, answer = self._traces.replayed(
                     again, functools.partial(pulled, numbers=numbers)
                 )
                 if done:
-                    return found[1]
+                    return answer[1]
                 self._traces.counts["eager"] += 1
             return vjp(self._eager.assignable, *primals_at(inputs))[1](u)
 

@@ -1,4 +1,4 @@
-"""Runs f as it is for calls that no recording serves, and programs within other derivatives.
+"""Runs f eagerly for calls that no recording serves, and programs within other derivatives.
 
 Nothing is recorded at once for calls that fall back. A fallback may note how f chose, for a later
 recording.
@@ -21,7 +21,7 @@ from ..operations.replayed import Replayed
 from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from ..transforms._base import Function, show_as
 from .counters import counter_of, keeps_nothing
-from .reasons import OTHER, AsGiven, TellsApart
+from .reasons import OTHER, NoStandIns, TellsApart
 from .recorded import NOT_ENTERED, MissedError, Recorded
 from .recordings import Attempt, carries_derivatives, is_raising, run
 from .settling import settled
@@ -122,7 +122,7 @@ class Judged:
         return result
 
 
-class AsItIs:
+class EagerDerivatives:
     """Derivatives by f itself, for those to whom a program would not pay.
 
     What f keeps of its numbers is plain afterwards. `args` are what it takes besides.
@@ -161,7 +161,7 @@ class Asked(NamedTuple):
 
 
 class Fallback:
-    """Runs f as it is for calls of one signature, of which it keeps no argument alive.
+    """Runs f eagerly for calls of one signature, of which it keeps no argument alive.
 
     Where the signature has as many recordings as it may have, it notes how f chooses: what that
     chooses again and again is worth a recording.
@@ -200,7 +200,7 @@ class Fallback:
 
 
 class Eager:
-    """f as it is, for what no recording serves; calls of which that is known have fast paths."""
+    """Runs f eagerly where no recording serves; calls of which that is known have fast paths."""
 
     def __init__(self, traces: Traces) -> None:
         self.assignable = Assignable(traces.function)
@@ -213,12 +213,12 @@ class Eager:
         """Forget what was made of f."""
         self._transforms = {}
 
-    def as_it_is(self, what: str, argnums: Any) -> Function:
+    def method(self, what: str, argnums: Any) -> Function:
         """What computes a method by f."""
         if what == "value":
             once: Function = self.run_once
             return once
-        tells = any(isinstance(reason, TellsApart) for reason in self._traces.as_given)
+        tells = any(isinstance(reason, TellsApart) for reason in self._traces.no_stand_ins)
         made = self._transforms.get((what, argnums, tells)) if type(argnums) is int else None
         if made is None:
             f = Judged(self._traces.function, self.assignable) if tells else self.assignable
@@ -228,7 +228,7 @@ class Eager:
         return made
 
     def run_once(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._traces.as_given or self._traces.runs_on_own:
+        if self._traces.no_stand_ins or self._traces.runs_on_own:
             result = self._traces.function(*args, **kwargs)
             return float(result) if type(result) is np.float64 else result  # as of replays
         ways = self._traces.ways(args, kwargs)
@@ -252,7 +252,7 @@ class Eager:
             self._traces.counts["eager"] += 1
             return attempt.ran[0]
         if fallback is None:
-            return self._traces.run(self.as_it_is(what, argnums), args, call.kwargs)
+            return self._traces.run(self.method(what, argnums), args, call.kwargs)
         return fallback(args, call.kwargs)
 
     def fallback(self, asked: Asked) -> Fallback | None:
@@ -263,7 +263,7 @@ class Eager:
         is_choosing = not traces.known(call.key).obstacle
         if is_choosing and not traces.is_full(call):
             return None
-        return Fallback(traces, asked, self.as_it_is(asked.what, asked.argnums), is_choosing)
+        return Fallback(traces, asked, self.method(asked.what, asked.argnums), is_choosing)
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
@@ -352,7 +352,7 @@ def run_once(
     try:
         return run(f, args, kwargs, ways[0], traces.note_writes)
     except NoDerivativeError as error:  # which was not asked for
-        traces.as_given.update(reason for reason in error.args if isinstance(reason, AsGiven))
+        traces.no_stand_ins.update(x for x in error.args if isinstance(x, NoStandIns))
         return f(*args, **kwargs)
     except Exception as error:
         if not ways[1:]:

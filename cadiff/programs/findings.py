@@ -13,7 +13,7 @@ from typing import Any
 
 from ..binding import Watch
 from .library_types import CONSTANTS, bases, inside, name_of
-from .reasons import OUTSIDE, AsGiven, UnwatchableError
+from .reasons import OUTSIDE, NoStandIns, UnwatchableError
 from .settings import is_of_numbers, seen_by
 
 MOST_PLACES = 20_000
@@ -33,7 +33,7 @@ _OF_STATES = frozenset(
 )
 # What classes are called, by which their objects are named in texts, too.
 _OF_CLASSES = frozenset(("__name__", "__qualname__"))
-# What is written beside code in dicts, and what of the standard library asks for that.
+# Dicts that stand beside code, and the modules of the standard library that ask for them.
 _BESIDE = frozenset(("__annotations__", "__dataclass_fields__"))
 ASKING = dict.fromkeys(("inspect", "typing"), "__annotations__")
 ASKING["dataclasses"] = "__dataclass_fields__"
@@ -143,7 +143,7 @@ class Findings(ABC):
         """
         for name, text in self.asked:
             if not name or name.startswith("__") or name in self.names:
-                raise UnwatchableError(AsGiven(text))
+                raise UnwatchableError(NoStandIns(text))
 
     def check_names(self) -> None:
         """The questions of the code, by names, and the exceptions that it may catch."""

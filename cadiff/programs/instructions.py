@@ -185,15 +185,15 @@ def operands_of(
         shape, views, *_ = binding.read_plan(parts["plans"], i.x)
         moves = moves_of(parts, i) if in_tiles else [(0, 0)] * len(views)
         return shape, [Stream(*view, by) for view, by in zip(views, moves, strict=True)]
-    found: list[Stream | Places] = []
+    operands: list[Stream | Places] = []
     for region in regions_of(parts, k):
         if isinstance(region, np.ndarray):
-            found.append(region)
+            operands.append(region)
             continue
         first, (n,), (step,), _ = region
         move = n * step if in_tiles and first < parts["n_whole"] else 0
-        found.append(Stream(first, (step,), (move, 0)))
-    return (i.n,), found
+        operands.append(Stream(first, (step,), (move, 0)))
+    return (i.n,), operands
 
 
 def regions_of(parts: dict[str, Any], k: int) -> list[Region]:

@@ -2,7 +2,7 @@
 
 An entry here says that something is safe: that nothing in a value can change, or that a function
 gives the same for the same arguments. What is not named may hold anything: a function that reads
-it is run as it is. No list of dangers is ever complete; but of a module that is known as a whole
+it is run eagerly. No list of dangers is ever complete; but of a module that is known as a whole
 the functions are listed that are not safe. A function without arguments answers from the state of
 the process or of the thread.
 """
@@ -245,7 +245,7 @@ WITHIN = frozenset(
 )
 # Of these the methods of their classes, too: those that compute with paths, and read no files.
 _METHODS = {"pathlib": frozenset((*dir(pathlib.PurePath), "__getitem__", "__len__"))}
-# Functions of NumPy, SciPy and pandas that read files, or what others have set, or that set it.
+# Functions of NumPy, SciPy and pandas that read files, or read or change settings.
 _OF_NUMBERS = frozenset(
     (
         *("describe_option", "fromfile", "genfromtxt", "get_option", "load", "loadtxt", "memmap"),

@@ -137,18 +137,18 @@ class _Listing:
             return word, f"to {last}", f"{i.n} times, r of them before", ""
         if Trait.OVER_SCAN[i.kind]:
             return word, *self.scan(i), ""
-        shape, (result, *given) = self.operands(line)
+        shape, (result, *read) = self.operands(line)
         sign = "-" * i.z
         text = FORMULAS[i.kind].format(
             r=result,
-            x="".join(given[:1]),
-            all=" * ".join(given),
-            f=_value(i.op, given),
+            x="".join(read[:1]),
+            all=" * ".join(read),
+            f=_value(i.op, read),
             kind="sum" if _KINDS.get(i.op, (False,))[0] else name,
             to="+=" if i.n == 0 else "=",  # to the sums of tiles before
             set=f"{sign or '+'}= " if i.y else f"= {sign}",
             call=self.steps[i.z].name if Trait.CALLS[i.kind] else "",
-            index=self.index(i, given),
+            index=self.index(i, read),
         )
         if Trait.CALLS[i.kind]:
             return word, self.steps[i.z].name, text, ""
@@ -201,12 +201,12 @@ class _Listing:
         of turn r; so many turns make a part.
         """
         head = self.heads.get(line.number)
-        shape, found = operands_of(self.parts, line.number, head is not None)
+        shape, streams = operands_of(self.parts, line.number, head is not None)
         if not Trait.OVER_PLAN[line.i.kind]:
             regions = regions_of(self.parts, line.number)
             return shape, [self.region(region, head is not None) for region in regions]
         written = []
-        for first, strides, (move, of_part) in found:
+        for first, strides, (move, of_part) in streams:
             steps = [(move, "r"), (of_part, f"(r // {head.x if head else 1})")]
             axes = enumerate(zip(strides, shape, strict=True))
             steps += [(stride, f"i{k}") for k, (stride, n) in axes if n != 1]

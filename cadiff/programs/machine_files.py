@@ -36,8 +36,8 @@ def library_of(source: str) -> ctypes.CDLL:
     library = _loaded.get(key)
     if library is None:
         try:
-            own = checked_folder()
-            library = _kept(own, key) or _made(own, key, source)
+            cache = checked_folder()
+            library = _kept(cache, key) or _made(cache, key, source)
         except OSError as error:
             raise NativeError(
                 f"machine code cannot be kept in {folder()}, or loaded from there: {error}. Set "

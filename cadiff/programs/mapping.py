@@ -206,9 +206,9 @@ def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Map
 
     It takes what it is along, or the cotangent, behind the point.
     """
-    found: Mapped | None = program.derivatives.get((is_push, k))
-    if found is not None:
-        return found
+    mapped: Mapped | None = program.derivatives.get((is_push, k))
+    if mapped is not None:
+        return mapped
     row = program.of_row
 
     def derivative(point: Any, g: Any, *given: Any) -> Any:
@@ -220,8 +220,8 @@ def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Map
         return jvp(by_one, (args[k],), (g,))[1] if is_push else vjp(by_one, args[k])[1](g)
 
     axes = (0, None if is_push and k == 1 else 0, *(None,) * n_given)
-    found = program.derivatives[is_push, k] = Mapped(derivative, axes, programs={})
-    return found
+    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, programs={})
+    return mapped
 
 
 def _summed(pull: Mapped, points: Any, g: Any, shared: Any, statics: tuple[Any, ...]) -> Any:

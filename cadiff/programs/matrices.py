@@ -202,7 +202,7 @@ class SparseMatrices:
         kwargs: Mapping[str, Any],
         argnums: int | Sequence[int] = 0,
     ) -> tuple[Any, MatrixPlan | None]:
-        """The matrix that is requested, and how it was computed; None if f was run as it is."""
+        """The matrix that is requested, and how it was computed; None if f was run eagerly."""
         numbers, _ = checked_argnums(argnums)
         if carries_derivatives(args, kwargs):
             raise TypeError(
@@ -227,7 +227,7 @@ class SparseMatrices:
             data = met(plan.evaluate(call.vector()))
             if call.is_one_vector and recorded.is_trusted:
                 self._recent = (request, plan, recorded)
-            return plan.assemble(_as_given(data, call)), plan
+            return plan.assemble(_in_precision_of(call, data)), plan
 
         result: tuple[Any, MatrixPlan | None]
         done = False
@@ -280,12 +280,12 @@ class SparseMatrices:
         data = matrix[pattern.rows(), pattern.indices]
         if request.format == "csc":
             data = data[np.argsort(pattern.indices, kind="stable")]
-        return Assembler(pattern, request.format)(_as_given(data, call))
+        return Assembler(pattern, request.format)(_in_precision_of(call, data))
 
 
-def _as_given(data: FloatArray, call: Call) -> NDArray[Any]:
-    """In single precision if all that it is by is."""
-    given = [call.args[k] for k in call.argnums]
-    if all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in given):
+def _in_precision_of(call: Call, data: FloatArray) -> NDArray[Any]:
+    """In single precision if all arguments that it is by are."""
+    operands = [call.args[k] for k in call.argnums]
+    if all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in operands):
         return data.astype(np.float32)
     return data

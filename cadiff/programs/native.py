@@ -88,8 +88,8 @@ def make(code: Code) -> None:
         library = library_of(text)
         if VALUE in text:
             ctypes.c_void_p.in_dll(library, VALUE).value = binding.machine_value()
-        found = {k: _addresses(library, own) for k, own in cores.items()}
-        code.set_machine(library, _addresses(library, pieces), found)
+        addresses = {k: _addresses(library, core) for k, core in cores.items()}
+        code.set_machine(library, _addresses(library, pieces), addresses)
     except NativeError as error:
         code.serves = f"{_INTERPRETER}: {error}"
         raise

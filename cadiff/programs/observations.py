@@ -1,7 +1,7 @@
 """Notes what f runs while it is recorded, where names have not led the walk.
 
 The walk follows names before f runs (see walks.py). Other code is reached by what has no name: the
-subclasses of a class, a pickle, a text. No Watch looks there, so f is run as it is. Code of a
+subclasses of a class, a pickle, a text. No Watch looks there, so f is run eagerly. Code of a
 library of which nothing is known is walked once it was seen to run.
 """
 
@@ -150,9 +150,9 @@ class Observation(Observer):
     def on_error(self, error: BaseException, came_by: TracebackType) -> None:
         """Note an exception where it comes to the user's code first.
 
-        What that raises itself, by `raise` or `assert`, it has chosen by comparisons, which are
-        guards. What else depends on values raises it in code of this package, which knows them, or
-        in a function that this calls with values, as of a primitive.
+        A `raise` or an `assert` of the user's follows from comparisons, which are guards. Other
+        exceptions by values come from code of this package, which knows the values, or from a
+        function called by it with values, as of a primitive.
         """
         code, trace = came_by.tb_frame.f_code, came_by.tb_next
         is_own = is_called = False
@@ -244,7 +244,7 @@ def _names_globals(frame: FrameType) -> bool:
 def _named_in_texts(frame: FrameType | None) -> bool:
     """Whether the first text among a library's arguments names variables of its caller.
 
-    A column of a table may have such a name, too: then f runs as it is for nothing.
+    A column of a table may have such a name, too: then f runs eagerly for nothing.
     """
     text = ""
     while frame is not None and not frame.f_code.co_filename.startswith(_OWN):

@@ -75,13 +75,13 @@ def measured(
     once = _seconds_of(code, inputs, 1)
     runs = max(1, int(_SHORTEST / max(once, 1e-9)))
     totals: list[float] = []
-    found: list[tuple[FloatArray, FloatArray]] = []
+    timings: list[tuple[FloatArray, FloatArray]] = []
     begun = perf_counter()
-    while len(found) < _FEWEST or (len(found) < _MOST and perf_counter() - begun < _SECONDS):
+    while len(timings) < _FEWEST or (len(timings) < _MOST and perf_counter() - begun < _SECONDS):
         totals.append(_seconds_of(code, inputs, runs))
-        found.append(code.profile(inputs))
+        timings.append(code.profile(inputs))
     # The least of all: whatever else the machine does makes it longer.
-    whole, singles = (np.min(np.stack(parts), axis=0) for parts in zip(*found, strict=True))
+    whole, singles = (np.min(np.stack(parts), axis=0) for parts in zip(*timings, strict=True))
     kinds = _by_kind(code, whole, singles)
     costs = [Cost(name, *kinds[name], lines.get(name, ())) for name in kinds]
     costs.sort(key=lambda cost: (-cost.seconds, cost.operation))
@@ -131,7 +131,7 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
 
 def lines_of(f: Callable[..., Any], call: Call) -> dict[str, tuple[tuple[str, int], ...]]:
     """By names of operations the files and lines in which f has them in a call."""
-    found: dict[str, Counter[tuple[str, int]]] = {}
+    counts: dict[str, Counter[tuple[str, int]]] = {}
     inputs = tuple(call.inputs)
     with PlaceNotes() as notes, Recording(inputs, tuple(range(len(inputs))), f=f) as recording:
         args, kwargs = StandIns(call, recording.lifted, stand_in, True).arguments()
@@ -139,9 +139,9 @@ def lines_of(f: Callable[..., Any], call: Call) -> dict[str, tuple[tuple[str, in
         places = notes.places(recording)
         del args, kwargs, out  # Vars that are alive at a rewind have to be found
     for name, file, line in places:
-        found.setdefault(readable(name), Counter())[file, line] += 1
+        counts.setdefault(readable(name), Counter())[file, line] += 1
     for name in ("sin", "cos"):
-        found.setdefault("sin and cos", Counter()).update(found.get(name, {}))
+        counts.setdefault("sin and cos", Counter()).update(counts.get(name, {}))
     return {
-        name: tuple(place for place, _ in lines.most_common()) for name, lines in found.items()
+        name: tuple(place for place, _ in lines.most_common()) for name, lines in counts.items()
     }

@@ -29,9 +29,9 @@ ENOUGH_USES = 4  # of recordings, so that they were worth their time
 class Program(Report, Calls, Generic[P, T]):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
-    Made by `compile`, which says what it does and what f may do. Called like f; the methods are
-    the gradient functions of the same names, applied to f. With `argnums` (an int or a tuple) they
-    differentiate by other arguments than the first.
+    Made by `compile`, which describes it. Called like f; the methods are the gradient functions
+    of the same names, applied to f. With `argnums` (an int or a tuple) they differentiate by other
+    arguments than the first.
 
     A program is safe to call from several threads, and pickles if f does.
     """
@@ -78,7 +78,7 @@ class Program(Report, Calls, Generic[P, T]):
     def _for_object(self, instance: object, n_run: int) -> Program[..., Any]:
         program: Program[..., Any] = Program(WeakMethod(self._function, instance), **self._options)
         program._traces.counts["eager"] = n_run
-        program._traces.as_given = self._traces.as_given
+        program._traces.no_stand_ins = self._traces.no_stand_ins
         return program
 
     @property
@@ -92,7 +92,7 @@ class Program(Report, Calls, Generic[P, T]):
             return NotImplemented
         f = MethodType(self._function, instance)
         if what == "value":
-            if self._traces.as_given:
+            if self._traces.no_stand_ins:
                 return f(*args, **kwargs)
             return run_once(f, args, kwargs, ways_to_take(args), self._traces)
         transform = EAGER[what](f, kwargs.pop("argnums", 0))
@@ -148,11 +148,11 @@ class Program(Report, Calls, Generic[P, T]):
     # --- recordings
 
     def be_quiet(self) -> None:
-        """Give no warnings: where nobody has asked for a program, f is run as it is unseen."""
+        """Give no warnings: where nobody has asked for a program, f runs eagerly and unseen."""
         self._traces.is_quiet = True
 
     def clear(self) -> None:
-        """Forget all recordings, and why f was run as it is."""
+        """Forget all recordings, and why f was run eagerly."""
         with self._traces.lock():
             self._traces.clear()
             self._forget_objects()
@@ -253,7 +253,7 @@ for _name, _member in foreign_names.absent(
 
 
 def program_of(f: Callable[..., Any]) -> Program[..., Any]:
-    """F as a program; one that cannot be recorded is run as it is, and nobody is told."""
+    """F as a program; one that cannot be recorded is run eagerly, and nobody is told."""
     if isinstance(f, Program):
         return f
     program: Program[..., Any] = Program(f)
@@ -307,11 +307,11 @@ def compile(
     * Watched is what f reads beside its arguments: globals, closures, defaults, attributes, and
       what is in them. After a change f is recorded anew; `stats()["watched"]` tells the last ones.
       What lies outside of Python (files, clocks, time zones, settings of libraries) is not
-      watched: f is run as it is where it, or Python's library for it, calls what reads these.
+      watched: f is run eagerly where it, or Python's library for it, calls what reads these.
     * Guards are the outcomes of comparisons, and ints that f makes of values. A call that meets
       others is recorded anew. What a comparison of arrays chooses without being read, as in
       `where(x > 0, a, b)`, is no guard: replays choose again.
-    * f is run as it is, with a warning that says why, where a replay would not do the same: where
+    * f is run eagerly, with a warning that says why, where a replay would not do the same: where
       it changes what is there after the call, but to keep a result for later ones; draws random
       numbers, or reads what cannot be watched, such as a clock; asks which object an argument is,
       or for the text or plain float of a number; or returns objects of classes of its own.
@@ -325,7 +325,7 @@ def compile(
     optimize : bool
         False: value and derivatives are those of f and its gradient functions to the last bit.
     max_traces : int
-        How many recordings there are of the same constants; calls that meet none run f as it is.
+        How many recordings there are of the same constants; calls that meet none run f eagerly.
     threads : int, optional
         How many threads share one call where arrays are large, and batches. None: as many as the
         process may use, where there is enough to do. Results do not depend on it, to the last bit.
@@ -336,7 +336,7 @@ def compile(
     verify : {"first", "always", False}, optional
         "first": before a recording serves, f runs on plain numbers: in the call that was recorded,
         and once more in the first call with other numbers. Where values differ by more than
-        rounding does, a `StaleProgramWarning` says how, and f is run as it is from then on.
+        rounding does, a `StaleProgramWarning` says how, and f is run eagerly from then on.
         "always": that in each call, and a derivative along a random direction, for tests. None: as
         CADIFF_VERIFY of the environment says, else "first".
 

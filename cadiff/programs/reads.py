@@ -118,10 +118,10 @@ class Reads:
     def add(self, inner: Reads, code: CodeType) -> None:
         """Add what a function does that is written within some code."""
         for operand, line in inner.chains.items():
-            if (found := _outside(code, operand)) is not None:
-                self.chains.setdefault(found, line)
+            if (outside := _outside(code, operand)) is not None:
+                self.chains.setdefault(outside, line)
         for mine, theirs in ((self.calls, inner.calls), (self.handed, inner.handed)):
-            mine.update(found for x in theirs if (found := _outside(code, x)) is not None)
+            mine.update(outside for x in theirs if (outside := _outside(code, x)) is not None)
         for identity in inner.identities:
             operands = tuple(_outside(code, operand) for operand in identity.operands)
             self.identities.append(identity._replace(operands=operands))
@@ -336,8 +336,8 @@ class _Reader:
         """Of what marks no call a value; then come the arguments, perhaps their names."""
         callee, arguments = values[0], values[1 : n + 1]
         if callee == _TYPE:
-            own = self.code.co_varnames[0] if arguments == [Operand("first", ())] else ""
-            if n != 1 or not {own, *getattr(arguments[0], "chain", ())} & {"self", "cls"}:
+            receiver = self.code.co_varnames[0] if arguments == [Operand("first", ())] else ""
+            if n != 1 or not {receiver, *getattr(arguments[0], "chain", ())} & {"self", "cls"}:
                 self.found.asks_types = True
         if callee in self.asking:
             loaded = self.asking[callee][-1]
@@ -402,25 +402,25 @@ def reads_of(code: CodeType) -> Reads:
     """What some code does, and the functions that are written within it."""
     reader = _Reader(code)
     reader.follow()
-    found, first = reader.found, Operand("first", ())
+    reads, first = reader.found, Operand("first", ())
     handed_on = {
         callee: [step.line for step in steps if step not in reader.asked]
         for callee, steps in reader.asking.items()
     }
-    found.identities += [Identity("id", line, (None,)) for line in handed_on[_ID]]
-    found.asks_types |= bool(handed_on[_TYPE])
+    reads.identities += [Identity("id", line, (None,)) for line in handed_on[_ID]]
+    reads.asks_types |= bool(handed_on[_TYPE])
     if "super" in code.co_names:  # which finds the first argument without its name
-        found.chains.setdefault(first, code.co_firstlineno)
-        found.handed.add(first)
-    found.names.update(code.co_names, (x for x in code.co_consts if isinstance(x, str)))
+        reads.chains.setdefault(first, code.co_firstlineno)
+        reads.handed.add(first)
+    reads.names.update(code.co_names, (x for x in code.co_consts if isinstance(x, str)))
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            found.add(reads_of(part), code)
-    found.chains = dict(
-        sorted(found.chains.items(), key=lambda item: (_READ.index(item[0].where), item[0]))
+            reads.add(reads_of(part), code)
+    reads.chains = dict(
+        sorted(reads.chains.items(), key=lambda item: (_READ.index(item[0].where), item[0]))
     )
-    found.begins_outside = bool(found.imports) or any(x.where != "first" for x in found.chains)
-    return found
+    reads.begins_outside = bool(reads.imports) or any(x.where != "first" for x in reads.chains)
+    return reads
 
 
 def last_argument(code: CodeType, offset: int) -> Any:

@@ -1,4 +1,4 @@
-"""Reasons why f runs as it is: it reads or asks what no recording can watch."""
+"""Reasons why f runs eagerly: it reads or asks what no recording can watch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OWN_ARITHMETIC = (
     "with numbers and arrays of Python and NumPy: pass these, as by `float` or `numpy.asarray`"
 )
 HANDLED = (
-    "it handles {name} ({where}), which numbers may decide: calls that come to it run f as it is; "
+    "it handles {name} ({where}), which numbers may decide: calls that come to it run f eagerly; "
     "ask before, as by `if`, for what raises it"
 )
 CAUSED = (
@@ -34,20 +34,20 @@ OTHER = (
 )
 
 
-class AsGiven(str):
+class NoStandIns(str):
     """A reason why f has to run on its own arguments: on stand-ins it does otherwise."""
 
 
-class TellsApart(AsGiven):
+class TellsApart(NoStandIns):
     """A reason of that kind: f knows numbers with derivatives from its own arguments."""
 
 
 class OfThisCall(str):
-    """A reason why f runs as it is in this call, and perhaps in no other."""
+    """A reason why f runs eagerly in this call, and perhaps in no other."""
 
 
 class Unsettled(str):
-    """A reason why f runs as it is in this call, and in others if it is met in some of them."""
+    """A reason why f runs eagerly in this call, and in others if it is met in some of them."""
 
 
 class UnwatchableError(Exception):
@@ -56,12 +56,12 @@ class UnwatchableError(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self._text = reason
-        self._is_placed = isinstance(reason, AsGiven)  # which say so themselves
+        self._is_placed = isinstance(reason, NoStandIns)  # which say so themselves
 
     @property
     def reason(self) -> str:
-        """Why f runs as it is: on its own arguments, since nobody sees which numbers it keeps."""
-        return AsGiven(self._text)
+        """Why f runs eagerly: on its own arguments, since nobody sees which numbers it keeps."""
+        return NoStandIns(self._text)
 
     def at(self, place: str) -> UnwatchableError:
         """The same, with where it was found, if it does not say so yet."""

@@ -37,17 +37,17 @@ from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
 from .observations import DRAWS, Observation
-from .reasons import CAUSED, AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
+from .reasons import CAUSED, NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
 from .settling import settled
 from .walks import watch_call
 
-CHANGED = AsGiven(
+CHANGED = NoStandIns(
     "it changes a list, a dict or another container among its arguments in place: return what "
     "that becomes"
 )
-WRITES = AsGiven(
+WRITES = NoStandIns(
     "it assigns to an array among its arguments, which f itself has to do in each call: assign to "
     "a copy, x = x.copy(), or write x = x + y for x += y"
 )
@@ -72,7 +72,7 @@ def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> boo
     return binding.carries(args) or (len(kwargs) > 0 and binding.carries(kwargs))
 
 
-# --- f as it is ----------------------------------------------------------------------------------
+# --- f run eagerly -------------------------------------------------------------------------------
 
 
 def run(
@@ -204,7 +204,7 @@ def record(
     many as usual.
 
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
-    is put back, and it runs again: with single ints as they are, then with all that is plain.
+    is put back, and it runs again: with single ints unchanged, then with all that is plain.
 
     `left_nothing` is called where f raises in the end, and all is as it was. `on_own`: where f may
     tell stand-ins from its own arguments, it runs on these first; and no more, if that changed
@@ -212,7 +212,7 @@ def record(
     """
     if known is None:
         if not call.statics and (counter := counter_of(f)):
-            return Attempt(AsGiven(f"it changes {counter}"))
+            return Attempt(NoStandIns(f"it changes {counter}"))
         try:
             known = watch_call(f, call.statics)
         except UnwatchableError as error:
@@ -224,13 +224,13 @@ def record(
         attempt.may_tell = True
         return attempt
     trial.least_loop = least_loop
-    given = call.lifted
-    ways = (given, given - call.single_ints, frozenset[int]()) if given else (given,)
+    before = call.lifted
+    ways = (before, before - call.single_ints, frozenset[int]()) if before else (before,)
     for lifted in dict.fromkeys(ways):
         call.lift(lifted)
         count = made()
         try:
-            found = trial.run(reads=False)
+            outcome = trial.run(reads=False)
         except Exception as error:
             is_of_call = isinstance(error, NoDerivativeError)
             wants_more = is_of_call or made() != count
@@ -248,20 +248,20 @@ def record(
                     trial.tell(left_nothing)
                     raise
             continue
-        if within and found.watch is not None and trial.is_undone():
-            found = Attempt(OUTER)
-        is_of_call = found.obstacle == OUTER or isinstance(found.obstacle, OfThisCall)
-        done = not lifted or found.recorded is not None or is_of_call
+        if within and outcome.watch is not None and trial.is_undone():
+            outcome = Attempt(OUTER)
+        is_of_call = outcome.obstacle == OUTER or isinstance(outcome.obstacle, OfThisCall)
+        done = not lifted or outcome.recorded is not None or is_of_call
         if done or not trial.is_undone():
             break
-    if found.recorded is None:
-        call.lift(given)
-    found.may_tell = known.may_tell and not trial.fails_on_own
-    return found
+    if outcome.recorded is None:
+        call.lift(before)
+    outcome.may_tell = known.may_tell and not trial.fails_on_own
+    return outcome
 
 
 def changes_of(watch: Watch) -> str:
-    """A reason why f runs as it is: what it has changed."""
+    """A reason why f runs eagerly: what it has changed."""
     return (
         f"it changes {', '.join(watch.changed[:3])}, as every call has to: return what that "
         "becomes, or note it outside of the function"
@@ -329,17 +329,17 @@ class _Trial:
                 raise
             self.fails_on_own = True  # numbers may be infinite where floats raise
             return None
-        found = Attempt(_drawn_by(observed, watch, generators.forget_unused()))
+        attempt = Attempt(_drawn_by(observed, watch, generators.forget_unused()))
         if self._before.are_arguments_changed:
-            found.obstacle = CHANGED if contents.are_changed else WRITES
+            attempt.obstacle = CHANGED if contents.are_changed else WRITES
         elif not watch.holds():
             watch.settle(settled)
-            found.obstacle = (Unsettled if watch.is_filled else AsGiven)(changes_of(watch))
-            found.watch = watch
+            attempt.obstacle = (Unsettled if watch.is_filled else NoStandIns)(changes_of(watch))
+            attempt.watch = watch
         elif observed.writes:
-            found.obstacle = found.obstacle or Unsettled(PRINTS)
-        found.ran = (out,)
-        return found if found.obstacle else None
+            attempt.obstacle = attempt.obstacle or Unsettled(PRINTS)
+        attempt.ran = (out,)
+        return attempt if attempt.obstacle else None
 
     def run(self, reads: bool) -> Attempt:
         """Run f. `reads`: it gets plain values and integers wherever it asks for them."""
@@ -376,7 +376,7 @@ class _Trial:
                 output.atoms = []
                 self._before.restore()
                 name, where = observed.last_error
-                kind = TellsApart if is_repeatable else AsGiven
+                kind = TellsApart if is_repeatable else NoStandIns
                 return Attempt(kind(CAUSED.format(name=name, where=where)))
             for setting in sorted(observed.settings, key=itemgetter(1)):
                 watch.answer(*setting)
@@ -394,8 +394,8 @@ class _Trial:
             self._take(attempt, guarded, output, hidden)
             if is_changed:  # f has to run on what was given
                 self._before.restore()
-                found, attempt = attempt, Attempt(CHANGED)
-                attempt.watch = found.watch
+                former, attempt = attempt, Attempt(CHANGED)
+                attempt.watch = former.watch
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
             return attempt
 
@@ -410,10 +410,10 @@ class _Trial:
         if lent := stand_ins.changes:
             writes = True
             attempt.changes = None if attempt.changes is None else [*attempt.changes, *lent]
-        own: str = guarded.obstacle or hidden
+        reason: str = guarded.obstacle or hidden
         if self._exact and guarded.has_singles:
-            own = own or IN_SINGLE
-        obstacle = own
+            reason = reason or IN_SINGLE
+        obstacle = reason
         keeps = are_kept(binding.guards_serial())
         if keeps:
             obstacle = obstacle or KEPT
@@ -422,15 +422,15 @@ class _Trial:
         if changed:
             obstacle = obstacle or SET
         if writes:
-            obstacle = own = own or obstacle or WRITES
+            obstacle = reason = reason or obstacle or WRITES
         obstacle = obstacle or output.obstacle
         if not obstacle:
             self._make(attempt, guarded, output)
             return
-        is_own = own not in ("", OUTER) and not output.obstacle
+        is_own = reason not in ("", OUTER) and not output.obstacle
         # It met other texts than those of NumPy's scalars, or would find what it assigned to an
         # argument by another name, too: f runs again, if nothing remains of what it did.
-        is_other = guarded.is_shown or own == WRITES
+        is_other = guarded.is_shown or reason == WRITES
         runs_again = is_other and self._before.restore()
         if is_own and not (keeps or changed or runs_again or attempt.changes is None):
             with contextlib.suppress(ObstacleError):
@@ -439,7 +439,7 @@ class _Trial:
                     attempt.once = (attempt.recorded, call.lifted)
             attempt.ran = (_finalized_output(guarded.recording, output),)
         attempt.recorded = None
-        attempt.obstacle = AsGiven(obstacle) if guarded.is_shown or writes else obstacle
+        attempt.obstacle = NoStandIns(obstacle) if guarded.is_shown or writes else obstacle
 
     def _make(self, attempt: Attempt, guarded: Guarded, output: Returned) -> None:
         """Have in an attempt what was recorded as a graph, or why that is not exact."""

@@ -51,7 +51,7 @@ class Report:
         dict
             "recordings": how often f was recorded here. "branch_changes": how often a replay met
             another outcome of a comparison than all its recordings had. "eager": how often f was
-            run as it is; "obstacles": the reasons why, a list of str. "watched": a dict from the
+            run eagerly; "obstacles": the reasons why, a list of str. "watched": a dict from the
             names of what is looked at besides arguments to how it changed last before f was
             recorded again, a str, or None. "native": what serves, machine code or the interpreter,
             and why, a str. "traces": for each recording at hand a dict of "inputs"
@@ -161,8 +161,8 @@ class Report:
             lines = lines_of(self._traces.function, call)
             return measured(what, code, np.concatenate([inputs, along]), lines)
 
-        found: Profile = self._replayed(call, profiled)
-        return found
+        times: Profile = self._replayed(call, profiled)
+        return times
 
     def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> Any:
         """What action(recorded) answers for the recording of a call."""
@@ -170,7 +170,7 @@ class Report:
         if not done:
             why = self._traces.known(call.key).obstacle or "there are max_traces others"
             raise ValueError(
-                f"{self._traces!r} has no recording of this call, which is run as it is: {why}"
+                f"{self._traces!r} has no recording of this call, which is run eagerly: {why}"
             )
         return found
 
@@ -195,7 +195,7 @@ class Report:
 
         stats = self.stats()
         rows = [(name.replace("_", " "), str(stats[name])) for name in _COUNTS if stats[name]]
-        rows += [("run as it is", reason) for reason in stats["obstacles"]]
+        rows += [("run eagerly", reason) for reason in stats["obstacles"]]
         for title, programs in list(self._programs())[:_MOST_SHOWN]:
             recording, _, counts = title.partition(": ")
             rows.append((recording, counts))

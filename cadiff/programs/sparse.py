@@ -37,7 +37,7 @@ class SparseMatrix(Transform):
         return self._request.what
 
     def planned(self, *args: Any, **kwargs: Any) -> tuple[Any, MatrixPlan | None]:
-        """The matrix, and how it was computed; None if f was run as it is."""
+        """The matrix, and how it was computed; None if f was run eagerly."""
         return self._program.matrices.planned(self._request, args, kwargs)
 
 

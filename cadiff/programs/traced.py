@@ -72,7 +72,7 @@ class Traced:
 
     def __init__(self) -> None:
         self.recordings: list[Recorded] = []  # the one made or used last first
-        self.obstacle = ""  # why f is run as it is
+        self.obstacle = ""  # why f is run eagerly
         self.made = 0  # recordings, or attempts
         self.unsettled = 0  # recordings on end that changed what is watched
         self.comes_to_errors = False  # which f handles, and for which nothing is recorded
@@ -85,16 +85,16 @@ class Traced:
         After a miss the one that knows most outcomes: where it misses, too, it is known farthest
         what is met.
         """
-        found: Recorded | None = None
+        candidate: Recorded | None = None
         for one in self.recordings:
             if one in tried or not (one.watch is None or one.watch.holds()):
                 continue
             if miss is None:
                 return one
-            is_longest = found is None or len(one.outcomes) > len(found.outcomes)
+            is_longest = candidate is None or len(one.outcomes) > len(candidate.outcomes)
             if is_longest and miss.allows(one.outcomes):
-                found = one
-        return found
+                candidate = one
+        return candidate
 
     def another(self, miss: Missed) -> Recorded | None:
         """The recording that was used last, unless it is the one that was missed.

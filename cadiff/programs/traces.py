@@ -38,7 +38,7 @@ from .compilers import compiler_at_hand
 from .library_types import n_followed
 from .native import Machines, make, make_later
 from .pace import Pace
-from .reasons import AsGiven, OfThisCall, TellsApart, Unsettled, UnwatchableError
+from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import NOT_SERVED, MissedError, Recorded, is_portable, met
 from .recordings import WRITES, Attempt, Changes, changes_of, record
 from .settling import settled
@@ -81,7 +81,7 @@ class Traces:
         self.lock = functools.partial(Locked, threading.RLock())
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
-        self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
+        self.no_stand_ins: set[NoStandIns] = set()  # why f runs on its own arguments, if it does
         self.runs_on_own = False  # whether plain calls that no recording serves do so, too
         self.left_nothing: set[int] = set()  # threads in which f raised, and no more
         _alive.add(self)
@@ -90,7 +90,7 @@ class Traces:
     def clear(self) -> None:
         """Forget all of it."""
         self.fast_paths.clear()
-        self.as_given.clear()
+        self.no_stand_ins.clear()
         self.runs_on_own = False
         self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
@@ -100,7 +100,7 @@ class Traces:
         self.backoff = self.fast_paths.backoff
         self.backoff.may_pass = self.optimize and self.on_branch_change == "retrace"
         self._kept: Watch | None = None  # of what f has changed when it was recorded
-        self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
+        self._missing_derivatives: dict[str, None] = {}  # why f is run eagerly for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
         self.keeps_loops = True
@@ -166,7 +166,7 @@ class Traces:
 
     @property
     def obstacles(self) -> list[str]:
-        """Why f is run as it is, for all calls or for some derivative."""
+        """Why f is run eagerly, for all calls or for some derivative."""
         found = {traced.obstacle for traced in self._known.values()}
         return sorted((found | {*self._missing_derivatives}) - {""})
 
@@ -232,7 +232,7 @@ class Traces:
     ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
-        False if there is none: then f has to be run as it is; instead of a result there is what
+        False if there is none: then f has to be run eagerly; instead of a result there is what
         came of recording it now, or None. `miss` is where the call is known to part from a
         recording. `within` another derivative that will raise what f raises. `verifies`: else that
         is left to the caller. `kept`: a new one is made whatever it costs, in the place of another
@@ -270,10 +270,10 @@ class Traces:
             try:
                 result = action(recorded)
             except (MissedError, PointError) as error:
-                own = self._miss_of(call, recorded, error)
-                former, miss = miss, own or miss
+                missed = self._miss_of(call, recorded, error)
+                former, miss = miss, missed or miss
                 tried.append(recorded)
-                if is_fresh and own is None and self._gives_up_loops(recorded):
+                if is_fresh and missed is None and self._gives_up_loops(recorded):
                     self._remove(call, recorded)
                 elif is_fresh:
                     if len(tried) > 1 and former is None:  # f does what it did for others
@@ -300,7 +300,7 @@ class Traces:
     def agrees(self, call: Call, recorded: Recorded, result: Any = None) -> bool:
         """Whether a recording gives in a call what f does, as far as that is verified.
 
-        If it does not, f is run as it is from now on.
+        If it does not, f is run eagerly from now on.
         """
         trust = recorded.trust
         if trust is None:
@@ -325,9 +325,9 @@ class Traces:
             self._remove(call, recorded)
             reason = TellsApart(f"a recording of it gave {told}")
             self._traced(call.key).obstacle = reason
-            self.as_given.add(reason)
+            self.no_stand_ins.add(reason)
         self._warn(
-            f"a recording of {self!r} gave {told}: from now on its function is run as it is",
+            f"a recording of {self!r} gave {told}: from now on its function is run eagerly",
             StaleProgramWarning,
         )
         return False
@@ -450,13 +450,13 @@ class Traces:
         if self.on_branch_change == "warn":
             self._warn(
                 f"{self!r} met another outcome of a comparison than when it was recorded: its "
-                "function is recorded anew, or run as it is if there are max_traces recordings"
+                "function is recorded anew, or run eagerly if there are max_traces recordings"
             )
 
     def run(
         self, eager: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        """What runs f as it is. What f keeps of its numbers are plain ones."""
+        """What runs f eagerly. What f keeps of its numbers are plain ones."""
         self.counts["eager"] += 1
         if self._kept is not None and self._kept.is_over:  # f has replaced what it keeps
             self._kept = watch_of(self.function)
@@ -471,7 +471,7 @@ class Traces:
     def _record(
         self, call: Call, within: bool, kept: Collection[Recorded] | None, on_own: bool
     ) -> Attempt | None:
-        """What comes of recording a call; None if f has to be run as it is.
+        """What comes of recording a call; None if f has to be run eagerly.
 
         Within another derivative, where f raises something, it will do so again, or not, there.
         """
@@ -517,7 +517,7 @@ class Traces:
         return len(self._known.get(call.key, _NOTHING).recordings) >= self.max_traces
 
     def note_choices(self, key: Any, choices: int, called: Callable[[], Call]) -> None:
-        """Note how f chose when it was run as it is.
+        """Note how f chose when it was run eagerly.
 
         If that is worth a recording now, the call is recorded in the place of another.
         """
@@ -670,11 +670,11 @@ class Traces:
         total = new.nbytes + sum(one.nbytes for one in self)
         while total > MOST_BYTES and self._known.keys() - {call.key}:
             total -= self._forget_oldest(call.key, f"has recordings of {total / 2**20:.0f} MiB")
-        own = self._traced(call.key).recordings
-        while total > MOST_BYTES and own:
-            total -= own[-1].nbytes
-            self._remove(call, own[-1])
-            own = self._traced(call.key).recordings
+        recordings = self._traced(call.key).recordings
+        while total > MOST_BYTES and recordings:
+            total -= recordings[-1].nbytes
+            self._remove(call, recordings[-1])
+            recordings = self._traced(call.key).recordings
 
     def _forget_oldest(self, key: Any, why: str) -> int:
         """Forget the recordings of the oldest signature but `key`; answers how many bytes."""
@@ -695,19 +695,19 @@ class Traces:
     def note_writes(self, changes: Changes) -> None:
         """Assign to arguments what f did to stand-ins; from now on f has them itself."""
         binding.assign(changes)
-        self.as_given.add(WRITES)
+        self.no_stand_ins.add(WRITES)
 
     def _warn(self, message: str, category: type[Warning] = RuntimeWarning) -> None:
         if not self.is_quiet or category is StaleProgramWarning:
             warn_caller(message, category)
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
-        """From now on calls of this signature run f as it is."""
+        """From now on calls of this signature run f eagerly."""
         self.pace.note_made(None)
         self._traced(call.key).obstacle = obstacle
-        if isinstance(obstacle, AsGiven):
-            self.as_given.add(obstacle)
-        self._warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
+        if isinstance(obstacle, NoStandIns):
+            self.no_stand_ins.add(obstacle)
+        self._warn(f"{self!r} runs its function eagerly, for it cannot be replayed: {obstacle}")
 
     def _note_unsettled(self, call: Call, recorded: Recorded) -> None:
         """Note that f has changed what is watched: once, to keep a result, or in each call."""
@@ -715,13 +715,13 @@ class Traces:
         traced = self._traced(call.key)
         traced.unsettled += 1
         if watch is not None and (traced.unsettled == MOST_UNSETTLED or not watch.is_filled):
-            self._note_obstacle(call, AsGiven(changes_of(watch)))
+            self._note_obstacle(call, NoStandIns(changes_of(watch)))
 
     def _note_missing_derivative(self, obstacle: str) -> None:
-        """A derivative is computed by f as it is; others need not be."""
+        """A derivative is computed eagerly; others need not be."""
         if obstacle not in self._missing_derivatives:
             self._missing_derivatives[obstacle] = None
-            self._warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
+            self._warn(f"{self!r} runs its function eagerly for a derivative: {obstacle}")
 
 
 def watch_of(f: Function, args: tuple[Any, ...] = ()) -> Watch | None:
@@ -733,7 +733,7 @@ def watch_of(f: Function, args: tuple[Any, ...] = ()) -> Watch | None:
 
 
 def _image(recordings: list[Recorded]) -> int:
-    """What tells that which is read now from what is read at other times: see `Watch.image`."""
+    """A number that tells the values read now from those at other times: see `Watch.image`."""
     watch = recordings[0].watch if recordings else None
     return 0 if watch is None else watch.image()
 

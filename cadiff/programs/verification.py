@@ -33,7 +33,7 @@ SMALL = 1e-3  # a size below which values may be 0 but for rounding
 RAISES = "an exception"  # of f, where a recording gives a value
 
 
-def _as_given(x: Any) -> Any:
+def _unchanged(x: Any) -> Any:
     return x
 
 
@@ -61,7 +61,7 @@ def checked_verify(verify: Any) -> Verify:
 
 
 def difference(
-    f: Function, call: Call, found: Any, replay: Callable[[Call], Any], by_floats: bool
+    f: Function, call: Call, result: Any, replay: Callable[[Call], Any], by_floats: bool
 ) -> str:
     """How f differs at a call from what a recording gave; "" if it does not, or does not say.
 
@@ -69,7 +69,7 @@ def difference(
     recording gives at another call. `by_floats`: f may have caught what Python's floats raise;
     where it then raises something itself, it is RAISES.
     """
-    for change in (_as_given, _as_of_numpy):
+    for change in (_unchanged, _as_of_numpy):
         try:
             expected = run_plain(f, call, change, by_floats)
         except Exception as error:  # it does not take plain numbers, or has no memory for them
@@ -77,13 +77,13 @@ def difference(
             if by_floats and not isinstance(error, (AttributeError, MemoryError, TypeError)):
                 return RAISES
         else:
-            told = _told_apart(found, expected, rounding)
+            told = _told_apart(result, expected, rounding)
             if not told:
                 return ""
         # Where Python's floats raise, or become complex, those of NumPy are infinite, or nan.
-        if by_floats or (told and all(map(_is_finite, _plain(found)))):
+        if by_floats or (told and all(map(_is_finite, _plain(result)))):
             break
-    return told and _beyond_noise(call, found, expected, replay)
+    return told and _beyond_noise(call, result, expected, replay)
 
 
 def difference_of_eager(f: Function, call: Call, found: Any) -> str:
@@ -92,7 +92,7 @@ def difference_of_eager(f: Function, call: Call, found: Any) -> str:
     "" where it differs from itself.
     """
     told = ""
-    for change in (_as_given, _as_of_numpy):  # nobody knows which the caller's are
+    for change in (_unchanged, _as_of_numpy):  # nobody knows which the caller's are
         with contextlib.suppress(Exception):
             expected = run_plain(f, call, change)
             told = _told_apart(found, expected, _coarse)
@@ -109,7 +109,7 @@ def _is_finite(leaf: Any) -> bool:
     return not _are_numbers(leaf) or bool(np.isfinite(leaf).all())
 
 
-def _beyond_noise(call: Call, found: Any, expected: Any, replay: Callable[[Call], Any]) -> str:
+def _beyond_noise(call: Call, result: Any, expected: Any, replay: Callable[[Call], Any]) -> str:
     """How f differs by more than the recording does by noise in its inputs.
 
     f itself is not asked: it may not come to an end elsewhere.
@@ -126,9 +126,9 @@ def _beyond_noise(call: Call, found: Any, expected: Any, replay: Callable[[Call]
             near = replay(Call(tuple(args), kwargs, call.argnums, call.lifted))
         except Exception:  # at the edge of where the recording serves
             continue
-        moves = [0.0 if np.isinf(x) else x for x in _moved(found, near)]  # what is at a pole moves
+        moves = [0.0 if np.isinf(x) else x for x in _moved(result, near)]  # at poles all moves
         bounds = [max(each) for each in zip(bounds, moves, strict=False)]
-    return _told_apart(found, expected, lambda _, k: AMPLIFIED * bounds[k])
+    return _told_apart(result, expected, lambda _, k: AMPLIFIED * bounds[k])
 
 
 def _moved(one: Any, other: Any) -> list[float]:
@@ -141,9 +141,9 @@ def _moved(one: Any, other: Any) -> list[float]:
     ]
 
 
-def _told_apart(found: Any, expected: Any, bound: Callable[[Any, int], float]) -> str:
+def _told_apart(result: Any, expected: Any, bound: Callable[[Any, int], float]) -> str:
     """Where two results differ by more than a bound for each leaf, and how."""
-    leaves, others = _plain(found), _plain(expected)
+    leaves, others = _plain(result), _plain(expected)
     if len(leaves) != len(others):
         return f"{len(leaves)} numbers and arrays, and not {len(others)}"
     for k, (one, other) in enumerate(zip(leaves, others, strict=True)):

@@ -5,7 +5,7 @@ their values. It runs no code of the user's: where a property or a `__getattr__`
 it looks into the whole object instead. It looks into each value as a whole (contents.py,
 classes.py), and reads the functions in it in their turn. It leaves out the code of libraries,
 unless that was seen to run and nothing is known of the library (observations.py). A `Watch` keeps
-what the walk has met; if it cannot, f is run as it is. This module does not know what is recorded.
+what the walk has met; if it cannot, f is run eagerly. This module does not know what is recorded.
 """
 
 from __future__ import annotations
@@ -138,14 +138,14 @@ class _Walk(Findings):
             value = self.watch.free_variable(function, index, text)
             return self._chain(value, chain[1:], text)
 
-        own = reads.changes if self.is_in_step else ()
+        changed = reads.changes if self.is_in_step else ()
         for operand, line in reads.chains.items():
             if operand.where == "first":
                 if owner is None:
                     break  # these are the last ones
             elif operand.chain[0].startswith("@"):
                 continue  # nobody writes such names: they are of what pytest makes of `assert`
-            elif operand.chain[0] in own:
+            elif operand.chain[0] in changed:
                 continue
             try:
                 value = follow(operand)
@@ -282,7 +282,7 @@ class _Walk(Findings):
         if kind is FunctionType:
             self.value(owner, path)
             return self.watch.attribute(owner, name, f"{path}.{name}")
-        found = inspect.getattr_static(owner, name, MISSING)
+        value = inspect.getattr_static(owner, name, MISSING)
         if library_types.is_safe_stream(owner) and name not in ("flush", "write", "writelines"):
             raise UnwatchableError(UNKNOWN.format(path=f"{path}.{name}", what="of a stream"))
         if kind in library_types.CONSTANTS and name in own_attribute(owner, "__dict__", ()):
@@ -293,32 +293,32 @@ class _Walk(Findings):
             or not library_types.is_of_python(kind)
         )
         if is_whole or callers.is_class_of_library(kind):
-            self._method_of_library(owner, found, f"{path}.{name}")
-            if is_whole or not library_types.is_log(found):
+            self._method_of_library(owner, value, f"{path}.{name}")
+            if is_whole or not library_types.is_log(value):
                 self.value(owner, path)
             return None
         path = f"{path}.{name}"
-        if found is MISSING:
+        if value is MISSING:
             return self.watch.attribute(owner, name, path)
-        if type(found) in (property, functools.cached_property):
-            if type(found) is property:
+        if type(value) in (property, functools.cached_property):
+            if type(value) is property:
                 self.watch.attribute(kind, name, path)
             elif not is_class:  # not computed yet
                 self._name(own_attribute(owner, "__dict__"), name, path)
-            if is_class and type(found) is property:  # it is the property that is asked for
-                self.watch.attribute(found, "__doc__", f"{path}.__doc__")
-            for part in library_types.behind(found):
+            if is_class and type(value) is property:  # it is the property that is asked for
+                self.watch.attribute(value, "__doc__", f"{path}.__doc__")
+            for part in library_types.behind(value):
                 if type(part) is FunctionType:
                     self.function(part, path, owner)
                 elif part is not None:  # it is handed the object
                     self.items((part, owner), path)
             return None
-        is_method = type(found) is FunctionType and not is_class
+        is_method = type(value) is FunctionType and not is_class
         if is_method and name not in own_attribute(owner, "__dict__", ()):
             self.watch.attribute(owner, name, path)
-            self.function(found, path, owner)
+            self.function(value, path, owner)
             return None
-        if not library_types.is_plain(found):
+        if not library_types.is_plain(value):
             self.value(owner, path)
             return None
         return self.watch.attribute(owner, name, path)

@@ -78,17 +78,17 @@ def faddeeva_values(n: Any, z: Any, width: Any) -> Any:
     with np.errstate(all="ignore"):
         near, low = np.where(is_far, 0.0, up) / unit, z / unit
         w, bell = sp.wofz(near), np.exp(-low * low)
-        found = following(near, w, 2j / math.sqrt(math.pi) - 2.0 * near * w)
+        slope = following(near, w, 2j / math.sqrt(math.pi) - 2.0 * near * w)
         tail, ratio = np.ones(z.shape, complex), (width / up) ** 2
         for k in range(40, -1, -1):
             tail = 1.0 + ratio * ((2 * k + 1 + n) * (2 * k + 2 + n) / (2 * k + 2)) * tail
         tail = 1j / math.pi * math.factorial(n) * (-1.0 / up) ** n / up * tail
         below = z.imag < 0.0
-        found = np.where(is_far, tail, found)
+        slope = np.where(is_far, tail, slope)
         gauss = np.where(bell == 0.0, 0.0, following(low, bell, -2.0 * low * bell))
-        found = np.where(below, 2.0 * gauss - (-1.0) ** n * found, found)
-        found = np.where(is_far & (np.abs(z.imag) < 1e-10 * unit) & ~below, found + gauss, found)
-    return (sign ** (n + 1) * found)[()]
+        slope = np.where(below, 2.0 * gauss - (-1.0) ** n * slope, slope)
+        slope = np.where(is_far & (np.abs(z.imag) < 1e-10 * unit) & ~below, slope + gauss, slope)
+    return (sign ** (n + 1) * slope)[()]
 
 
 def polygamma_values(n: int, z: Any) -> Any:
@@ -105,10 +105,10 @@ def polygamma_values(n: int, z: Any) -> Any:
     for k, bernoulli in enumerate(sp.bernoulli(20)[2::2], 1):
         total = total + bernoulli / math.factorial(2 * k) * 2.0 * rising * far ** (1 - s - 2 * k)
         rising *= (s + 2 * k - 1) * (s + 2 * k)
-    found = (-1) ** (n + 1) * math.factorial(n) * total
+    slopes = (-1) ** (n + 1) * math.factorial(n) * total
     if np.any(left):
-        found = np.where(left, (-1) ** n * found - math.pi * _cotangent_slope(n, z), found)
-    return found[()]
+        slopes = np.where(left, (-1) ** n * slopes - math.pi * _cotangent_slope(n, z), slopes)
+    return slopes[()]
 
 
 def _cotangent_slope(n: int, z: Any) -> Any:

@@ -81,14 +81,14 @@ class Banded(Solver):
 
 def adjoint_band(ab: Any, below: int, above: int) -> Any:
     """The diagonals of the adjoint matrix."""
-    found = np.zeros_like(ab)
+    adjoint = np.zeros_like(ab)
     n = ab.shape[1]
     for row in range(len(ab)):
         offset = above - row
         length = max(n - abs(offset), 0)
         begin, end = max(offset, 0), max(-offset, 0)
-        found[len(ab) - 1 - row, end : end + length] = ab[row, begin : begin + length].conj()
-    return found
+        adjoint[len(ab) - 1 - row, end : end + length] = ab[row, begin : begin + length].conj()
+    return adjoint
 
 
 def check_columns(ab: Any, b: Any) -> None:
@@ -217,11 +217,11 @@ def cho_solve(cb: Any, b: Any, lower: bool) -> Any:
 def _asked(name: str, a: Any, width: int, lower: bool, options: tuple[Any, ...]) -> Any:
     """One of SciPy's functions, of the diagonals of a Hermitian matrix given by its lower half."""
     whole = a if lower else H(a)
-    given = {"check_finite": False, **dict(options)}
+    kwargs = {"check_finite": False, **dict(options)}
     if name.startswith("eig_banded") or name == "eigvals_banded":
         ab = band_of(whole, *((width, 0) if lower else (0, width)))
-        return getattr(scipy.linalg, name)(ab, lower=lower, **given)
-    return getattr(scipy.linalg, name)(np.diagonal(a), np.diagonal(a, -1), **given)
+        return getattr(scipy.linalg, name)(ab, lower=lower, **kwargs)
+    return getattr(scipy.linalg, name)(np.diagonal(a), np.diagonal(a, -1), **kwargs)
 
 
 @partial(on_matrices, real=(True, False))

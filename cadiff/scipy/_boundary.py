@@ -60,13 +60,13 @@ class _Collocation(Equation):
 def solve_bvp(call: SolverCall) -> Any:
     """SciPy's result with derivatives of y, yp, p and sol."""
     theta = call.theta
-    given = call.arguments(theta)
-    if carries(given["x"]):
+    named = call.arguments(theta)
+    if carries(named["x"]):
         raise NoDerivativeError(
             "solve_bvp has no derivative by its mesh: let x go from 0 to 1, and have the "
             "length of the interval in fun"
         )
-    if given["S"] is not None:
+    if named["S"] is not None:
         raise NoDerivativeError(
             "solve_bvp has no derivatives with the singular term S=: begin beside the "
             "singularity, and have the term in fun"
@@ -80,8 +80,8 @@ def solve_bvp(call: SolverCall) -> Any:
     equation = _Collocation(call, outcome)
     z, _ = solution(equation, theta)
     y, p = equation.split(z)
-    made = type(outcome)(outcome)
-    made.y, made.yp = y, equation.right_side(theta, outcome.x, y, p)
-    made.p = p[0] if p else None
-    made.sol = CubicHermiteSpline(outcome.x, y, made.yp, axis=1)
-    return made
+    result = type(outcome)(outcome)
+    result.y, result.yp = y, equation.right_side(theta, outcome.x, y, p)
+    result.p = p[0] if p else None
+    result.sol = CubicHermiteSpline(outcome.x, y, result.yp, axis=1)
+    return result

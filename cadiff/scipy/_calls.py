@@ -29,12 +29,12 @@ class SolverCall(Closed):
     def __init__(self, original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.original = original
         names, self._defaults = _parameters_of(original)
-        given = dict(zip(names, args, strict=False))
-        if len(args) > len(names) or given.keys() & kwargs.keys():
+        named = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or named.keys() & kwargs.keys():
             original(*args, **kwargs)  # which says what is wrong
-        given |= kwargs
-        constants = ((name, binding.plain_constants((x,))) for name, x in given.items())
-        super().__init__(given | {name: plain[0] for name, plain in constants if plain})
+        named |= kwargs
+        constants = ((name, binding.plain_constants((x,))) for name, x in named.items())
+        super().__init__(named | {name: plain[0] for name, plain in constants if plain})
 
     def run(self, theta: Any) -> Any:
         """What SciPy's function returns for plain numbers."""
@@ -63,21 +63,21 @@ def program_of(purpose: Any, call: SolverCall, f: Function) -> Any:
     """F, a function that reads nothing but a detached call, as a program."""
     key = None if call.key is None else (purpose, call.original, call.key)
     try:
-        found, owner = _PROGRAMS.get(key, (None, call))
+        program, owner = _PROGRAMS.get(key, (None, call))
     except TypeError:  # a key of what has no hash
-        found = key = None
-    if found is None or owner.key_now() != owner.key:
-        found = Program(f)
-        found.be_quiet()
+        program = key = None
+    if program is None or owner.key_now() != owner.key:
+        program = Program(f)
+        program.be_quiet()
         if key is not None:
             while len(_PROGRAMS) >= MOST_PROGRAMS:
                 _PROGRAMS.pop(next(iter(_PROGRAMS)), None)
-            _PROGRAMS[key] = found, call
-    return found
+            _PROGRAMS[key] = program, call
+    return program
 
 
-# What programs call that is no continuous function (tests look for it among all operations), and
-# what Python has decided by numbers.
+# Operations of programs that are not continuous functions (tests look for them among all
+# operations), and decisions of Python by numbers.
 _BY_PIECES = """
     arctan2 ceil copysign floor floor_divide fmod guard heaviside ieee_remainder mod rint sign
     signbit sqrt_imag trunc where

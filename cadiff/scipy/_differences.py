@@ -121,7 +121,7 @@ def differentiated(
         centre = np.where(even, 0.0, np.clip(at, low + half, high - half))
         points = centre + by.nodes[:, None] * half
         values = f(np.where(even, np.abs(points), points), *(other[left] for other in others))
-        found, *parts = _combined(by.rows, values)
+        slopes, *parts = _combined(by.rows, values)
         first, before, last = np.max(np.abs(parts).reshape(3, FEW, -1), axis=1)
         # In the middle the next coefficient is the first that lacks; these fall like powers.
         tail = last * (last / np.maximum(np.maximum(before, last), TINY))
@@ -129,13 +129,13 @@ def differentiated(
         if apart.size:
             tail[apart] = last[apart]
             places = ((at - centre) / half)[apart]
-            found[apart] = _beside(by, order, places, values[:, apart], even[apart])
+            slopes[apart] = _beside(by, order, places, values[:, apart], even[apart])
         size = np.max(np.abs(values), axis=0)
         error = tail / half**order
         is_better = error < least[left]
         least[left] = np.where(is_better, error, least[left])
-        found = np.where(last <= DOUBTFUL * size, found, np.nan) / half**order
-        best[left] = np.where(is_better, found, best[left])
+        slopes = np.where(last <= DOUBTFUL * size, slopes, np.nan) / half**order
+        best[left] = np.where(is_better, slopes, best[left])
         is_enough = tail <= np.maximum(RESOLVED * first, NOISE * size)
         left = left[~is_enough & (is_better | ~(last <= DOUBTFUL * size))]
     return best
@@ -214,22 +214,22 @@ class Differences(primitive):
             flat = [y.ravel() for y in (x, distances, *others)]
             if x.size > 1 and all(y[0] == y[-1] and np.all(y == y[0]) for y in flat):
                 flat = [y[:1] for y in flat]  # the same question, many times
-            found = np.empty(flat[0].size)
-            for first in range(0, found.size, BLOCK):
+            slopes = np.empty(flat[0].size)
+            for first in range(0, slopes.size, BLOCK):
                 part = slice(first, first + BLOCK)
                 at, wide, *rest = (y[part] for y in flat)
-                found[part] = differentiated(
+                slopes[part] = differentiated(
                     along, orders[k], at, wide, (low, high), rest, is_even
                 )
-        return np.broadcast_to(found, x.size).reshape(x.shape).copy()[()]
+        return np.broadcast_to(slopes, x.size).reshape(x.shape).copy()[()]
 
     def _less_one(self, *args: Any) -> Any:
         """The function less 1, to all its digits.
 
         The way from 0 to z is one of exponentials, which goes slowly next to 0 and 1, or straight.
         """
-        found = np.asarray(self.differentiated(*args)) - 1.0
-        near = np.abs(found) < NEARLY
+        excess = np.asarray(self.differentiated(*args)) - 1.0
+        near = np.abs(excess) < NEARLY
         if np.any(near):
             *p, z = (x[near] for x in np.broadcast_arrays(*args))
             sign = np.where((z > 0.0) & (z < 1.0), -1.0, np.sign(z))
@@ -239,5 +239,5 @@ class Differences(primitive):
             at = np.where(straight, parts * z, sign * np.expm1(parts * length))
             rate = np.where(straight, z, sign * length * np.exp(parts * length))
             slopes = slope(lambda z: self.differentiated(*p, z), at)
-            found[near] = 0.5 * np.sum(weights * rate * slopes, axis=0)
-        return found
+            excess[near] = 0.5 * np.sum(weights * rate * slopes, axis=0)
+        return excess

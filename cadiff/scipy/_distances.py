@@ -133,13 +133,13 @@ def _formula(name: Any, points: Number, options: dict[str, Any]) -> Metric | Non
     """The formula of a metric; None if it is a function, or has no derivative."""
     if callable(name):
         name = getattr(name, "__name__", "") if name in vars(_distance).values() else ""
-    found = METRICS.get(name.lower())
-    if found is seuclidean and options.get("V") is None:
+    metric = METRICS.get(name.lower())
+    if metric is seuclidean and options.get("V") is None:
         options["V"] = np.var(points, axis=0, ddof=1)
-    if found is mahalanobis and options.get("VI") is None:
+    if metric is mahalanobis and options.get("VI") is None:
         options["VI"] = np.transpose(np.linalg.inv(np.cov(np.transpose(points))))
     chosen = {key: value for key, value in options.items() if value is not None}
-    return None if found is None else functools.partial(found, **chosen)
+    return None if metric is None else functools.partial(metric, **chosen)
 
 
 def _points(x: Any) -> Number:

@@ -118,10 +118,10 @@ def _linear(c: Any, e: Any, right: Any, discrete: bool, adjoint: bool) -> Any:
     if not adjoint:
         right, loop = H(inverse) @ right @ inverse, H(loop)
     if discrete:
-        found = discrete_lyapunov(loop, right)
+        solution = discrete_lyapunov(loop, right)
     else:
-        found = functions.sylvester(loop, H(loop), -right)
-    return inverse @ found @ H(inverse) if adjoint else found
+        solution = functions.sylvester(loop, H(loop), -right)
+    return inverse @ solution @ H(inverse) if adjoint else solution
 
 
 def _pull_of(which: int) -> Callable[..., Any]:
@@ -129,7 +129,7 @@ def _pull_of(which: int) -> Callable[..., Any]:
         def pull(g: Any) -> Any:
             k, c, left, right = _closed(ans, args, discrete)
             p = _linear(c, args[4], hermitian(g), discrete, adjoint=True)
-            found: tuple[Callable[[], Any], ...] = (
+            pulls: tuple[Callable[[], Any], ...] = (
                 lambda: 2.0 * H(left) @ p,
                 lambda: -2.0 * H(left) @ p @ H(k),
                 lambda: p,
@@ -137,7 +137,7 @@ def _pull_of(which: int) -> Callable[..., Any]:
                 lambda: 2.0 * H(right) @ p,
                 lambda: -2.0 * p @ H(k),
             )
-            return found[which]()
+            return pulls[which]()
 
         return pull
 

@@ -62,8 +62,8 @@ def exponential(a: Stack) -> Stack:
     """
     if a.ndim == 2 or not a.size:
         return np.asarray(scipy.linalg.expm(a))
-    found = _by_degrees(a.astype(np.result_type(a, float), copy=False), None)
-    return found.astype(a.dtype, copy=False) if a.dtype.kind in "fc" else found
+    result = _by_degrees(a.astype(np.result_type(a, float), copy=False), None)
+    return result.astype(a.dtype, copy=False) if a.dtype.kind in "fc" else result
 
 
 def frechet(a: Stack, e: Stack) -> Stack:
@@ -112,8 +112,8 @@ def _of_degree(place: int, a: Stack, e: Stack | None, sizes: NDArray[np.float64]
 def balance(a: Stack) -> NDArray[np.float64]:
     """Powers of two, one for each row, that make rows and columns of each matrix of like size.
 
-    Each squaring doubles what rounding has left, beside the largest element. An element that is 0
-    counts as rounding, so that blocks beyond which there are zeros are balanced, too.
+    Each squaring doubles what rounding has left, beside the largest element. A zero element counts
+    as rounding, so blocks with zeros beside them are balanced, too.
     """
     sizes = np.abs(a)
     sizes = np.where(np.isfinite(sizes), sizes, 0.0)

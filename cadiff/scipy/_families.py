@@ -34,13 +34,13 @@ def _kernel(name: str, parameters: str, partials: dict[str, str], names: dict[st
 
 def kernels_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
     """The kernels of a table, whose rows have partials, and formulas for others."""
-    made: dict[str, Any] = {}
+    kernels: dict[str, Any] = {}
     for name, parameters, row in rows_of(text):
         if isinstance(row, str):
-            made[name] = formulas_of(names, sys.modules[__name__])(parameters, row)
+            kernels[name] = formulas_of(names, sys.modules[__name__])(parameters, row)
         else:
-            made[name] = _kernel(name, parameters, row, names)
-    return made
+            kernels[name] = _kernel(name, parameters, row, names)
+    return kernels
 
 
 KERNELS = """

@@ -238,7 +238,7 @@ def lfilter(mirror: Any, b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None)
         return _along("lfilter", (b, a), x, axis)
     if not any(map(carries, (b, a, x, zi))):
         return mirror(b, a, x, axis, zi)
-    b, a, x = (_arrays.asarray(given) for given in (b, a, x))
+    b, a, x = (_arrays.asarray(each) for each in (b, a, x))
     zi = None if zi is None else _arrays.asarray(zi)
     if binding.shape(a) != (1,) or not _is_complex(b, a, x, zi):
         return mirror(b, a, x, axis, zi)

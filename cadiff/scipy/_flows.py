@@ -285,14 +285,14 @@ def in_order(
 ) -> FloatArray:
     """The solution at times that may be repeated and are in no order, on one side of the start."""
     begin, y = start
-    found, places = np.unique(times, return_inverse=True)
-    if found.size == 0 or np.all(found == begin):
+    ordered, places = np.unique(times, return_inverse=True)
+    if ordered.size == 0 or np.all(ordered == begin):
         return np.repeat(np.asarray(y)[:, np.newaxis], times.size, axis=1)
-    if found[0] < begin < found[-1]:
+    if ordered[0] < begin < ordered[-1]:
         raise ValueError("times are on both sides of the start of an initial value problem")
-    if found[0] < begin:
-        return solve(found[::-1])[:, ::-1][:, places]
-    return solve(found)[:, places]
+    if ordered[0] < begin:
+        return solve(ordered[::-1])[:, ::-1][:, places]
+    return solve(ordered)[:, places]
 
 
 # --- backwards -----------------------------------------------------------------------------------

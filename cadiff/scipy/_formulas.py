@@ -75,37 +75,36 @@ def beside(parameter: str, *special: float | str) -> Any:
     """
 
     def kernel(mirror: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        given = signature(mirror).bind(*args, **kwargs).arguments
-        found = mirror(*args, **kwargs)
-        x: Any = given.get(parameter)
+        named = signature(mirror).bind(*args, **kwargs).arguments
+        result = mirror(*args, **kwargs)
+        x: Any = named.get(parameter)
         for value in special if carries(x) else ():
-            place = held(given[value]) if isinstance(value, str) else value
+            place = held(named[value]) if isinstance(value, str) else value
             step = 1e-2 * (abs(place) or 1.0)
             is_near = np.less(abs(held(x) - place), 0.5 * step)
             if np.any(is_near):
                 at = (x + step * k for k in SIDES)
-                found = _between(is_near, found, [mirror(**{**given, parameter: y}) for y in at])
-        return found
+                result = _between(is_near, result, [mirror(**{**named, parameter: y}) for y in at])
+        return result
 
     return kernel
 
 
-def _between(is_near: Any, found: Any, sides: Iterable[Any]) -> Any:
+def _between(is_near: Any, result: Any, sides: Iterable[Any]) -> Any:
     """What was found, where it is near with the derivatives of the mean of both sides."""
-    if isinstance(found, tuple):
-        parts = zip(found, zip(*sides, strict=True), strict=True)
+    if isinstance(result, tuple):
+        parts = zip(result, zip(*sides, strict=True), strict=True)
         each = [_between(is_near, x, x_sides) for x, x_sides in parts]
-        return type(found)(*each) if hasattr(found, "_fields") else tuple(each)
+        return type(result)(*each) if hasattr(result, "_fields") else tuple(each)
     mean = sum(weight * side for weight, side in zip(SIDES.values(), sides, strict=True))
-    return where(is_near, valued(mean, found), found)
+    return where(is_near, valued(mean, result), result)
 
 
 class Formula:
     """A function of named parameters that an expression states.
 
-    Lines "where name = expression" may follow, of what is computed once, beforehand. Names that
-    are no parameters are those of some modules, the last of which is the one that it stands in, as
-    they are when the formula is first computed.
+    Lines "where name = expression" may follow, computed once, beforehand. All other names are
+    looked up in some modules, at last in the formula's own, when it is first computed.
     """
 
     is_constant = True  # no numbers of a user's are to be looked for in the modules that it names

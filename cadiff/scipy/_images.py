@@ -77,8 +77,8 @@ class Window(NamedTuple):
         numbers = np.arange(n).reshape(shape)
         if self.mode in CONSTANTS:
             return np.pad(numbers, self.widths, constant_values=n)
-        found: Places = np.pad(numbers, self.widths, mode=PADDING[self.mode])  # type: ignore[call-overload]
-        return found
+        elements: Places = np.pad(numbers, self.widths, mode=PADDING[self.mode])  # type: ignore[call-overload]
+        return elements
 
     def widened(self, g: Number) -> Number:
         """Cotangents with zeros behind them, one for each element of an extended array."""
@@ -259,14 +259,14 @@ def ranked(x: Any, window: Window, footprint: Any, rank: int) -> Any:
 
 def _chosen(ans: Any, x: Number, window: Window, footprint: NDArray[np.bool_]) -> Places:
     """Which element each result is: the first one of a window that is as large."""
-    values, found = np.asarray(held(x)), np.asarray(held(ans))
+    values, extremes = np.asarray(held(x)), np.asarray(held(ans))
     extended = window.extended(values)
     places = window.places(values.shape)
     chosen = np.full(values.shape, values.size)
     is_open = np.ones(values.shape, bool)
     for offset in zip(*np.nonzero(footprint), strict=True):
         there = tuple(slice(k, k + n) for k, n in zip(offset, values.shape, strict=True))
-        here = is_open & (extended[there] == found)
+        here = is_open & (extended[there] == extremes)
         chosen[here] = places[there][here]
         is_open &= ~here
     return chosen
@@ -765,10 +765,10 @@ def _by_frequency(
 @kernels("scipy.signal._spline")
 def sepfir2d(x: Any, rows: Any, columns: Any) -> Number:
     """`scipy.signal.sepfir2d`: convolutions of rows and of columns, mirrored at the edges."""
-    found = as_number(x)
+    image = as_number(x)
     for axis, taps in ((1, as_number(rows)), (0, as_number(columns))):
         n = binding.shape(taps)[0]
         shape = (1, n) if axis == 1 else (n, 1)
         window = Window(shape, (0, 0), REFLECT, 0.0)
-        found = weighted(found, reshape(_turned(taps), shape), window=window, axis=axis)
-    return found
+        image = weighted(image, reshape(_turned(taps), shape), window=window, axis=axis)
+    return image

@@ -35,16 +35,16 @@ class _CallFlow(Flow):
         self.names = call.at(self.plain)
         self.call: SolverCall = call.detached()
         self.report = Report(self.name, self.run)
-        given = call.arguments(self.plain)
-        y = np.asarray(given["y0"])
+        named = call.arguments(self.plain)
+        y = np.asarray(named["y0"])
         if y.dtype.kind not in "iuf":
             raise NoDerivativeError(
                 f"{self.name} has derivatives of real solutions, not of those of dtype {y.dtype}: "
                 "let y have real and imaginary parts beside each other"
             )
         self.n = y.size
-        self.tolerance = np.broadcast_to(self.absolute(given), self.n)
-        rtol = given.get("rtol")
+        self.tolerance = np.broadcast_to(self.absolute(named), self.n)
+        rtol = named.get("rtol")
         size = np.max(np.abs(y), initial=0.0)
         self.least = np.max(1e-8 if rtol is None else rtol) * size
 
@@ -70,9 +70,9 @@ class _CallFlow(Flow):
         begin, y = self.start(theta)
         if not may_jump(self.program, np.concatenate([[begin], y, theta])):
             return self.call.run(theta)
-        given = self.call.live_at(theta)
-        noted = given[self.function] = Noted(given[self.function])
-        outcome = plainly(self.call.original, (), given)
+        named = self.call.live_at(theta)
+        noted = named[self.function] = Noted(named[self.function])
+        outcome = plainly(self.call.original, (), named)
         self._check_jumps(noted, theta, self.last(outcome, theta))
         return outcome
 
@@ -163,8 +163,8 @@ class InitialValues(_CallFlow):
             if outcome.sol is not None and times.size:
                 # SciPy rounds otherwise for many times than for one.
                 return np.reshape(outcome.sol(times if times.size > 1 else times[0]), (self.n, -1))
-        given = self.call.arguments(theta)
-        if given["t_eval"] is not None and np.array_equal(times, np.asarray(given["t_eval"])):
+        named = self.call.arguments(theta)
+        if named["t_eval"] is not None and np.array_equal(times, np.asarray(named["t_eval"])):
             outcome = self.report.run(theta)
         else:
             if not times.size:
@@ -196,9 +196,9 @@ class InitialValues(_CallFlow):
         **options: Any,
     ) -> Any:
         """SciPy's result for another problem."""
-        given = self.call.arguments(self.plain)
-        options |= {name: given[name] for name in _OF_SOLVERS if given.get(name) is not None}
-        method = given["method"]
+        named = self.call.arguments(self.plain)
+        options |= {name: named[name] for name in _OF_SOLVERS if named.get(name) is not None}
+        method = named["method"]
         if (method if isinstance(method, str) else method.__name__) in IMPLICIT:
             options["jac"] = how["jac"]
         outcome = self.call.original(
@@ -206,7 +206,7 @@ class InitialValues(_CallFlow):
             (start[0], end),
             start[1],
             method=method,
-            rtol=given.get("rtol", 1e-3),
+            rtol=named.get("rtol", 1e-3),
             atol=self.absolute_for(how["scale"]),
             **options,
         )
@@ -217,9 +217,9 @@ def solve_ivp(call: SolverCall) -> Any:
     """SciPy's result with derivatives of t, y, t_events, y_events and sol."""
     flow = InitialValues(call)
     theta = call.theta
-    given = call.arguments(theta)
-    if given["t_eval"] is not None and given["events"] is None and not given["dense_output"]:
-        times = vector_of(given["t_eval"])
+    named = call.arguments(theta)
+    if named["t_eval"] is not None and named["events"] is None and not named["dense_output"]:
+        times = vector_of(named["t_eval"])
         y = solution_at(times, theta, flow)
         flow.settle(theta)
         t = times if carries(times) else flow.report.first.t
@@ -227,27 +227,27 @@ def solve_ivp(call: SolverCall) -> Any:
     outcome = flow._checked(flow.report.run(binding.strip(theta)))
     plain_times = outcome.t
     if outcome.t_events is not None:
-        events = given["events"]
+        events = named["events"]
         events = list(events) if isinstance(events, (list, tuple)) else [events]
-        args = () if given["args"] is None else tuple(given["args"])
-        found = [
+        args = () if named["args"] is None else tuple(named["args"])
+        moments = [
             _times_of(event, args, times, theta, flow)
             for event, times in zip(events, outcome.t_events, strict=True)
         ]
-        at_events = [solution_at(times, theta, flow) for times in found]
-    times = _times(outcome, given)
-    if outcome.status == 1 and given["t_eval"] is None:  # the last time is that of an event
-        ends = [t for row in found for t in row if binding.plain_values(t) == plain_times[-1]]
+        at_events = [solution_at(times, theta, flow) for times in moments]
+    times = _times(outcome, named)
+    if outcome.status == 1 and named["t_eval"] is None:  # the last time is that of an event
+        ends = [t for row in moments for t in row if binding.plain_values(t) == plain_times[-1]]
         last = arrays.reshape(ends[0], (1,)) if ends else plain_times[-1:]
         times = arrays.concatenate([times[:-1], last])
     y = solution_at(times, theta, flow)
     flow.settle(theta)
     outcome = type(outcome)(outcome)
-    if given["dense_output"]:
+    if named["dense_output"]:
         outcome.sol = Dense(flow, theta, flow.report.first.sol)
     outcome.t, outcome.y = times, y
     if outcome.t_events is not None:
-        outcome.t_events = found
+        outcome.t_events = moments
         outcome.y_events = [
             np.transpose(y) if y.shape[1] else old
             for y, old in zip(at_events, outcome.y_events, strict=True)
@@ -255,12 +255,12 @@ def solve_ivp(call: SolverCall) -> Any:
     return outcome
 
 
-def _times(outcome: Any, given: dict[str, Any]) -> Any:
+def _times(outcome: Any, named: dict[str, Any]) -> Any:
     """The times of a result: those asked for, or the solver's own between the ends."""
-    if given["t_eval"] is not None:
-        times = vector_of(given["t_eval"])[: len(outcome.t)]
+    if named["t_eval"] is not None:
+        times = vector_of(named["t_eval"])[: len(outcome.t)]
         return times if carries(times) else outcome.t
-    first, last = given["t_span"]
+    first, last = named["t_span"]
     if not carries((first, last)):
         return outcome.t
     parts = [vector_of(first), outcome.t[1:-1]]
@@ -383,7 +383,7 @@ class OdeInt(_CallFlow):
     def solve(
         self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
     ) -> FloatArray:
-        given = self.call.arguments(self.plain)
+        named = self.call.arguments(self.plain)
         names = ("rtol", "tcrit", "h0", "hmax", "hmin", "mxstep", "mxhnil", "mxordn", "mxords")
         jac = how["jac"]
         y, report = self.call.original(
@@ -394,7 +394,7 @@ class OdeInt(_CallFlow):
             tfirst=True,
             full_output=True,
             atol=self.absolute_for(how["scale"]),
-            **{name: given[name] for name in names},
+            **{name: named[name] for name in names},
         )
         if "successful" not in report["message"]:
             raise RuntimeError(f"{self.name} found no sensitivities: {report['message']}")

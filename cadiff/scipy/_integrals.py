@@ -59,11 +59,11 @@ class Integral:
         self.names = call.at(binding.plain_values(call.theta))
         self.name = call.original.__name__
         self.report = Report(self.name, self.run)
-        given, options = call.arguments(call.theta), self.options(call.theta)
+        named, options = call.arguments(call.theta), self.options(call.theta)
         self._points_move = carries(options.get("points"))
         self._moves = [carries(end) for end in self.limits(call.theta)]
         self._of_limits = self._points_move or any(self._moves)
-        inside = {k: v for k, v in given.items() if k not in (*self.ranges, "points")}
+        inside = {k: v for k, v in named.items() if k not in (*self.ranges, "points")}
         self._of_integrand = next(numbers_in(inside), None) is not None
         if carries(options.get("wvar")):
             raise NoDerivativeError(
@@ -82,11 +82,11 @@ class Integral:
 
     def run(self, theta: FloatArray) -> Any:
         """SciPy's result for plain numbers."""
-        given = self.call.live_at(theta)
-        noted = Noted(given.get(self.wanted))
+        named = self.call.live_at(theta)
+        noted = Noted(named.get(self.wanted))
         if self._moves_within(theta):
-            given[self.wanted] = noted
-        outcome = plainly(self.call.original, (), given)
+            named[self.wanted] = noted
+        outcome = plainly(self.call.original, (), named)
         if noted.calls:
             answers = {float(x): np.ravel(y) for (x, *_), y in noted.calls}
             at = np.array(sorted(answers))
@@ -141,11 +141,11 @@ class Integral:
 
     def edges(self, theta: Any) -> Iterator[tuple[Any, Any]]:
         """Limits, and points that move, with the slopes of the integral by them."""
-        given = self.options(theta)
-        f, weight = self.integrand(theta), WEIGHTS.get(str(given.get("weight")))
+        options = self.options(theta)
+        f, weight = self.integrand(theta), WEIGHTS.get(str(options.get("weight")))
 
         def along(x: Any) -> Any:
-            return f(x) if weight is None else f(x) * weight(x, given["wvar"])
+            return f(x) if weight is None else f(x) * weight(x, options["wvar"])
 
         for sign, end in self._moving_limits(theta):
             slope = along(end)
@@ -159,7 +159,7 @@ class Integral:
                     "infinite: change variables, so that the limit is a constant"
                 )
             yield end, sign * slope
-        for point in given["points"] if self._points_move else ():
+        for point in options["points"] if self._points_move else ():
             place = float(binding.strip(point))
             before, after = (point + (np.nextafter(place, s) - place) for s in (-np.inf, np.inf))
             yield point, along(before) - along(after)
@@ -173,20 +173,20 @@ class Integral:
         return self._integrals(f, n, a, b, given, is_plain)
 
     def _integrals(
-        self, f: Function, n: int, a: Any, b: Any, given: dict[str, Any], is_plain: bool
+        self, f: Function, n: int, a: Any, b: Any, asked: dict[str, Any], is_plain: bool
     ) -> Any:
         """Those of the n numbers that f returns.
 
         Numbers of a few are integrated one by one, by `quad`, which extrapolates at singularities.
         """
         options: dict[str, Any] = {
-            "epsabs": SHARPER * given.get("epsabs", 1.49e-8),
-            "epsrel": min(given.get("epsrel", 1.0), RELATIVE),
+            "epsabs": SHARPER * asked.get("epsabs", 1.49e-8),
+            "epsrel": min(asked.get("epsrel", 1.0), RELATIVE),
             "limit": LIMIT,
-            "points": given.get("points"),
+            "points": asked.get("points"),
             "full_output": True,
         }
-        weight = given.get("weight")
+        weight = asked.get("weight")
         if weight is None and (n > FEW or not is_plain):
             value, _, report = quad_vec(f, a, b, **options)
             if report.success or report.status == 2:  # 2: there are but rounding errors left
@@ -194,10 +194,10 @@ class Integral:
         integrate = quad
         if is_plain:
             integrate, (a, b) = _original.quad, binding.plain_values((a, b))
-        options |= {"weight": weight, "wvar": given.get("wvar")}
+        options |= {"weight": weight, "wvar": asked.get("wvar")}
         each = [integrate(lambda x, k: f(x)[k], a, b, args=(k,), **options) for k in range(n)]
         for value, error, _, *complaint in each:
-            poor = not error <= max(given.get("epsabs", 0.0), POOR * abs(value))
+            poor = not error <= max(asked.get("epsabs", 0.0), POOR * abs(value))
             if (complaint and (poor or DIVERGENT in complaint[0])) or not np.isfinite(value):
                 complaint = complaint or ["it is not finite"]
                 warn_caller(
@@ -352,13 +352,13 @@ class NestedIntegral(Integral):
 
     def __init__(self, call: SolverCall) -> None:
         super().__init__(call)
-        given = call.arguments(call.theta)
-        self._n = len(given["ranges"])
+        named = call.arguments(call.theta)
+        self._n = len(named["ranges"])
         self._ends_move = [
-            next(numbers_in((r, given["args"]) if callable(r) else list(r)), None) is not None
-            for r in given["ranges"]
+            next(numbers_in((r, named["args"]) if callable(r) else list(r)), None) is not None
+            for r in named["ranges"]
         ]
-        self.is_compiled = next(numbers_in(given["opts"]), None) is None
+        self.is_compiled = next(numbers_in(named["opts"]), None) is None
 
     def run(self, theta: FloatArray) -> Any:
         outcome = super().run(theta)
@@ -368,7 +368,7 @@ class NestedIntegral(Integral):
 
     def _look_along_lines(self, theta: FloatArray) -> None:
         """Look for jumps that move, along each of the variables from some places."""
-        names, n, given = self.names, self._n, self.call.arguments(theta)
+        names, n, named = self.names, self._n, self.call.arguments(theta)
         other = self.call.arguments(moved(theta))
 
         def value(z: Any) -> Any:
@@ -378,15 +378,15 @@ class NestedIntegral(Integral):
         def within(*outer: float) -> tuple[float, ...]:
             """A place in the middle of all inner variables."""
             k = n - len(outer)
-            ends = self._level(given, k - 1, outer)[:2] if k else ()
+            ends = self._level(named, k - 1, outer)[:2] if k else ()
             return within(_between(*ends), *outer) if k else outer
 
         def look(*outer: float) -> None:
             f, g = (
                 partial(lambda of, x: np.ravel(self._inner(of, quad, within(x, *outer))), of)
-                for of in (given, other)
+                for of in (named, other)
             )
-            at = _spread(*self._level(given, n - len(outer) - 1, outer)[:2])
+            at = _spread(*self._level(named, n - len(outer) - 1, outer)[:2])
             self._check_jumps(f, g, at, np.array([f(x) for x in at.tolist()]))
             for x in at[1::4].tolist() if len(outer) < n - 1 else ():
                 look(x, *outer)
@@ -395,16 +395,16 @@ class NestedIntegral(Integral):
             look()
 
     def _level(
-        self, given: Any, k: int, outer: tuple[Any, ...]
+        self, named: Any, k: int, outer: tuple[Any, ...]
     ) -> tuple[Any, Any, dict[str, Any]]:
         """Limits and options of the integral over one variable, where those further out are at."""
-        args = () if given["args"] is None else as_args(given["args"])
-        opts = given["opts"]
+        args = () if named["args"] is None else as_args(named["args"])
+        opts = named["opts"]
 
         def there(each: Any) -> Any:
             return each(*outer, *args) if callable(each) else each
 
-        low, high = there(given["ranges"][k])
+        low, high = there(named["ranges"][k])
         options = {**there(opts[k] if isinstance(opts, (list, tuple)) else opts or {})}
         if options.get("points") is not None:
             a, b = binding.strip((low, high))
@@ -415,19 +415,19 @@ class NestedIntegral(Integral):
         given = self.call.arguments(theta)
         return lambda x: _number(self._inner(given, quad, (x,)))
 
-    def _inner(self, given: Any, integrate: Function, outer: tuple[Any, ...]) -> Any:
+    def _inner(self, named: Any, integrate: Function, outer: tuple[Any, ...]) -> Any:
         """The integral over the first variables, where those further out are at."""
-        args = () if given["args"] is None else as_args(given["args"])
-        func, k = given["func"], self._n - len(outer)
+        args = () if named["args"] is None else as_args(named["args"])
+        func, k = named["func"], self._n - len(outer)
         if k == 0:
             return func(*outer, *args)
-        low, high, options = self._level(given, k - 1, outer)
+        low, high, options = self._level(named, k - 1, outer)
 
         def innermost(x: Any) -> Any:
             return func(x, *outer, *args)
 
         def between(x: Any) -> Any:
-            return self._inner(given, integrate, (x, *outer))
+            return self._inner(named, integrate, (x, *outer))
 
         return integrate(innermost if k == 1 else between, low, high, **options)[0]
 
@@ -443,7 +443,7 @@ class NestedIntegral(Integral):
             return super()._compiled(g, theta)
         names, n, call = self.names, self._n, self.call
         g, theta = binding.plain_values((np.asarray(g, dtype=float), theta))
-        given = call.arguments(theta)
+        named = call.arguments(theta)
 
         def weighed(z: Any, g: Any) -> Any:
             names  # noqa: B018 - programs know functions by names in code
@@ -471,7 +471,7 @@ class NestedIntegral(Integral):
             if k == 0:
                 z[:n] = outer
                 return program.grad(z, g)[n:]
-            low, high, options = self._level(given, k - 1, outer)
+            low, high, options = self._level(named, k - 1, outer)
             at = cache(lambda x: slopes(k - 1, (x, *outer)))
             total = self._integrals(at, theta.size, low, high, options, is_plain=True)
             if k - 1 in programs:
@@ -480,7 +480,7 @@ class NestedIntegral(Integral):
                 weight = WEIGHTS.get(str(options.get("weight")))
                 for sign, end, move in zip((-1.0, 1.0), (low, high), moves, strict=True):
                     if np.isfinite(end) and move.any():
-                        height = g * self._inner(given, _original.quad, (end, *outer))
+                        height = g * self._inner(named, _original.quad, (end, *outer))
                         height = (
                             height if weight is None else height * weight(end, options["wvar"])
                         )

@@ -91,7 +91,7 @@ KERNELS_OF: dict[str, str] = {
 
 SOLVERS = ("scipy.integrate", "scipy.optimize")
 
-# Modules in Python that are run again, by how their names begin; others are as they are.
+# Modules in Python that are run again, by how their names begin; others stay unchanged.
 MIRRORED = (
     *("scipy._lib._array_api", "scipy._lib._elementwise_iterative_method", "scipy._lib._util"),
     f"{EXTERNAL}.array_api_extra.",
@@ -272,22 +272,22 @@ def taking_constants(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        found = None
+        constants = None
         if carries(args) or carries(kwargs):
-            found = binding.plain_constants((args, kwargs))
-        if found is None:
+            constants = binding.plain_constants((args, kwargs))
+        if constants is None:
             try:
                 return function(*args, **kwargs)
             except TypeError:
                 for number in filter(carries, args):
                     np.array(number, float)  # which says what to write
                 raise
-        plain = [np.array(x) if isinstance(x, np.ndarray) else x for x in found[0]]
-        result = function(*plain, **found[1])
-        for given, former, now in zip(args, found[0], plain, strict=True):
-            is_array = given is not former and isinstance(former, np.ndarray)
+        plain = [np.array(x) if isinstance(x, np.ndarray) else x for x in constants[0]]
+        result = function(*plain, **constants[1])
+        for arg, former, now in zip(args, constants[0], plain, strict=True):
+            is_array = arg is not former and isinstance(former, np.ndarray)
             if is_array and not np.array_equal(former, now, equal_nan=True):
-                given[...] = now
+                arg[...] = now
         return result
 
     return call
@@ -318,11 +318,11 @@ class _Facade(ModuleType):
         if name.startswith("__"):
             return getattr(self._module, name)
         kernels = KERNELS.get(self._module.__name__, {})
-        found = kernels[name] if name in kernels else mirror_of(getattr(self._module, name))
-        if isinstance(found, BuiltinFunctionType) or type(found).__name__ in COMPILED:
-            found = taking_constants(found)
-        setattr(self, name, found)
-        return found
+        function = kernels[name] if name in kernels else mirror_of(getattr(self._module, name))
+        if isinstance(function, BuiltinFunctionType) or type(function).__name__ in COMPILED:
+            function = taking_constants(function)
+        setattr(self, name, function)
+        return function
 
     def __dir__(self) -> list[str]:
         return dir(self._module)
@@ -333,16 +333,16 @@ def mirror_of(thing: Any) -> Any:
     if isinstance(thing, ModuleType):
         return mirrored(thing.__name__)
     if not isinstance(thing, (FunctionType, type)):
-        found = _object_of(thing)
-        return _kernel_of(thing) if found is None else found
+        mirror = _object_of(thing)
+        return _kernel_of(thing) if mirror is None else mirror
     for each in _unwrapped(thing):
         kernels = KERNELS.get(str(each.__module__), {})
         if each.__name__ in kernels and (each.__module__, each.__name__) not in WITHIN:
             return kernels[each.__name__]
         if _is_python(str(each.__module__)):
-            found = getattr(mirrored(each.__module__), each.__name__, None)
-            if found is not None:
-                return found
+            mirror = getattr(mirrored(each.__module__), each.__name__, None)
+            if mirror is not None:
+                return mirror
     return thing
 
 
@@ -404,35 +404,35 @@ class Namespace:
     def get(self, name: str) -> Any:
         """What stands in the namespace for a name; it is kept there."""
         try:
-            found = getattr(self._real, name)
+            value = getattr(self._real, name)
         except AttributeError as error:
             text = str(error).replace(repr(self.module), repr(self._own["__name__"]), 1)
             raise AttributeError(text, name=name, obj=self._real) from None
         if not name.startswith("_"):
-            found = self._own[name] = self._offered(found, name)
-        return found
+            value = self._own[name] = self._offered(value, name)
+        return value
 
     def names(self) -> list[str]:
         return sorted({*self._own, *dir(self._real)})
 
-    def _offered(self, found: Any, name: str) -> Any:
-        if isinstance(found, ModuleType):
-            below = f"cadiff.{found.__name__}"
-            return importlib.import_module(below) if importlib.util.find_spec(below) else found
+    def _offered(self, thing: Any, name: str) -> Any:
+        if isinstance(thing, ModuleType):
+            below = f"cadiff.{thing.__name__}"
+            return importlib.import_module(below) if importlib.util.find_spec(below) else thing
         above = self.module.rpartition(".")[0]  # which may have its own, as `scipy.stats` has
-        if above != "scipy" and getattr(sys.modules[above], name, None) is found:
+        if above != "scipy" and getattr(sys.modules[above], name, None) is thing:
             return getattr(sys.modules[f"cadiff.{above}"], name)
         _load_kernels(self.module)
-        if isinstance(found, type):
-            is_plain = issubclass(found, BaseException) or is_dataclass(found)  # of settings
-            return found if is_plain else _class_of(found, self.module)
-        is_function = isinstance(found, FunctionType) or mirror_of(found) is not found
-        return offered(found, f"{self.module}.{name}") if is_function else found
+        if isinstance(thing, type):
+            is_plain = issubclass(thing, BaseException) or is_dataclass(thing)  # of settings
+            return thing if is_plain else _class_of(thing, self.module)
+        is_function = isinstance(thing, FunctionType) or mirror_of(thing) is not thing
+        return offered(thing, f"{self.module}.{name}") if is_function else thing
 
 
-def _class_of(found: type, module: str) -> Any:
-    mirror = mirror_of(found)
-    if mirror is not found and isinstance(mirror, type):
+def _class_of(original: type, module: str) -> Any:
+    mirror = mirror_of(original)
+    if mirror is not original and isinstance(mirror, type):
         mirror.__module__ = f"cadiff.{module}"  # where pickles look for it
         if mirror not in OFFERED and (init := vars(mirror).get("__init__")):
             setattr(mirror, "__init__", _constant_of_constants(init))  # noqa: B010
@@ -487,13 +487,13 @@ def offered(original: Function, name: str) -> Function:
 
     def plainly(*args: Any, **kwargs: Any) -> Any:
         is_open = binding.is_differentiating()  # then what callables read may have derivatives
-        given = (*args, *kwargs.values())
-        if (is_open and any(map(callable, given))) or have_mirrors(*given):
+        values = (*args, *kwargs.values())
+        if (is_open and any(map(callable, values))) or have_mirrors(*values):
             return function(*args, **kwargs)
-        found = original(*args, **kwargs)
-        is_function = callable(found) and mirror_of(type(found)) is not type(found)
+        result = original(*args, **kwargs)
+        is_function = callable(result) and mirror_of(type(result)) is not type(result)
         if not is_function:
-            return found
+            return result
         with _making(args, kwargs):
             return mirror_of(original)(*args, **kwargs)
 
@@ -507,8 +507,7 @@ class Twin:
     """An object of SciPy's and its mirror: a method is the mirror's for numbers with derivatives.
 
     What a call of it returns, such as a distribution with its parameters, is again both. Where
-    the mirror fails, what it was asked for has no derivative by the arguments that the caller
-    gave, whatever it was that failed within.
+    the mirror fails, the result has no derivative by the arguments of the caller.
 
     Parameters
     ----------
@@ -532,9 +531,9 @@ class Twin:
         self.is_plain = not carries(self.parameters)
         self.__doc__ = getattr(original, "__doc__", None)
         of_mirror = getattr(mirror, "__dict__", {}) if self.is_plain else {}
-        for name, found in getattr(original, "__dict__", {}).items():
-            if name in of_mirror and isinstance(found, np.ndarray):
-                of_mirror[name] = found  # which users may change in place
+        for name, value in getattr(original, "__dict__", {}).items():
+            if name in of_mirror and isinstance(value, np.ndarray):
+                of_mirror[name] = value  # which users may change in place
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("original", "mirror", "called", "parameters", "is_plain", "__doc__"):
@@ -547,21 +546,21 @@ class Twin:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("original", "mirror"):  # as copies are asked for
             raise AttributeError(name)
-        found, mirror = getattr(self.original, name), getattr(self.mirror, name)
-        if not callable(found):
-            return found if self.is_plain else mirror
+        member, mirror = getattr(self.original, name), getattr(self.mirror, name)
+        if not callable(member):
+            return member if self.is_plain else mirror
 
-        @functools.wraps(found)
+        @functools.wraps(member)
         def method(*args: Any, **kwargs: Any) -> Any:
             is_plain = self.is_plain and not (carries(args) or carries(kwargs))
             if is_plain and not have_mirrors(*args, *kwargs.values()):
-                return found(*args, **kwargs)
+                return member(*args, **kwargs)
             try:
                 return self._mirrored(name, args, kwargs)
             except Exception as error:
                 if any(map(callable, (*args, *kwargs.values()))):
                     raise
-                found(*binding.strip(args), **binding.strip(kwargs))  # raises what the caller did
+                member(*binding.strip(args), **binding.strip(kwargs))  # raises what the caller did
                 raise self._refusal(name, args, kwargs) from error
 
         return method
@@ -576,17 +575,17 @@ class Twin:
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> MissingRuleError:
         """The error that names the method, and the arguments by which it has no derivative."""
-        given = self._by_names(name, args) | kwargs
-        plain = {k: binding.strip(x) for k, x in given.items()}
-        found = _having_derivatives(given)
+        named = self._by_names(name, args) | kwargs
+        plain = {k: binding.strip(x) for k, x in named.items()}
+        suspects = _having_derivatives(named)
 
         def fails(names: list[str]) -> bool:
-            return self._fails(name, len(args), plain | {k: given[k] for k in names})
+            return self._fails(name, len(args), plain | {k: named[k] for k in names})
 
-        blamed = [k for k in found if fails([k])]
+        blamed = [k for k in suspects if fails([k])]
         if not blamed:
-            blamed = found
-            for k in found:  # which fail together alone
+            blamed = suspects
+            for k in suspects:  # which fail together alone
                 without = [other for other in blamed if other != k]
                 blamed = without if fails(without) else blamed
         blamed = blamed or _having_derivatives(self.parameters)
@@ -605,9 +604,9 @@ class Twin:
         names += [*(shapes.split(", ") if shapes else ()), "loc", "scale"]
         return dict(zip(names, args, strict=False))
 
-    def _fails(self, name: str, n_args: int, given: dict[str, Any]) -> bool:
-        values = list(given.values())
-        kwargs = dict(list(given.items())[n_args:])
+    def _fails(self, name: str, n_args: int, named: dict[str, Any]) -> bool:
+        values = list(named.values())
+        kwargs = dict(list(named.items())[n_args:])
         try:
             self._mirrored(name, tuple(values[:n_args]), kwargs)
         except Exception:

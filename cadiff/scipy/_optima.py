@@ -89,14 +89,14 @@ class Problem(Equation):
 
     def outcome_by(self, x: Any, refined: Any, theta: Any) -> Any:
         """SciPy's result with a solution that has derivatives, the best of which are refined."""
-        made = {_place_of_x(self.outcome): x}
+        parts = {_place_of_x(self.outcome): x}
         for place, of in self._values().items():
-            made[place] = valued(of(refined, theta), self.report.value(theta, place))
+            parts[place] = valued(of(refined, theta), self.report.value(theta, place))
         why = (
             f"{self.name}: {{}} of the result is what the search has left, which has no "
             "derivative: compute it from x, or pass cadiff.value of it"
         )
-        return self.report.told(theta, made, why)
+        return self.report.told(theta, parts, why)
 
     def _values(self) -> dict[Place, Function]:
         """Where a result has values at the solution, and the functions that give them."""
@@ -120,11 +120,11 @@ class Problem(Equation):
 
     def function(self, theta: Any) -> Function:
         """The function of x alone."""
-        given = self.call.arguments(theta)
-        local = given.get("minimizer_kwargs") or {}
-        f, rest = given[self.solver.function], as_args(given.get("args", local.get("args", ())))
-        keywords = given.get("kwargs") or {} if "kwargs" in given else {}
-        pair = given.get(self.solver.gives_pair) is True
+        named = self.call.arguments(theta)
+        local = named.get("minimizer_kwargs") or {}
+        f, rest = named[self.solver.function], as_args(named.get("args", local.get("args", ())))
+        keywords = named.get("kwargs") or {} if "kwargs" in named else {}
+        pair = named.get(self.solver.gives_pair) is True
 
         def of_x(x: Any) -> Any:
             out = f(x, *rest, **keywords)
@@ -144,13 +144,13 @@ class Root(Problem):
         return self.solver_finds(theta)
 
     def residual(self, z: Any, theta: Any) -> Any:
-        found = vector_of(self.function(theta)(self.point(z)))
-        if found.shape != (self.n,):
+        values = vector_of(self.function(theta)(self.point(z)))
+        if values.shape != (self.n,):
             raise NoDerivativeError(
                 f"{self.name} has derivatives where there are as many equations as unknowns, not "
-                f"where {found.shape[0]} are solved for {self.n}: least_squares has those"
+                f"where {values.shape[0]} are solved for {self.n}: least_squares has those"
             )
-        return found
+        return values
 
 
 class FixedPoint(Root):
@@ -175,22 +175,22 @@ class Minimum(Stationary, Problem):
 
     def conditions(self, x: Any, theta: Any) -> Any:
         """Values and sides of all conditions, as three vectors; None if there are none."""
-        given = self.call.arguments(theta)
-        found = [condition.at(x) for condition in self.solver.conditions(given)]
-        if not found:
+        named = self.call.arguments(theta)
+        parts = [condition.at(x) for condition in self.solver.conditions(named)]
+        if not parts:
             return None
         values, lower, upper = (
-            arrays.concatenate(list(part)) for part in zip(*found, strict=True)
+            arrays.concatenate(list(part)) for part in zip(*parts, strict=True)
         )
         return values, lower, upper
 
     def lagrangian(self, z: Any, theta: Any) -> Any:
         x, multipliers = self.point(z), z[self.n :]
         total = self.objective(x, theta)
-        found = self.conditions(vector_of(x), theta)
-        if found is None:
+        conditions = self.conditions(vector_of(x), theta)
+        if conditions is None:
             return total
-        values, lower, upper = found
+        values, lower, upper = conditions
         signs = np.sign(binding.strip(multipliers))
         equal = binding.strip(lower) == binding.strip(upper)
         for held, side in ((signs < 0, lower), (signs > 0, upper), (equal & (signs == 0), lower)):
@@ -207,10 +207,10 @@ class Minimum(Stationary, Problem):
         return np.concatenate([x, self._multipliers(x, theta, found)]), complaint
 
     def check(self, z: FloatArray, theta: FloatArray) -> None:
-        found = self.conditions(vector_of(self.point(z)), theta)
-        if found is None:
+        conditions = self.conditions(vector_of(self.point(z)), theta)
+        if conditions is None:
             return
-        values, lower, upper = map(np.asarray, found)
+        values, lower, upper = map(np.asarray, conditions)
         rounding = ROUNDED * (1.0 + np.abs(values))
         inside = np.minimum(values - lower, upper - values)
         if np.any(inside < -rounding):
@@ -226,9 +226,9 @@ class Minimum(Stationary, Problem):
                 "different derivatives to both sides: leave them out, or move them"
             )
 
-    def _multipliers(self, x: FloatArray, theta: FloatArray, found: Any) -> FloatArray:
+    def _multipliers(self, x: FloatArray, theta: FloatArray, conditions: Any) -> FloatArray:
         """Those of the conditions that are active; 0 for all others."""
-        values, lower, upper = map(np.asarray, found)
+        values, lower, upper = map(np.asarray, conditions)
         equal = lower == upper
         with np.errstate(invalid="ignore"):
             low, high = (

@@ -28,13 +28,13 @@ def between(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
 
 def _over_all(f: Callable[..., Any], low: Any, high: Any, step: Any, *parameters: Any) -> Any:
     """The integral of what is nothing below low; from high on the sum no longer changes."""
-    found = np.empty(low.shape)
+    sums = np.empty(low.shape)
     for first in range(0, low.size, BLOCK):
         part = slice(first, first + BLOCK)
         n = int(np.ceil(np.max((high - low)[part] / step[part])))
         s = low[part] + step[part] * np.arange(n)[:, None]
-        found[part] = np.add.accumulate(f(s, *(each[..., part] for each in parameters)))[-1]
-    return step * found
+        sums[part] = np.add.accumulate(f(s, *(each[..., part] for each in parameters)))[-1]
+    return step * sums
 
 
 def carlson(n: Any, *args: Any) -> Any:
@@ -43,9 +43,9 @@ def carlson(n: Any, *args: Any) -> Any:
     Arguments are n, i, j, k, m, x, y, z, p. The finite part is the real part of the integral over
     the imaginary axis, where t + p has no zero.
     """
-    n, *given = np.broadcast_arrays(n, *args)
+    n, *arrays = np.broadcast_arrays(n, *args)
     shape, n = n.shape, n.ravel()
-    powers, numbers = np.reshape(given, (2, 4, n.size)).astype(float)
+    powers, numbers = np.reshape(arrays, (2, 4, n.size)).astype(float)
     with np.errstate(all="ignore"):
         size = np.max(np.where(powers > 0.0, np.abs(numbers), 0.0), axis=0)
         size = np.where(size == 0.0, 1.0, size)
@@ -55,7 +55,7 @@ def carlson(n: Any, *args: Any) -> Any:
         excess = np.sum(powers, axis=0) - n
         wrong = np.any(numbers[:3] < 0.0, axis=0) | ~np.isfinite(small * size)
         wrong |= (powers[3] > 0.0) & (numbers[3] == 0.0)
-        found = np.where(wrong, np.nan, np.sign(numbers[3]) ** powers[3] * np.inf)
+        integral = np.where(wrong, np.nan, np.sign(numbers[3]) ** powers[3] * np.inf)
         for turn, step in ((0.0, 0.4), (0.5j * np.pi, 0.2)):
             at = np.flatnonzero(~wrong & (gap > 0.0) & ((numbers[3] < 0.0) == (turn != 0.0)))
 
@@ -66,15 +66,15 @@ def carlson(n: Any, *args: Any) -> Any:
 
             low, high = np.log(small[at]) - SPENT / gap[at], SPENT / excess[at]
             steps = np.full(at.shape, step)
-            found[at] = _over_all(f, low, high, steps, n[at], powers[:, at], numbers[:, at])
-        return (found * size**-excess).reshape(shape)[()]
+            integral[at] = _over_all(f, low, high, steps, n[at], powers[:, at], numbers[:, at])
+        return (integral * size**-excess).reshape(shape)[()]
 
 
 def tricomi(i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:
     """∫ tᵃ⁻¹ (1+t)ᵇ⁻ᵃ⁻¹ exp(-xt) log(t/(1+t))ⁱ log(1+t)ʲ dt over t > 0, if a + j ≥ ½ and x > 0."""
-    given = np.broadcast_arrays(i, j, a, b, x)
-    shape = given[0].shape
-    i, j, a, b, x = (np.asarray(each, float).ravel() for each in given)
+    arrays = np.broadcast_arrays(i, j, a, b, x)
+    shape = arrays[0].shape
+    i, j, a, b, x = (np.asarray(each, float).ravel() for each in arrays)
     wrong = ~(np.isfinite(a + b + x) & (a + j >= 0.5) & (x > 0.0))
     a, b, x = (np.where(wrong, 1.0, each) for each in (a, b, x))
     fall = np.abs(a + 1.0 - b)
@@ -88,8 +88,8 @@ def tricomi(i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:
 
     with np.errstate(all="ignore"):
         curved = np.maximum(a, b) + 0.25 * fall
-        found = _over_all(f, low, high, 0.2 / np.sqrt(1.0 + curved / 12.0), i, j, a, b, x)
-    return np.where(wrong, np.nan, found).reshape(shape)[()]
+        integral = _over_all(f, low, high, 0.2 / np.sqrt(1.0 + curved / 12.0), i, j, a, b, x)
+    return np.where(wrong, np.nan, integral).reshape(shape)[()]
 
 
 def struve(n: Any, k: Any, v: Any, x: Any) -> Any:

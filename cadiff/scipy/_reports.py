@@ -50,7 +50,7 @@ class Report:
             self.first = outcome
         return outcome
 
-    def told(self, theta: Any, made: dict[Place, Any], why: str = "") -> Any:
+    def told(self, theta: Any, parts: dict[Place, Any], why: str = "") -> Any:
         """The first result, with other parts at some places.
 
         Its other floats have no derivative, and say `why` if there is one to ask for.
@@ -76,7 +76,7 @@ class Report:
                 return x
             return left(x, theta, why=why.format(name)) if why else held(x)
 
-        return _with(self.first, made, leaf, late)
+        return _with(self.first, parts, leaf, late)
 
     def value(self, theta: Any, place: Place) -> Any:
         """What SciPy has found for a number or an array of them, without a derivative."""
@@ -148,7 +148,7 @@ def _form(x: Any) -> tuple[Any, ...]:
 
 def _with(
     tree: Any,
-    made: dict[Place, Any],
+    parts: dict[Place, Any],
     leaf: Callable[[Any, Place], Any],
     late: int,
     place: Place = (),
@@ -157,8 +157,8 @@ def _with(
 
     late: the serial of a recording, in which parts with names are made when they are read; or 0.
     """
-    if place in made:
-        return made[place]
+    if place in parts:
+        return parts[place]
     items = _items(tree)
     if not items:
         return leaf(tree, place)
@@ -167,14 +167,14 @@ def _with(
     def part(key: Any) -> Any:
         if late and not is_row:
             leaf(tree, place)
-        return _with(items[key], made, leaf, late, (*place, key))
+        return _with(items[key], parts, leaf, late, (*place, key))
 
     if is_row:
         if late and not all(type(x) is float for x in tree):  # else they would be nan
             leaf(tree, place)
         return getattr(tree, "_make", type(tree))(map(part, items))
     now = {
-        k: part(k) if not late or (*place, k) in made else _Unread(part, k, late) for k in items
+        k: part(k) if not late or (*place, k) in parts else _Unread(part, k, late) for k in items
     }
     kind: Any = type(tree)
     return _filled(_reading_class(kind) if late else kind, now)

@@ -162,7 +162,7 @@ nearest.defpattern("...ij->...kl")
 
 @kernels(ROTATIONS, within=True)
 def from_matrix(inner: Callable[..., Any], matrix: Any, assume_valid: bool = False) -> Number:
-    """SciPy leaves orthogonal matrices as they are, though what is near them it has made one."""
+    """Orthogonal matrices stay unchanged, though SciPy makes those near them orthogonal."""
     if assume_valid:
         return inner(matrix, assume_valid)
     return valued(inner(nearest(as_number(matrix))), inner(held(matrix)))
@@ -232,12 +232,12 @@ kernels(ROTATIONS, "array_namespace")(lambda *_: OF_NUMBERS)
 @kernels(ROTATIONS, within=True)
 def as_davenport(inner: Callable[..., Any], quat: Any, axes: Any, *how: Any, **named: Any) -> Any:
     """Angles about constant axes."""
-    found = plain_constants(((axes,), {}))
-    if found is None and carries(axes):
+    constants = plain_constants(((axes,), {}))
+    if constants is None and carries(axes):
         raise NoDerivativeError(
             "as_davenport has no derivative by axes: give it cadiff.value(axes)"
         )
-    return inner(quat, axes if found is None else found[0][0], *how, **named)
+    return inner(quat, axes if constants is None else constants[0][0], *how, **named)
 
 
 # --- motions, which move along what they turn, and splines of rotations --------------------------

@@ -64,13 +64,13 @@ class ByType:
 
     def __getitem__(self, kind: Any) -> Callable[..., Any]:
         def estimate(points: Any, values: Any, x: Any, factor: Any, *args: Any) -> Any:
-            given = points, values, x, factor
-            if not carries(given):
-                return self._original[kind](*given, *args)
-            found = binding.plain_constants((given, {}))
-            if found is not None:
-                return self._original[kind](*found[0], *args)
-            return self._function(*map(as_number, given))
+            numbers = points, values, x, factor
+            if not carries(numbers):
+                return self._original[kind](*numbers, *args)
+            constants = binding.plain_constants((numbers, {}))
+            if constants is not None:
+                return self._original[kind](*constants[0], *args)
+            return self._function(*map(as_number, numbers))
 
         return estimate
 
@@ -149,15 +149,15 @@ def _chandrupatla(
     """A search for roots, by values; then two of Newton's steps, which have three derivatives."""
     named = how.pop("kwargs", None) or {}
     a, b, *plain = map(read_values, (a, b, *args))
-    found = original(lambda x, *z: read_values(f(x, *z, **named)), a, b, args=(*plain,), **how)
-    place = found.x
+    result = original(lambda x, *z: read_values(f(x, *z, **named)), a, b, args=(*plain,), **how)
+    place = result.x
     for _ in range(2):
         rest = f(place, *args, **named)
         if not carries(rest):
-            return found
+            return result
         place = place - rest / slope(lambda x: f(x, *args, **named), place)
-    found.x = valued(place, found.x)
-    return found
+    result.x = valued(place, result.x)
+    return result
 
 
 @kernels(
@@ -243,11 +243,11 @@ def _from_within(
     self: Any, original: Callable[..., Any], x: Any, *args: Any, **kwargs: Any
 ) -> Any:
     """At an end of a support derivatives are those from within, where SciPy has a constant."""
-    name, found = original.__name__, original(self, x, *args, **kwargs)
-    given, loc, scale = self._parse_args(*args, **kwargs)
-    if not carries((x, given, loc, scale)):
-        return found
-    z, *shapes = np.broadcast_arrays(divide(as_number(x) - loc, scale), *given)
+    name, result = original.__name__, original(self, x, *args, **kwargs)
+    parsed, loc, scale = self._parse_args(*args, **kwargs)
+    if not carries((x, parsed, loc, scale)):
+        return result
+    z, *shapes = np.broadcast_arrays(divide(as_number(x) - loc, scale), *parsed)
     is_valid = np.asarray(self._argcheck(*map(held, shapes)), bool) & (held(scale) > 0.0)
     for sign, end in zip((1.0, -1.0), self._get_support(*shapes), strict=True):
         place, there = held(z), held(end)
@@ -261,8 +261,8 @@ def _from_within(
             near = _left_out(self, sign, end, inwards, shapes)
             if name.endswith("sf") == (sign > 0.0):
                 near = log1p(-near) if name.startswith("log") else 1.0 - near
-        found = where(is_there, valued(near, held(found)), found)
-    return found
+        result = where(is_there, valued(near, held(result)), result)
+    return result
 
 
 def _left_out(self: Any, sign: float, end: Any, inwards: Any, shapes: Any) -> Any:
@@ -272,14 +272,14 @@ def _left_out(self: Any, sign: float, end: Any, inwards: Any, shapes: Any) -> An
     """
 
     def at(method: str, part: float) -> Any:
-        given = [np.reshape(each, -1) for each in (end + sign * part * inwards, *shapes)]
+        places = [np.reshape(each, -1) for each in (end + sign * part * inwards, *shapes)]
         with np.errstate(all="ignore"):
-            found = getattr(self, method)(*given)
+            value = getattr(self, method)(*places)
 
         def plain() -> Any:  # of which a formula is 0 / 0
-            return getattr(getattr(st, self.name, self), method[1:])(*map(read_values, given))
+            return getattr(getattr(st, self.name, self), method[1:])(*map(read_values, places))
 
-        return choose(np.isnan(held(found)), plain, lambda: found)
+        return choose(np.isnan(held(value)), plain, lambda: value)
 
     names = {type(self).__name__, type(self)._pdf.__qualname__}
     try:
@@ -288,10 +288,10 @@ def _left_out(self: Any, sign: float, end: Any, inwards: Any, shapes: Any) -> An
         nodes = zip(*np.polynomial.legendre.leggauss(3), strict=True)
         density = sum(0.5 * w * at("_pdf", 0.5 + 0.5 * node) for node, w in nodes)
         rise, is_pole = np.reshape(inwards, -1), np.isinf(held(density))
-        found = where(is_pole, sqrt(rise), rise * where(is_pole, 0.0, density))
+        share = where(is_pole, sqrt(rise), rise * where(is_pole, 0.0, density))
     except NoDerivativeError:
-        found = at("_cdf", 1.0) if sign > 0.0 else 1.0 - at("_cdf", 1.0)
-    return np.reshape(found, np.shape(inwards))
+        share = at("_cdf", 1.0) if sign > 0.0 else 1.0 - at("_cdf", 1.0)
+    return np.reshape(share, np.shape(inwards))
 
 
 @kernels("scipy.stats._distn_infrastructure", "rv_generic._nnlf", within=True)
@@ -394,8 +394,8 @@ kernels("scipy.stats._distn_infrastructure", "rv_discrete.__init_subclass__")(
 @kernels("scipy.stats._distn_infrastructure", "rv_generic.support")
 def _support(self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """Both ends, of which one at infinity does not move."""
-    given, *others = self._parse_args(*args, **kwargs)
-    *shapes, loc, scale = np.broadcast_arrays(*given, *others)
+    parsed, *others = self._parse_args(*args, **kwargs)
+    *shapes, loc, scale = np.broadcast_arrays(*parsed, *others)
     is_valid = np.asarray(self._argcheck(*shapes), bool) & (held(scale) > 0)
 
     def moved(end: Any) -> Any:

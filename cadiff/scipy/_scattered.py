@@ -135,10 +135,10 @@ def _evaluate_barycentric(self: Any, x: Any) -> Any:
     gaps = x[:, None] - nodes
     is_node = read_values(gaps) == 0.0
     terms = self.wi / where(is_node, 1.0, gaps)
-    found = (terms @ values) / sum_(terms, axis=-1)[:, None]
+    quotient = (terms @ values) / sum_(terms, axis=-1)[:, None]
     hits = np.flatnonzero(is_node.any(axis=1))
     if not len(hits):
-        return found
+        return quotient
     n = binding.shape(nodes)[0]
     factors = []
     for j in range(n):
@@ -147,8 +147,8 @@ def _evaluate_barycentric(self: Any, x: Any) -> Any:
     at_nodes = stack(factors, axis=-1) @ values
     place = np.zeros(len(is_node), int)
     place[hits] = np.arange(len(hits))
-    hit = np.broadcast_to(is_node.any(axis=1)[:, None], binding.shape(found))
-    return where(hit, at_nodes[place], found)
+    hit = np.broadcast_to(is_node.any(axis=1)[:, None], binding.shape(quotient))
+    return where(hit, at_nodes[place], quotient)
 
 
 @kernels("scipy.interpolate._bary_rational", "_BarycentricRational.__call__")
@@ -164,10 +164,10 @@ def _evaluate_rational(self: Any, z: Any) -> Any:
     hit = is_node.any(axis=1)[:, None]
     gap = where(hit, sum_(where(is_node, gaps, 0.0), axis=1)[:, None], 1.0)
     factors = where(is_node, 1.0, gap / where(is_node, 1.0, gaps))
-    found = (factors @ (weights * values)) / (factors @ weights)
-    found = where(hit, valued(found, held(values[is_node.argmax(axis=1)])), found)
-    found = reshape(found, (*binding.shape(z), *self._shape))
-    return np.moveaxis(found, 0, getattr(self, "_axis", 0)) if binding.ndim(z) else found
+    quotient = (factors @ (weights * values)) / (factors @ weights)
+    quotient = where(hit, valued(quotient, held(values[is_node.argmax(axis=1)])), quotient)
+    quotient = reshape(quotient, (*binding.shape(z), *self._shape))
+    return np.moveaxis(quotient, 0, getattr(self, "_axis", 0)) if binding.ndim(z) else quotient
 
 
 # --- triangles -----------------------------------------------------------------------------------
@@ -280,14 +280,14 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
         like = scipy.sparse.coo_array((np.ones(rows.size), places), shape=(2 * n, 2 * n)).tocsc()
         numbered, data = summed(like, *places, reshape(concatenate([2.0 * blocks, blocks]), -1))
         right = linear_in_parts(lambda x: reshape(added_at(at, x, n), (2 * n, -1)), slopes)
-        found, _ = solved(data, right, structure=Structure(numbered), solver=BY_FACTORS)
-        return reshape(found, (n, 2, -1))[number]
+        gradients, _ = solved(data, right, structure=Structure(numbered), solver=BY_FACTORS)
+        return reshape(gradients, (n, 2, -1))[number]
 
     def __call__(self, *args: Any, simplex_tolerance: float = 1.0) -> Any:
-        given, shape = self._asked(args)
-        x = self._scaled(given)
-        found = self._simplices(x, simplex_tolerance)
-        corners, beside = self.tri.simplices[found], self.tri.neighbors[found]
+        points, shape = self._asked(args)
+        x = self._scaled(points)
+        simplices = self._simplices(x, simplex_tolerance)
+        corners, beside = self.tri.simplices[simplices], self.tri.neighbors[simplices]
         # The farthest corner comes last: the point lies between the others and the middle.
         plain = read_values(_weights(self.points[corners], x))
         order = (np.argmin(plain, axis=1)[:, None] + np.arange(1, 4)) % 3
@@ -326,8 +326,8 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
             + 6.0 * s * t * u * across[2]
         )  # fmt: skip
         options = {"simplex_tolerance": simplex_tolerance} if simplex_tolerance != 1.0 else {}
-        value = self._original(read_values(given), **options)
-        return self._shaped(valued(result, value.reshape(result.shape)), found < 0, shape)
+        value = self._original(read_values(points), **options)
+        return self._shaped(valued(result, value.reshape(result.shape)), simplices < 0, shape)
 
 
 @kernels("scipy.interpolate._interpnd")

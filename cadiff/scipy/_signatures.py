@@ -33,14 +33,14 @@ def arguments_of(original: Function) -> Callable[[tuple[Any, ...], dict[str, Any
     defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
 
     def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+        named = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
         twice = kwargs.keys() & names[: len(args)]
-        if twice or len(args) > len(names) or given.keys() != signature.parameters.keys():
+        if twice or len(args) > len(names) or named.keys() != signature.parameters.keys():
             try:
                 signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"{original.__name__}() {error}") from None
-        return given
+        return named
 
     return arguments
 
@@ -61,12 +61,12 @@ def called_as(
         wanted = inspect.signature(function).parameters
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            given = arguments(args, kwargs)
+            named = arguments(args, kwargs)
             for name, read in readers.items():
-                if given[name] is not None:
-                    given[name] = read(given[name], *map(given.get, checks))
-            passed = {name: given[name] for name in wanted if name in given}
-            if any(found for name, n in axes.items() for found in batches(given[name], n)):
+                if named[name] is not None:
+                    named[name] = read(named[name], *map(named.get, checks))
+            passed = {name: named[name] for name in wanted if name in named}
+            if any(length for name, n in axes.items() for length in batches(named[name], n)):
                 return over_stacks(original, function, passed, axes, stacks)
             return function(**passed)
 
@@ -157,20 +157,20 @@ def plainly_by(original: Callable[..., Any], several: bool, real: tuple[bool, ..
 
     function.__name__ = original.__name__
     function.__module__ = __name__
-    made = on_matrices(function, real)
-    made.defvjp(*[None] * 4)
-    return made
+    primitive = on_matrices(function, real)
+    primitive.defvjp(*[None] * 4)
+    return primitive
 
 
-def with_values(original: Callable[..., Any], found: Any, *args: Any, **options: Any) -> Any:
+def with_values(original: Callable[..., Any], computed: Any, *args: Any, **options: Any) -> Any:
     """SciPy's own results, with the derivatives of what a formula found."""
-    several = isinstance(found, tuple)
-    results = found if several else (found,)
+    several = isinstance(computed, tuple)
+    results = computed if several else (computed,)
     real = tuple(not is_complex_number(x) for x in results)
     values = plainly_by(original, several, real)(*map(held, args), **options)
     values = values if several else (values,)
-    made = tuple(map(valued_as, results, values))
-    return made if several else made[0]
+    outputs = tuple(map(valued_as, results, values))
+    return outputs if several else outputs[0]
 
 
 def valued_as(result: Any, plain: Any) -> Any:

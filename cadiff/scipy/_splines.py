@@ -241,17 +241,17 @@ def evaluate_spline(
     t, c, x = as_number(t), as_number(c), as_number(x)
     if not x.size:
         return np.zeros((0, c.shape[1]))
-    found: Number = 0.0
+    total: Number = 0.0
     if order > k:
-        found = _without(0.0 * column(x) * c[:1], np.isnan(_plain(x)))
+        total = _without(0.0 * column(x) * c[:1], np.isnan(_plain(x)))
     else:
         at = _spans(t, k, x)
         for n, value in enumerate(basis(t, k, x, at, order)):
-            found = found + c[at + n - k] * column(value)
-        found = _without(found, _beyond(_inner(t, k), x, extrapolate))
+            total = total + c[at + n - k] * column(value)
+        total = _without(total, _beyond(_inner(t, k), x, extrapolate))
     if out:
-        out[0][...] = found
-    return found
+        out[0][...] = total
+    return total
 
 
 def _inner(t: Any, k: int) -> Any:
@@ -326,8 +326,8 @@ def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[A
     if outside == RAISED and beyond.any():
         return x, 1
     inside = _within(t, k, x) if outside == NEAREST else x
-    found = evaluate_spline(t, reshape(c, (n, 1)), k, inside, order, True)[:, 0]
-    return (where(beyond, 0.0, found) if outside == ZERO else found), 0
+    values = evaluate_spline(t, reshape(c, (n, 1)), k, inside, order, True)[:, 0]
+    return (where(beyond, 0.0, values) if outside == ZERO else values), 0
 
 
 class _OfNumbers:
@@ -426,8 +426,8 @@ class _OfNumbers:
             return None, INVALID
         matrix = _in_shape(tx, ty, c, kx, ky)
         inner = evaluate_spline(tx, matrix, kx, _within(tx, kx, x), dx, True)
-        found = evaluate_spline(ty, np.transpose(inner), ky, _within(ty, ky, y), dy, True)
-        return np.transpose(found), 0
+        values = evaluate_spline(ty, np.transpose(inner), ky, _within(ty, ky, y), dy, True)
+        return np.transpose(values), 0
 
     def pardeu(
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
@@ -455,12 +455,12 @@ class _OfNumbers:
 
 def _standing(name: str) -> Any:
     """For a function of FITPACK's: itself, unless numbers have derivatives."""
-    own, original = getattr(_OfNumbers(), name), taking_constants(getattr(FITPACK, name))
+    function, original = getattr(_OfNumbers(), name), taking_constants(getattr(FITPACK, name))
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = args, kwargs
         has_derivatives = carries(given) and binding.plain_constants(given) is None
-        return (own if has_derivatives else original)(*args, **kwargs)
+        return (function if has_derivatives else original)(*args, **kwargs)
 
     return call
 
@@ -686,27 +686,27 @@ def evaluate_ndbspline(
     strides: Any, indices: Any,
 ) -> Any:  # fmt: skip
     """Splines of several variables at points, (points, variables)."""
-    given = x, t, lengths, k, orders, extrapolate, c, n_trailing, strides, indices
+    operands = x, t, lengths, k, orders, extrapolate, c, n_trailing, strides, indices
     if not carries((x, t, c)):
-        plain = _dierckx.evaluate_ndbspline(*given)  # numbers may fill what is outside
+        plain = _dierckx.evaluate_ndbspline(*operands)  # numbers may fill what is outside
         return opened(plain) if binding.is_differentiating() else plain
     x, t, c = as_number(x), as_number(t), as_number(c)
     n_points, n_axes = binding.shape(x)
     shape = [int(n) - int(d) - 1 for n, d in zip(lengths, k, strict=True)]
     c = reshape(c, (*shape, n_trailing))
-    found: list[tuple[Any, Number]] = [((), 1.0)]
+    weights: list[tuple[Any, Number]] = [((), 1.0)]
     beyond = np.zeros(n_points, bool)
     for axis in range(n_axes):
         knots, degree = t[axis, : int(lengths[axis])], int(k[axis])
         at = _spans(knots, degree, x[:, axis])
         beyond |= _beyond(_inner(knots, degree), x[:, axis], extrapolate)
         values = basis(knots, degree, x[:, axis], at, int(orders[axis]))
-        found = [
+        weights = [
             ((*places, at + n - degree), weight * value)
-            for places, weight in found
+            for places, weight in weights
             for n, value in enumerate(values)
         ]
-    total = sum(c[index] * column(weight) for index, weight in found)
+    total = sum(c[index] * column(weight) for index, weight in weights)
     return _without(total, beyond)
 
 

@@ -41,20 +41,20 @@ def _one(x: Any, axes: Any, place: tuple[int, ...]) -> Any:
     return x[tuple(index)] if own else x
 
 
-def over_stacks(original: Any, function: Any, given: Any, axes: Any, is_own: bool) -> Any:
+def over_stacks(original: Any, function: Any, named: Any, axes: Any, is_own: bool) -> Any:
     """What SciPy's function returns for stacks, by one that is called for each, or for all."""
-    lengths = np.broadcast_shapes(*(b for k, n in axes.items() for b in batches(given[k], n)))
+    lengths = np.broadcast_shapes(*(b for k, n in axes.items() for b in batches(named[k], n)))
     if 0 in lengths:
-        return original(**strip(given))  # which has nothing in its results, or says so
+        return original(**strip(named))  # which has nothing in its results, or says so
     if is_own:
-        results = function(**given)
+        results = function(**named)
     else:
-        found = [
-            function(**given | {name: _one(given[name], n, place) for name, n in axes.items()})
+        answers = [
+            function(**named | {name: _one(named[name], n, place) for name, n in axes.items()})
             for place in np.ndindex(lengths)
         ]
-        several = isinstance(found[0], tuple)
-        stacks = map(np.stack, zip(*found, strict=True) if several else (found,))
+        several = isinstance(answers[0], tuple)
+        stacks = map(np.stack, zip(*answers, strict=True) if several else (answers,))
         results = tuple(np.reshape(x, lengths + x.shape[1:]) for x in stacks)
         results = results if several else results[0]
     is_loop = "ndims" in original.__code__.co_freevars  # by SciPy's decorator, which makes lists

@@ -47,8 +47,8 @@ def taken(values: Any, numbers: Any) -> Any:
         return values
     if n == 0:
         return np.zeros(places.shape)
-    found = values[np.maximum(places - 1, 0)]
-    return found if np.all(places) else where(places > 0, found, 0.0)
+    entries = values[np.maximum(places - 1, 0)]
+    return entries if np.all(places) else where(places > 0, entries, 0.0)
 
 
 class Structure:
@@ -213,15 +213,15 @@ total.defjvp(lambda g, ans, data, structure, axis: total(g, structure=structure,
 
 def numbers_at(numbered: Any, rows: Places, columns: Places) -> Places:
     """The numbers of entries that a matrix of numbers has at some places; 0 where it has none."""
-    found = numbered.tocoo()
+    entries = numbered.tocoo()
     width = max(numbered.shape[1], 1)
-    keys = found.row.astype(np.int64) * width + found.col
+    keys = entries.row.astype(np.int64) * width + entries.col
     order = np.argsort(keys, kind="stable")
     wanted = rows.astype(np.int64) * width + columns
     if not len(keys):
         return np.zeros(len(wanted), dtype=np.intp)
     near = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
-    return np.where(keys[near] == wanted, found.data[near], 0).astype(np.intp)
+    return np.where(keys[near] == wanted, entries.data[near], 0).astype(np.intp)
 
 
 def summed(like: Any, rows: Places, columns: Places, values: Any) -> tuple[Any, Any]:

@@ -17,9 +17,9 @@ def scipys_ufunc(name: str) -> np.ufunc:
     With an underscore in front it is one of those that SciPy keeps to itself.
     """
     places = (vars(sp), vars(sp._ufuncs))
-    found = [place[each] for each in (name, f"_{name}") for place in places if each in place]
-    wrapped = [getattr(each, "__wrapped__", None) for each in found]
-    return next(each for each in [*found, *wrapped] if isinstance(each, np.ufunc))
+    candidates = [place[each] for each in (name, f"_{name}") for place in places if each in place]
+    wrapped = [getattr(each, "__wrapped__", None) for each in candidates]
+    return next(each for each in [*candidates, *wrapped] if isinstance(each, np.ufunc))
 
 
 def has_ufunc(name: str) -> bool:

@@ -53,18 +53,18 @@ def along(original: Function, transform: Function, of_half: bool = False, **way:
     more = arguments((None,), {}).keys() & {"type", "orthogonalize"}
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        given = arguments(args, kwargs)
-        if given.get("plan") is not None:
+        named = arguments(args, kwargs)
+        if named.get("plan") is not None:
             raise NotImplementedError("a precomputed plan is not supported, nor is it by SciPy")
-        x, norm, workers = given["x"], given["norm"], given["workers"]
+        x, norm, workers = named["x"], named["norm"], named["workers"]
         options: Options = () if workers is None else (("workers", workers),)
-        if "axis" in given:
-            x, how = one_axis(SCIPY, x, given["n"], given["axis"], norm, of_half, options)
+        if "axis" in named:
+            x, how = one_axis(SCIPY, x, named["n"], named["axis"], norm, of_half, options)
         else:
-            x, how = some_axes(SCIPY, x, given["s"], given["axes"], norm, of_half, options)
+            x, how = some_axes(SCIPY, x, named["s"], named["axes"], norm, of_half, options)
             if len(set(how.axes)) != len(how.axes):
                 raise ValueError("all axes must be unique")
-        return transform(x, how, **way, **{name: given[name] for name in more})
+        return transform(x, how, **way, **{name: named[name] for name in more})
 
     function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     return named(function, original, transform, f"As `scipy.fft.{original.__name__}`.")

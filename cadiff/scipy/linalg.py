@@ -225,8 +225,8 @@ def inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     """The inverse matrix; only what `assume_a` lets SciPy read of a is read."""
     if assume_a == "diagonal":  # SciPy leaves what stands beside the diagonal
         on = identity(a.shape[-1])
-        found = where(on, 1.0 / where(on, a, 1.0), a)
-        return with_values(scipy.linalg.inv, found, a, assume_a=assume_a)
+        inverted = where(on, 1.0 / where(on, a, 1.0), a)
+        return with_values(scipy.linalg.inv, inverted, a, assume_a=assume_a)
     options = {} if assume_a is None else {"assume_a": assume_a, "lower": lower}
     by = partial(scipy.linalg.inv, check_finite=False, **options)
     return systems.inv(_as_read(a, assume_a, lower), by=by)
@@ -587,8 +587,8 @@ def rq(a: Any, mode: str) -> Any:
     q, r = of_numpy.qr(H(a)[:, ::-1], "reduced")
     r, q = H(r)[::-1, ::-1], H(q)[::-1]
     turn = plainly_by(_phases_of_rq, True, (False,) * 2)(*map(_guards.held, (a, r)))[0]
-    found = with_values(_rq, (r * turn, q * conjugate(turn)[:, None]), a)
-    return found[0] if mode == "r" else found
+    factors = with_values(_rq, (r * turn, q * conjugate(turn)[:, None]), a)
+    return factors[0] if mode == "r" else factors
 
 
 def _rq(a: Any) -> Any:
@@ -608,8 +608,8 @@ def matrix_balance(A: Any, permute: bool, scale: bool, separate: bool) -> tuple[
     by = plainly_by(scipy.linalg.matrix_balance, True, (not is_complex_number(A), True))
     plain, turn = by(_guards.held(A), permute=permute, scale=scale)
     turn = turn if is_complex_number(A) else turn.astype(plain.dtype)
-    found = systems.inv(turn) @ A @ turn
-    return valued(in_precision(found, plain.dtype), plain), turn
+    balanced = systems.inv(turn) @ A @ turn
+    return valued(in_precision(balanced, plain.dtype), plain), turn
 
 
 @called_as(scipy.linalg.matmul_toeplitz, c_or_cr=column_and_row, x=finite)
@@ -633,8 +633,8 @@ def subspace_angles(A: Any, B: Any) -> Any:
     cosines = factor.svdvals(cosines)[::-1]
     sines = factor.svdvals(rest)[: cosines.shape[0]]
     is_none = _guards.held(sines) <= A.shape[0] * factor.TOLERANCE  # else what cosines turn counts
-    found = where(is_none, 0.0, np.arctan2(sines, cosines))
-    return with_values(scipy.linalg.subspace_angles, found, A, B)
+    angles = where(is_none, 0.0, np.arctan2(sines, cosines))
+    return with_values(scipy.linalg.subspace_angles, angles, A, B)
 
 
 @called_as(scipy.linalg.funm, A=square)
@@ -651,10 +651,10 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     gaps = np.abs(w[:, None] - w) + step * np.eye(len(w))
     if _guards.fixed(np.sum(gaps < 0.5 * step)):  # their mean, where eigenvalues are apart
         aside = 1j * step * (q * np.linspace(0.0, 1.0, len(w))) @ H(q)
-        found = sum(weight * _by_eigenvalues(A + k * aside, func) for k, weight in SIDES.items())
+        result = sum(weight * _by_eigenvalues(A + k * aside, func) for k, weight in SIDES.items())
     else:
-        found = _by_eigenvalues(A, func)
-    re, im = whole_parts(found)
+        result = _by_eigenvalues(A, func)
+    re, im = whole_parts(result)
     re, im, turns = with_values(_parts_of_funm, (re, im, 0.0), A, func=func)
     return make_complex(re, im) if _guards.fixed(turns) else re
 
@@ -739,9 +739,9 @@ def norm(a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     orders: dict[int, tuple[Any, ...]] = {1: (None, 2), 2: (None, "f", "fro")}
     if axis is None and not carries(ord) and ord in orders.get(a.ndim, ()) and not are_complex(a):
         return _euclidean(a, 2, None, keepdims)
-    found = of_numpy.norm(a, ord, axis, keepdims)
+    norms = of_numpy.norm(a, ord, axis, keepdims)
     is_lapacks = axis is None and a.ndim == 2 and not keepdims and ord in (1, np.inf)
-    return double(found) if is_lapacks and is_single(a) else found
+    return double(norms) if is_lapacks and is_single(a) else norms
 
 
 def _placed(name: str, *names: str) -> Callable[..., Any]:

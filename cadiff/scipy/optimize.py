@@ -85,8 +85,8 @@ def _of_cobyla(given: Arguments) -> Iterator[Condition]:
     yield from of_functions(given["cons"], args, np.inf)
 
 
-def _of_linprog(given: Arguments) -> Iterator[Condition]:
-    bounds, n = given["bounds"], len(given["c"])
+def _of_linprog(named: Arguments) -> Iterator[Condition]:
+    bounds, n = named["bounds"], len(named["c"])
     one = bounds is not None and np.ndim(bounds) < 2
     lower, upper = (bounds if len(bounds) == 2 else bounds[0]) if one else (None, None)
     if not one and bounds is not None:
@@ -94,8 +94,8 @@ def _of_linprog(given: Arguments) -> Iterator[Condition]:
     else:
         yield within([lower] * n, [upper] * n)
     for matrix, lower, upper in (
-        (given["A_ub"], -np.inf, given["b_ub"]),
-        (given["A_eq"], given["b_eq"], given["b_eq"]),
+        (named["A_ub"], -np.inf, named["b_ub"]),
+        (named["A_eq"], named["b_eq"], named["b_eq"]),
     ):
         if matrix is not None:
             yield linear(matrix, lower, upper)
@@ -108,13 +108,13 @@ class _Linear(Minimum):
     """c @ x is least."""
 
     def objective(self, x: Any, theta: Any) -> Any:
-        given = self.call.arguments(theta)
-        if np.any(given.get("integrality") or 0):
+        named = self.call.arguments(theta)
+        if np.any(named.get("integrality") or 0):
             raise NoDerivativeError(
                 "linprog: whole numbers have no derivative by anything: leave integrality out, or "
                 "pass cadiff.value of the numbers"
             )
-        return arrays.as_array(given["c"]) @ x
+        return arrays.as_array(named["c"]) @ x
 
 
 class _LinearSquares(Squares):
@@ -141,11 +141,11 @@ class _Curve(Squares):
             )
 
     def residuals(self, x: Any, theta: Any) -> Any:
-        given = self.call.arguments(theta)
-        xdata, sigma = given["xdata"], given["sigma"]
+        named = self.call.arguments(theta)
+        xdata, sigma = named["xdata"], named["sigma"]
         if isinstance(xdata, (list, tuple)):
             xdata = arrays.as_array(xdata)
-        residuals = vector_of(given["f"](xdata, *x)) - vector_of(given["ydata"])
+        residuals = vector_of(named["f"](xdata, *x)) - vector_of(named["ydata"])
         if sigma is None:
             return residuals
         sigma = arrays.as_array(sigma)
@@ -161,8 +161,8 @@ class _Curve(Squares):
             return outcome
         slope = jacobian(lambda x: self.residuals(x, theta))(refined)
         made = np.linalg.inv(np.transpose(slope) @ slope)
-        given = self.call.arguments(theta)
-        if not given["absolute_sigma"]:
+        named = self.call.arguments(theta)
+        if not named["absolute_sigma"]:
             m, n = slope.shape
             made = made * ((self.residuals(refined, theta) ** 2).sum() / (m - n))
         # The values are SciPy's, from differences of f.

@@ -155,12 +155,12 @@ class _Elementwise(Tabulated):
         try:
             return super().__call__(*args, **kwargs)
         except TypeError:
-            found = binding.plain_constants((args, kwargs))
-            if found is None and any(map(np.iscomplexobj, args)):
+            constants = binding.plain_constants((args, kwargs))
+            if constants is None and any(map(np.iscomplexobj, args)):
                 return analytic(self.function.__name__, args)  # which refuses what is not last
-            if found is None:
+            if constants is None:
                 raise
-        return self.function(*found[0], **found[1])
+        return self.function(*constants[0], **constants[1])
 
 
 def _scipys_name(name: str) -> str:
@@ -186,10 +186,10 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     """The primitive of a ufunc of SciPy's, whose values are right where SciPy's are not."""
     original = scipys_ufunc(name)
     ufunc = None if name.startswith(RAISING) else ufunc_of(name)
-    found = ufunc or _where_it_answers(original)
+    primitive = ufunc or _where_it_answers(original)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
-        return original(*args, **kwargs) if kwargs else found(*args)
+        return original(*args, **kwargs) if kwargs else primitive(*args)
 
     known = [each for each in arguments.split(", ") if not each.startswith(CONSTANT)]
     by = f"differentiable by {', '.join(known)}" if known else "it has no derivative"
@@ -219,8 +219,8 @@ def _solution(name: str, parameters: str, equation: str) -> Function:
         return " + ".join(terms)
 
     slopes = {each: slope(each) for each in zeros}
-    (given,) = (each for each in names if not slopes[each])
-    unless = f"0.0 if _is_unsolved(ans, {function}({arguments}), {given}) else"
+    (parameter,) = (each for each in names if not slopes[each])
+    unless = f"0.0 if _is_unsolved(ans, {function}({arguments}), {parameter}) else"
     partials = {
         each: f"{unless} -_product({slopes[each] or -1.0}, reciprocal({slopes['ans']}))"
         for each in names
@@ -268,10 +268,10 @@ def _several(name: str, groups: list[list[Function]]) -> Function:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"As `scipy.special.{name}`, for each of its results."
-    made = implements_all(original)(function)
+    decorated = implements_all(original)(function)
     if isinstance(original, np.ufunc):
-        UFUNCS[original] = made
-    return made
+        UFUNCS[original] = decorated
+    return decorated
 
 
 # Values of what is no ufunc of SciPy's.
@@ -343,14 +343,14 @@ jn = UFUNCS[sp.jv]
 
 def _gamma_below_values(a: Any, x: Any) -> Any:
     """The values, from an integral of `_families` there."""
-    found, a, x = np.broadcast_arrays(sp.gammainc(a, x), a, x)
+    values, a, x = np.broadcast_arrays(sp.gammainc(a, x), a, x)
     gamma_density, gamma_lower = (vars(_families)[x] for x in ("gamma_density", "gamma_lower"))
     is_far = (a > 1e5) & (x < a - 4.0 * np.sqrt(np.maximum(a, 0.0))) & (x > 0.0)
     if np.any(is_far):
         at, below = a[is_far], x[is_far]
-        found = found.copy()
-        found[is_far] = below * gamma_density(at, below) * gamma_lower(0, at, below)
-    return found[()]
+        values = values.copy()
+        values[is_far] = below * gamma_density(at, below) * gamma_lower(0, at, below)
+    return values[()]
 
 
 def _student_far_values(df: Any, t: Any) -> Any:

@@ -205,8 +205,8 @@ class Distribution:
                 "z.real, z.imag or abs(z)"
             )
         shapes, loc, scale = self._parameters(name, args, kwargs)
-        given = {"k": _double(x), "loc": loc, **dict(zip(self.shapes, shapes, strict=True))}
-        constants = {p: given[p] for p in self._constants(name) if carries(given[p])}
+        named = {"k": _double(x), "loc": loc, **dict(zip(self.shapes, shapes, strict=True))}
+        constants = {p: named[p] for p in self._constants(name) if carries(named[p])}
         reasons = {
             p: f"scipy.stats.{self.original.name}.{name} has no derivative by {p!r} in closed "
             f"form: write cadiff.value({p}) if it is a constant"
@@ -215,8 +215,8 @@ class Distribution:
         for p, number in constants.items():
             if not depends(number):
                 raise NoDerivativeError(reasons[p])
-            given[p] = held(number)  # it is fine as long as that derivative is not asked for
-        x, loc, *shapes = given.values()
+            named[p] = held(number)  # it is fine as long as that derivative is not asked for
+        x, loc, *shapes = named.values()
         result = self._located(name, x, shapes, loc, scale)
         for p, number in constants.items():
             result = _differentiable_but_by(result, number, why=reasons[p])
@@ -538,7 +538,7 @@ uniform = Continuous(st.uniform, ends=(0.0, 1.0))
 expon = Continuous(st.expon, ends=(0.0, LARGEST))
 laplace = Continuous(st.laplace, is_even=True)
 logistic = Continuous(st.logistic, is_even=True)
-lognorm = Continuous(st.lognorm, ends=(SMALLEST, LARGEST))  # at 0 all is as it is below
+lognorm = Continuous(st.lognorm, ends=(SMALLEST, LARGEST))  # at 0 all is the same as below
 cauchy = Unscaled(st.cauchy, is_even=True)
 weibull_min = Continuous(st.weibull_min, ends=(0.0, LARGEST))
 poisson = Discrete(st.poisson, ends=(0.0, LARGEST), valid="mu >= 0.0")
@@ -586,14 +586,14 @@ def _of_objects(original: Function) -> Function:
 
 
 def __getattr__(name: str) -> Any:
-    found = getattr(st, name, None)
-    if isinstance(found, FunctionType) and found.__module__.endswith(
+    original = getattr(st, name, None)
+    if isinstance(original, FunctionType) and original.__module__.endswith(
         "_distribution_infrastructure"
     ):
-        return _of_objects(found)  # none of the module's own names, which formulas use
-    if type(found).__module__.startswith("scipy.stats._"):
-        made = globals()[name] = mirrored_distribution(found)
-        return made
+        return _of_objects(original)  # none of the module's own names, which formulas use
+    if type(original).__module__.startswith("scipy.stats._"):
+        mirrored = globals()[name] = mirrored_distribution(original)
+        return mirrored
     return _namespace.get(name)
 
 

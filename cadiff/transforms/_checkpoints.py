@@ -213,12 +213,12 @@ class _Rerun:
 
         If they are linear in the given ones, they are but a few sums and products, which stay.
         """
-        given = [g.copy() if binding.ndim(g) else g for g in cotangents]
+        inputs = [g.copy() if binding.ndim(g) else g for g in cotangents]
 
         def pull() -> list[Any]:
             with Recording((), ()) as recording:
                 made = self._run(recording, operands, results)
-                pulled = binding.record_pull_of_captures(recording, made, given, operands, linear)
+                pulled = binding.record_pull_of_captures(recording, made, inputs, operands, linear)
                 recording.keep()
             return pulled
 

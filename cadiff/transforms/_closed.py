@@ -256,8 +256,8 @@ def _children(item: Any) -> list[Any]:
         return [*_own_parts(item), *_globals_of(item).values()]
     if has_parts(item):
         return list(attributes(item).values())
-    found = binding.opened(item)
-    return [] if found is None else list(found[1])
+    opened = binding.opened(item)
+    return [] if opened is None else list(opened[1])
 
 
 def _own_parts(function: FunctionType) -> list[Any]:
@@ -444,25 +444,25 @@ class _Exchange:
         return made
 
     def _list_or_dict(self, item: Any) -> Any:
-        made = self.made[id(item)] = item.copy()  # before its items, which may lead back to it
+        copied = self.made[id(item)] = item.copy()  # before its items, which may lead back to it
         if isinstance(item, dict):
-            made.update({key: self.of(value) for key, value in item.items()})
+            copied.update({key: self.of(value) for key, value in item.items()})
         elif _may_reach(item):
-            made.clear()
-            made.extend(map(self.of, item))
-        return made
+            copied.clear()
+            copied.extend(map(self.of, item))
+        return copied
 
     def _container(self, item: Any) -> Any:
         if isinstance(item, np.ndarray) and item.dtype != object:
             return _copy_of(item)
         children = [self.of(child) for child in _children(item)]
         if isinstance(item, np.ndarray):
-            made = np.empty(len(children), dtype=object)
+            items = np.empty(len(children), dtype=object)
             for k, child in enumerate(children):
-                made[k] = child
+                items[k] = child
             are_numbers = any(isinstance(x, _NUMBERS) for x in item.flat)
             plain = are_numbers and not any(isinstance(child, _NUMBERS) for child in children)
-            return (made.astype(float) if plain else made).reshape(item.shape)
+            return (items.astype(float) if plain else items).reshape(item.shape)
         if isinstance(item, (Complex, _Parts)):
             if any(isinstance(child, _Slot) for child in children):
                 return _Parts(children)
@@ -475,8 +475,8 @@ class _Exchange:
             return MethodType(*children)
         if isinstance(item, BuiltinFunctionType):
             return getattr(children[0], item.__name__)
-        found = binding.opened(item)
-        return copy.copy(item) if found is None else found[0].make(children)
+        opened = binding.opened(item)
+        return copy.copy(item) if opened is None else opened[0].make(children)
 
     def _changes(self, value: Any) -> bool:
         return id(value) in self._changed or (self._freezes and isinstance(value, LEAVES))
@@ -491,18 +491,18 @@ class _Exchange:
         new = [x for x in cells if id(x) in self._changed and id(x) not in self.made]
         self.made.update({id(cell): CellType() for cell in new})
         closure = tuple(self.made.get(id(cell), cell) for cell in cells)
-        made = FunctionType(item.__code__, there, item.__name__, None, closure)
-        self.made[id(item)] = made
+        copied = FunctionType(item.__code__, there, item.__name__, None, closure)
+        self.made[id(item)] = copied
         there.update({name: self.of(read[name]) for name in changed})
         if there is not item.__globals__:
             there[_OTHERS] = changed, there.get(_OTHERS, (changed, item.__globals__))[1]
-        made.__dict__.update(item.__dict__)
-        made.__qualname__ = item.__qualname__
-        made.__defaults__ = self.of(item.__defaults__)
-        made.__kwdefaults__ = self.of(item.__kwdefaults__)
+        copied.__dict__.update(item.__dict__)
+        copied.__qualname__ = item.__qualname__
+        copied.__defaults__ = self.of(item.__defaults__)
+        copied.__kwdefaults__ = self.of(item.__kwdefaults__)
         for cell in filter(is_set, new):
             self.made[id(cell)].cell_contents = self.of(cell.cell_contents)
-        return made
+        return copied
 
     def _object(self, item: Any) -> Any:
         kind: Any = type(item)
@@ -556,10 +556,10 @@ class _Key:
         elif has_parts(item):
             what = type(item), *attributes(item)
         elif not isinstance(item, (functools.partial, MethodType, CellType, _Parts)):
-            found = binding.opened(item)
-            if found is None:
+            opened = binding.opened(item)
+            if opened is None:
                 raise _UnknownError
-            what = type(item), None if found[0].names is None else tuple(found[0].names)
+            what = type(item), None if opened[0].names is None else tuple(opened[0].names)
         if children is None:
             children = _children(item)
         return what, tuple(map(self.of, children))

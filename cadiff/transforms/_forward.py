@@ -114,9 +114,9 @@ def jvp(
     check_function("jvp", f)
     ask = None if has_aux else own_derivatives(f)
     if ask is not None:
-        found = ask("jvp", (primals, tangents), {})
-        if found is not NotImplemented:
-            return found
+        answer = ask("jvp", (primals, tangents), {})
+        if answer is not NotImplemented:
+            return answer
     args = tuple(primals)
     argnums = tuple(range(len(args)))
     structure = binding.structure_of(args, argnums)

@@ -1,8 +1,7 @@
 """Frozen linear maps, applied to numbers of any kind.
 
-The core pushes and pulls plain vectors. A vector that carries derivatives goes through a
-primitive, whose rules are the map itself and its transpose, so that all orders of derivatives are
-right.
+The core pushes and pulls plain vectors. A vector with derivatives goes through a primitive: its
+rules are the map itself and its transpose, so derivatives of all orders are right.
 """
 
 from __future__ import annotations

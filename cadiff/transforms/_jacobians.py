@@ -37,9 +37,9 @@ class Jacobian(Transform):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._own is not None and self._mode == "auto":
-            found = self._by_function(args, kwargs)
-            if found is not NotImplemented:
-                return found
+            answer = self._by_function(args, kwargs)
+            if answer is not NotImplemented:
+                return answer
         if self._holomorphic:
             check_complex(self._name, args, self._argnums)
             along = AlongReal(self._function, args, self._argnums)

@@ -43,21 +43,21 @@ class Leaf(NamedTuple):
 
 def leaves_with_axes(axes: Axes, item: Any, path: str, name: str) -> list[Leaf]:
     """The leaves of an item, in order; `name` is that of the axes, a prefix of the item."""
-    found = binding.opened(item)
+    opened = binding.opened(item)
     if axes is None or is_int(axes):
-        if found is None:
+        if opened is None:
             return [Leaf(path, item, None if axes is None else int(axes))]
-        below: Sequence[Any] | None = [axes] * len(found[1])
+        below: Sequence[Any] | None = [axes] * len(opened[1])
     else:
-        below = None if found is None else found[0].parts_like(axes, len(found[1]))
-    if found is None or below is None:
-        given = binding.opened(axes)
+        below = None if opened is None else opened[0].parts_like(axes, len(opened[1]))
+    if opened is None or below is None:
+        other = binding.opened(axes)
         raise ValueError(
             f"{name} for {path} is {axes!r}, "
-            f"{'a leaf' if given is None else given[0].describe(len(given[1]))}, but {path} is "
+            f"{'a leaf' if other is None else other[0].describe(len(other[1]))}, but {path} is "
             f"{_kind(item)}: give an int, None, or a container like it"
         )
-    container, parts = found
+    container, parts = opened
     return [
         leaf
         for k, (axis, part) in enumerate(zip(below, parts, strict=True))
@@ -213,11 +213,11 @@ def rows_of(
             f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
         )
     axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-    given: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
-    given += [(name, name, item, 0) for name, item in kwargs.items()]
+    items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
+    items += [(name, name, item, 0) for name, item in kwargs.items()]
     found: list[Leaf] = []
     mapped, others = [], []
-    for place, path, item, axis in given:
+    for place, path, item, axis in items:
         _, tree = binding.flattened(item, None, True)
         leaves = leaves_with_axes(axis, item, path, "in_axes")
         are_mapped = tuple(leaf.axis is not None for leaf in leaves)

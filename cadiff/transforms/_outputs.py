@@ -35,9 +35,9 @@ class Output:
         self._vectors: list[Container | None] = []
         self.atoms: list[Any] = []
         for leaf in leaves:
-            found = binding.opened(leaf)
-            self._vectors.append(None if found is None else found[0])
-            atom = leaf if isinstance(leaf, (Var, Dual)) else self._atom(leaf, found)
+            opened = binding.opened(leaf)
+            self._vectors.append(None if opened is None else opened[0])
+            atom = leaf if isinstance(leaf, (Var, Dual)) else self._atom(leaf, opened)
             if isinstance(atom, (Var, Dual)):
                 binding.check_alive(atom)
             self.atoms.append(atom)

@@ -184,7 +184,7 @@ def check_derivative(
     Parameters
     ----------
     f, wrt, args
-        As for `derivative`; `args` is left as it is.
+        As for `derivative`; `args` stays unchanged.
     suspect : float
         The value in question.
     h : float

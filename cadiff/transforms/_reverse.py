@@ -297,9 +297,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     check_function("vjp", f)
     ask = None if has_aux else own_derivatives(f)
     if ask is not None:
-        found = ask("vjp", primals, {})
-        if found is not NotImplemented:
-            return found
+        answer = ask("vjp", primals, {})
+        if answer is not NotImplemented:
+            return answer
     with Recording(primals, tuple(range(len(primals))), f=f) as recording:
         out = run_at("vjp", recording, f, primals)
         aux = None

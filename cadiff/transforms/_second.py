@@ -26,9 +26,9 @@ from ._reverse import Grad
 class Hessian(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._own is not None or kwargs:
-            found = self._by_function(args, kwargs)
-            if found is not NotImplemented:
-                return found
+            answer = self._by_function(args, kwargs)
+            if answer is not NotImplemented:
+                return answer
         matrix: NDArray[Any] | None = None
         blocks: list[list[Any]]
         with Recording(args, self._argnums, f=self._function) as recording:
@@ -50,13 +50,13 @@ class Hessian(Transform):
             blocks = blocks_of_matrix(matrix, shapes, shapes)
         else:
             # Inputs or closures carry derivatives themselves: differentiate twice.
-            found = InBlocks(shapes)
-            for tangents, lanes in found:
-                found.add(
+            by_lanes = InBlocks(shapes)
+            for tangents, lanes in by_lanes:
+                by_lanes.add(
                     _gradient_along(self._function, args, kwargs, self._argnums, tangents, lanes),
                     lanes,
                 )
-            blocks = blocks_of_tangents(found.pairs, shapes)
+            blocks = blocks_of_tangents(by_lanes.pairs, shapes)
         rows = [structure.in_containers([*map(as_result, row)], self._single) for row in blocks]
         return structure.in_containers(rows, self._single)
 
@@ -103,9 +103,9 @@ class HessianProduct(Transform):
         if v is _NONE:
             raise TypeError("hvp(f) takes a direction behind the point: write hvp(f)(x, v)")
         if self._own is not None or kwargs:
-            found = self._by_function((first, v, *others), kwargs)
-            if found is not NotImplemented:
-                return found
+            answer = self._by_function((first, v, *others), kwargs)
+            if answer is not NotImplemented:
+                return answer
         args = (first, *others)
         k = self._argnums[0]
         if not -len(args) <= k < len(args):

@@ -129,7 +129,7 @@ class Notes:
             self.is_asking = False
             self._name, self._theta, self._near = name, theta, near
             live = self._runs[True][0]
-            self._users = {id(x): own for (x, _), own in zip(live, self._places, strict=True)}
+            self._users = {id(x): held for (x, _), held in zip(live, self._places, strict=True)}
             for k, (place, changed) in enumerate(zip(self._places, changes, strict=True)):
                 if changed:
                     self._settled(place, changed, self._changes(k, is_live=False), *live[k])

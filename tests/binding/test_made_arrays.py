@@ -217,7 +217,7 @@ def test_given_arrays_stay_what_they_are() -> None:
     cadiff.jacfwd(f)(X)
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 def test_constants_are_plain_to_python_and_libraries() -> None:
     def f(x: Any) -> Any:
         y = np.linspace(0.0, 1.0, 3)
@@ -328,7 +328,7 @@ def test_elements_of_an_iterator_carry_derivatives() -> None:
         numpy.testing.assert_array_equal(TRANSFORMS[way](f)(X), 2.0 * X + [1.0, 0.0])
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 def test_complex_elements_of_an_iterator() -> None:
     def f(x: Any) -> Any:
         z = np.fromiter((complex(0.0, 1.0) * v for v in x), complex)
@@ -353,7 +353,7 @@ def test_views_and_generators_are_no_sequences_for_numpy_either() -> None:
         numpy.testing.assert_array_equal(TRANSFORMS[way](f)(X), [3.0, 3.0])
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 def test_shared_memory_is_found_element_by_element() -> None:
     def f(x: Any) -> Any:
         y = np.arange(6.0) * x[0]

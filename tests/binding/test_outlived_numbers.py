@@ -72,7 +72,7 @@ READINGS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("read", READINGS.values(), ids=READINGS)
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_what_is_left_is_read_as_the_value(origin: str, read: Callable[[Any], Any]) -> None:
@@ -175,7 +175,7 @@ def test_arithmetic_of_a_dual_that_is_left_beside_live_numbers_raises(
     )
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("save", [np.save, np.savez, np.savetxt])
 def test_what_is_left_is_saved_as_the_value(origin: str, save: Callable[..., Any]) -> None:
@@ -199,7 +199,7 @@ class Best:
         return value
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_best_so_far(compiled: bool) -> None:
     f = Best()

@@ -112,7 +112,7 @@ PAIRS = [
 def test_values_are_good_for_one_order(defined: str, slope: str) -> None:
     f = DEFINED[defined](SLOPES[slope])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of programs that run their functions as they are
+        warnings.simplefilter("ignore")  # of programs that run their functions eagerly
         for name, first in FIRST.items():
             np.testing.assert_allclose(first(f), np.cos(X), rtol=1e-12, err_msg=name)
         for name, second in SECOND.items():

@@ -50,7 +50,7 @@ UFUNCS = [
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan"),
     *("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
 ]
-# What programs run as it is: it chooses by values.
+# What programs run eagerly: it chooses by values.
 READS = {"sort", "max", "min", "ptp", "median", "partition", "nanmax", "nanmin", "unique"}
 READS |= {"unique_all", "unique_counts", "unique_inverse", "unique_values"}
 READS |= {"roots", "poly", "polydiv"}

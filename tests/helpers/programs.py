@@ -127,7 +127,7 @@ def quiet() -> Iterator[None]:
     """Spare the tests NumPy's warnings about plain numbers, and those about equality."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.filterwarnings("ignore", message=".*rests on the equality.*")
-        warnings.filterwarnings("ignore", message=".*runs its function as it is.*")
+        warnings.filterwarnings("ignore", message=".*runs its function eagerly.*")
         yield
 
 

@@ -31,7 +31,7 @@ class Case:
     step: float = 1e-2
     second: bool = True  # whether second derivatives are quick enough to be tested
     program: bool = True  # whether it is quick enough in programs
-    eager: bool = False  # whether programs run it as it is
+    eager: bool = False  # whether programs run it eagerly
     program_tolerance: float = 1e-14  # of values
 
     def __str__(self) -> str:

@@ -70,7 +70,7 @@ def agree_in_all_modes(f: Function, plain: Function, tolerance: float = 1e-6) ->
         close(program.grad(a), cadiff.grad(plain)(a))
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("name", SOLVERS)
 def test_closures_that_move_on(name: str) -> None:
     solve = SOLVERS[name]

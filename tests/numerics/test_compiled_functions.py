@@ -38,7 +38,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-# What is still run as it is, by the reasons that programs give: rules that take plain numbers.
+# What is still run eagerly, by the reasons that programs give: rules that take plain numbers.
 PLAIN = ("sqrtm", "fractional_matrix_power")
 
 # Patterns that hold more entries than can differ from 0: of all numbers of each matrix, where

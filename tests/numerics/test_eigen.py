@@ -28,7 +28,7 @@ TURNING = numpy.array([[0.3, -1.5, 1.7], [0.2, -0.4, 2.0], [0.0, -1.5, -0.4]])
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    with quiet():  # programs that are to be exact run rules as they are
+    with quiet():  # programs that are to be exact run rules eagerly
         yield
 
 

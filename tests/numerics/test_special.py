@@ -448,7 +448,7 @@ def test_log_softmax_at_infinity_is_that_of_scipy(x: list[float]) -> None:
 def test_zeta_of_one_argument_goes_on_below_1(optimize: bool) -> None:
     x = np.array([-3.5, -1.0, 0.0, 0.5, 2.0])
     program = cadiff.compile(special.zeta, optimize=optimize)
-    with warnings.catch_warnings():  # to be exact, it is run as it is
+    with warnings.catch_warnings():  # to be exact, it is run eagerly
         warnings.simplefilter("ignore")
         for shift in (0.0, 0.25):
             np.testing.assert_array_equal(program(x + shift), sp.zeta(x + shift))

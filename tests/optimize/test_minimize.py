@@ -319,7 +319,7 @@ def test_stationary_starts_are_not(f: Any) -> None:
     optimize.least_squares(f, np.zeros(2))
 
 
-def test_a_function_that_cannot_be_recorded_is_run_as_it_is() -> None:
+def test_a_function_that_cannot_be_recorded_is_run_eagerly() -> None:
     """It asks for values as Python numbers, which a recording cannot give again."""
     counts = []
 
@@ -535,10 +535,10 @@ def branching(x: Any) -> Any:
         (
             lambda x: x.sum() * (2.0 - np.isin(cadiff.value(x), 9.0)[0]),
             3,
-            "as it is .*: numpy.isin reads",
+            "eagerly .*: numpy.isin reads",
         ),
-        (Counting(), 20, "as it is .*: it changes Counting.calls"),
-        (branching, 200, "as it is .* other branches"),
+        (Counting(), 20, "eagerly .*: it changes Counting.calls"),
+        (branching, 200, "eagerly .* other branches"),
         (branching, 9, r"recorded \d times"),
     ],
 )

@@ -63,7 +63,7 @@ def test_logs_hold_plain_points(recordings: list[Any]) -> None:
 
 
 def test_few_gradients_are_not_recorded(recordings: list[Any]) -> None:
-    """To record, and to compile, costs more than a few runs of f as it is."""
+    """To record, and to compile, costs more than a few eager runs of f."""
     plane = np.array([[2.0, 1.0], [1.0, 3.0]])
     result = minimize(lambda x: x @ plane @ x, {"x": np.ones(2)}["x"])
     assert_allclose(result.x, 0.0, atol=1e-6)

@@ -112,7 +112,7 @@ def test_programs_that_run_their_function() -> None:
     with pytest.warns(RuntimeWarning):
         program(2.0)
     page = page_of(program)
-    assert page.texts[page.texts.index("run as it is") + 1] == program.stats()["obstacles"][0]
+    assert page.texts[page.texts.index("run eagerly") + 1] == program.stats()["obstacles"][0]
 
 
 def test_linear_maps() -> None:

@@ -72,7 +72,7 @@ def test_members_of_an_enumeration_of_floats_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("number", [Reversed(2.0), Whole(2), np.ones(2).view(Quantity)])
-def test_where_a_class_computes_for_itself_f_runs_as_it_is(number: Any) -> None:
+def test_where_a_class_computes_for_itself_f_runs_eagerly(number: Any) -> None:
     def f(x: Any, k: Any) -> Any:
         return np.sum(x * k) * getattr(x * k, "unit", 1.0)
 

@@ -370,7 +370,7 @@ def test_rows_of_floats_of_numpy() -> None:
         (3, [], np.float64(2.0)),
     ],
 )
-def test_what_runs_as_it_is_gets_the_numbers_that_are_recorded(args: tuple[Any, ...]) -> None:
+def test_what_runs_eagerly_gets_the_numbers_that_are_recorded(args: tuple[Any, ...]) -> None:
     seen: list[Any] = []
     kind_of = type  # else f would have its own arguments
 
@@ -381,7 +381,7 @@ def test_what_runs_as_it_is_gets_the_numbers_that_are_recorded(args: tuple[Any, 
         return total * float(cadiff.value(total)) + 1.0 / (0.0 * numbers[0])
 
     program = cadiff.compile(f)
-    with pytest.warns(RuntimeWarning, match="as it is"):
+    with pytest.warns(RuntimeWarning, match="eagerly"):
         first = program(*args)
     for _ in range(2):
         np.testing.assert_array_equal(program(*args), first)

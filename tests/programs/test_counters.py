@@ -1,4 +1,4 @@
-"""Functions that count their calls, which are run as they are without being recorded."""
+"""Functions that count their calls, which are run eagerly without being recorded."""
 
 from __future__ import annotations
 

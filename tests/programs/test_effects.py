@@ -19,7 +19,7 @@ import cadiff
 import cadiff.numpy as cnp
 
 
-def test_f_is_run_once_where_it_is_run_as_it_is() -> None:
+def test_f_is_run_once_where_it_is_run_eagerly() -> None:
     """What it raises comes out, and nothing that it does happens twice."""
     calls = []
 
@@ -447,7 +447,7 @@ def test_classes_and_bytes_that_f_changes(change: Any, method: str) -> None:
     assert run(call, [3.0]) == run(eager, [3.0])
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("n", [1, 3])
 def test_what_is_kept_by_functions_that_cannot_be_watched(n: int) -> None:
     """In calls for the value they keep plain numbers."""

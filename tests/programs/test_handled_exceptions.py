@@ -415,7 +415,7 @@ def test_a_call_raises_whether_anything_needs_it_or_not(check, native):
     assert [other.grad(x) for x in points] == [eager(x) for x in points]
     other = cadiff.compile(f, native=native)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it runs f as it is
+        warnings.simplefilter("ignore")  # that it runs f eagerly
         for x in (2.0, 0.2, 3.0, 0.5, 0.25):
             assert other(x) == f(x)
 
@@ -548,7 +548,7 @@ def by_count(x):
 
 @pytest.mark.parametrize("f", [by_type, by_quotient, by_assignment, by_turns, by_count])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_runs_as_it_is_has_its_own_arguments(f):
+def test_what_runs_eagerly_has_its_own_arguments(f):
     program = cadiff.compile(f)
     before = COUNT[0]
     for x in (1.0, 2.0, 0.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 0.0):

@@ -1,6 +1,6 @@
 """Arrays of indices among the arguments of programs: one recording serves all of them.
 
-What a program gives is compared with f itself, run as it is on the same indices.
+What a program gives is compared with f itself, run eagerly on the same indices.
 """
 
 from __future__ import annotations

@@ -816,6 +816,6 @@ def test_what_a_function_keeps_within_a_derivative_carries_it() -> None:
 
     program = cadiff.compile(squared)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # which says that it runs as it is
+        warnings.simplefilter("ignore")  # which says that it runs eagerly
         slopes = [cadiff.grad(lambda x: program(x) + kept["last"])(x) for x in (3.0, 4.0, 5.0)]
     assert slopes == [8.0, 10.0, 12.0]

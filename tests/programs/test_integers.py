@@ -1,7 +1,7 @@
 """Arrays of integers and bools among the arguments of programs: inputs, as soon as they change.
 
 They are computed with as NumPy does it, to the last digit; what is read of them is a constant.
-What a program gives is compared with f itself, run as it is on the same integers.
+What a program gives is compared with f itself, run eagerly on the same integers.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def seed() -> None:
 def quiet() -> Iterator[None]:
     states = random.getstate(), np.random.get_state()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*runs its function as it is", RuntimeWarning)
+        warnings.filterwarnings("ignore", ".*runs its function eagerly", RuntimeWarning)
         yield
     random.setstate(states[0])
     np.random.set_state(states[1])

@@ -83,7 +83,7 @@ AROUND: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("way", AROUND)
 def test_what_only_the_recording_of_an_inner_program_shows_is_seen(way: str) -> None:
     class Base: ...
@@ -482,7 +482,7 @@ def test_what_the_standard_library_asks_for_f_is_not_built_in(reason: str) -> No
     if "linecache" in reason and sys.version_info < (3, 11):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            program(2.0)  # runs as it is, too: `exceptiongroup` exchanges classes of `traceback`
+            program(2.0)  # runs eagerly, too: `exceptiongroup` exchanges classes of `traceback`
     else:
         with pytest.warns(RuntimeWarning, match=rf"it calls ({reason}), which may give"):
             program(2.0)

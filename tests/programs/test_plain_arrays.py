@@ -151,7 +151,7 @@ def test_f_reads_what_a_replay_would_not(seen: list[bool]) -> None:
 
     program = changed(f)
     seen.clear()
-    with pytest.warns(RuntimeWarning, match="runs its function as it is"):
+    with pytest.warns(RuntimeWarning, match="runs its function eagerly"):
         assert program(X, 2) == f(X, 2)
     assert not seen[0]
 

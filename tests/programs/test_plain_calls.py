@@ -24,7 +24,7 @@ from cadiff.operations.primitives import primitive
 
 from ..helpers.properties import examples
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*runs its function as it is")
+pytestmark = pytest.mark.filterwarnings("ignore:.*runs its function eagerly")
 
 OPTIMIZE = pytest.mark.parametrize("optimize", [True, False])
 

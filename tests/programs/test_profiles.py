@@ -125,5 +125,5 @@ def test_refusals() -> None:
         products.profile(np.ones(3), what="jacobian")
     eager = cadiff.compile(lambda x: x * float(cadiff.value(x)))
     eager.be_quiet()
-    with pytest.raises(ValueError, match="run as it is: "):
+    with pytest.raises(ValueError, match="run eagerly: "):
         eager.profile(1.0)

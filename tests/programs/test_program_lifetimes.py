@@ -126,7 +126,7 @@ USES: dict[str, Callable[[Any], object]] = {
     "within another": lambda model: cadiff.grad(lambda x: model.loss(x) ** 2)(X),
     "within a program": lambda model: cadiff.compile(lambda x: model.loss(x) ** 2).grad(X),
     "branches": _branching,
-    "as it is": lambda model: [model.reading.grad(X), model.reading(X)],
+    "eager": lambda model: [model.reading.grad(X), model.reading(X)],
     "clear": lambda model: [model.loss(X), model.loss.clear(), model.loss(X), model.loss.stats()],
 }
 
@@ -226,7 +226,7 @@ def test_objects_that_are_arguments_are_released() -> None:
 
 @pytest.mark.parametrize("why", ["values are read", "other branches"])
 @pytest.mark.parametrize("method", ["__call__", "grad", "hessian", "hvp", "jvp", "vjp"])
-def test_arguments_of_what_runs_as_it_is_are_released(method: str, why: str) -> None:
+def test_arguments_of_what_runs_eagerly_are_released(method: str, why: str) -> None:
     model = Model()  # in the place of one that is no argument
 
     def read(x: Any, data: Any, model: Any = model) -> Any:

@@ -23,7 +23,7 @@ from ..helpers.properties import examples
 Function = Callable[..., Any]
 
 
-def test_values_that_are_read_have_f_run_as_it_is() -> None:
+def test_values_that_are_read_have_f_run_eagerly() -> None:
     def f(x: Any) -> Any:
         return (x * np.trunc(cadiff.value(x)).tolist()).sum()
 
@@ -187,7 +187,7 @@ def changed_each_time() -> dict[str, tuple[Function, Callable[[int], tuple[Any, 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", changed_each_time())
-def test_what_changes_each_time_is_mostly_run_as_it_is(kind: str) -> None:
+def test_what_changes_each_time_is_mostly_run_eagerly(kind: str) -> None:
     """A recording now and then at first, whatever it is that changes, and soon of what stays."""
     f, arguments = changed_each_time()[kind]
     program, eager = cadiff.compile(f), cadiff.grad(f)
@@ -300,19 +300,19 @@ def test_what_cannot_be_replayed_has_a_short_way() -> None:
         return cnp.sum(x**power) * len(f"{x[0]:.1f}")
 
     program = cadiff.compile(f)
-    with pytest.warns(RuntimeWarning, match="as it is"):
+    with pytest.warns(RuntimeWarning, match="eagerly"):
         program.grad(np.ones(2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for x in (np.ones(2), np.array([2.0, 3.0])):
             same(program.grad(x), cadiff.grad(f)(x))
-    with pytest.warns(RuntimeWarning, match="as it is"):
+    with pytest.warns(RuntimeWarning, match="eagerly"):
         same(program.grad(np.ones(2), 3), cadiff.grad(f)(np.ones(2), 3))
     before = len(calls)
     program.grad(np.ones(2))
     assert len(calls) == before + 1
     program.clear()
-    with pytest.warns(RuntimeWarning, match="as it is"):
+    with pytest.warns(RuntimeWarning, match="eagerly"):
         program.grad(np.ones(2))
 
 

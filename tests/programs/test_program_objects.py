@@ -158,7 +158,7 @@ OBSTACLES: dict[str, Function] = {
 
 
 @pytest.mark.parametrize("name", OBSTACLES)
-def test_what_cannot_be_compiled_runs_as_it_is_and_says_why(name: str) -> None:
+def test_what_cannot_be_compiled_runs_eagerly_and_says_why(name: str) -> None:
     f = OBSTACLES[name]
     program = cadiff.compile(f)
     with warnings.catch_warnings(record=True) as caught:

@@ -108,7 +108,7 @@ OF_THREADS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
 @pytest.mark.parametrize("ask", OF_THREADS)
 def test_what_is_a_threads_own_is_answered_in_that_thread(ask: str) -> None:

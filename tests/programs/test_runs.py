@@ -18,7 +18,7 @@ from ..helpers.programs import runs_of
 
 X = np.array([1.0, 2.0, 3.0])
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 
 # What no recording can be replayed of.
 BODIES: dict[str, Callable[[Any, list[Any]], Any]] = {

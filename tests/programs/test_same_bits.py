@@ -91,7 +91,7 @@ def test_batches_again_with_few_recordings(max_traces: int, n: int) -> None:
 
 
 def test_branches_that_are_found_late() -> None:
-    """Where one branch cannot be replayed, f runs as it is for the whole batch, then and later."""
+    """Where one branch cannot be replayed, f runs eagerly for the whole batch, then and later."""
 
     def f(x: Any) -> Any:
         if x[0] > 2.0:

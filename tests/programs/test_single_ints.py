@@ -1,7 +1,7 @@
 """Single ints among the arguments of programs, such as the number of a step.
 
 One that changes is an input as long as Python does not read it. What a program gives is compared
-with f itself, run as it is on the same ints.
+with f itself, run eagerly on the same ints.
 """
 
 from __future__ import annotations

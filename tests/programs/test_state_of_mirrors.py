@@ -124,7 +124,7 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17):  # whose points have no derivatives
     del KINDS["NdBSpline"], KINDS["RBFInterpolator"]
 # Of which something is held that cannot be looked into.
-AS_IT_IS = ("BarycentricInterpolator", "LinearNDInterpolator")
+EAGER = ("BarycentricInterpolator", "LinearNDInterpolator")
 
 
 def names() -> dict[str, Any]:
@@ -168,7 +168,7 @@ def ways_to(s: Any, f: Callable[[Any, Any], Any]) -> list[tuple[Any, tuple[Any, 
     return found
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:.*rests on the equality of floats:RuntimeWarning")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_changed_of_an_object_is_seen(kind: str) -> None:
@@ -190,7 +190,7 @@ def test_what_is_changed_of_an_object_is_seen(kind: str) -> None:
     recordings = [program.stats()["recordings"] for _, _, program in calls]
     check("")  # whatever its methods keep in it
     assert [program.stats()["recordings"] for _, _, program in calls] == recordings
-    assert all(recordings) or kind in AS_IT_IS
+    assert all(recordings) or kind in EAGER
     for k, change in enumerate(changes):
         there["c"] = 0.7 - 0.1 * k
         exec(change, there)

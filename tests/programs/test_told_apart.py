@@ -139,7 +139,7 @@ TOLD: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("name", TOLD)
 def test_arguments_are_told_apart_by_what_f_reads(name: str) -> None:
     f, calls = TOLD[name]
@@ -263,7 +263,7 @@ def answering() -> dict[str, type]:
 held: Any = None
 
 
-# From CPython 3.12 on `inspect` asks a metaclass, which raises: then f runs as it is.
+# From CPython 3.12 on `inspect` asks a metaclass, which raises: then f runs eagerly.
 @pytest.mark.filterwarnings("ignore:.*it reads what raises:RuntimeWarning")
 @pytest.mark.parametrize("name", ["Answering", "OfMeta", "Pretending"])
 @pytest.mark.parametrize(

@@ -853,7 +853,7 @@ def test_functions_that_change_what_they_read_run_once_in_a_call(
     exec(text, other)
     program = cadiff.compile(one["f"], optimize=optimize)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # it is run as it is
+        warnings.simplefilter("ignore", RuntimeWarning)  # it is run eagerly
         for k in (0, 1, 2, 1):
             found, expected = program(1.5 + k, k), other["f"](1.5 + k, k)
             assert repr(plain(found)) == repr(plain(expected)), k

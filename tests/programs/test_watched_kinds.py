@@ -1,6 +1,6 @@
 """Ways of holding state, however unusual, and of changing it: programs answer as their functions.
 
-Whether a recording is made anew or f is run as it is, is for programs to say.
+Whether a recording is made anew or f is run eagerly, is for programs to say.
 """
 
 from __future__ import annotations
@@ -1113,7 +1113,7 @@ def restored() -> Any:
         sys.modules.pop(name, None)
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_kind_of_state_is_stale(kind: str) -> None:
     setup, expression, changes = KINDS[kind]
@@ -1161,7 +1161,7 @@ def test_no_kind_of_state_is_stale(kind: str) -> None:
     ],
 )
 def test_what_is_called_through_objects_is_watched(kind: str) -> None:
-    """So that f need not run as it is, which what really runs would show."""
+    """So that f need not run eagerly, which what really runs would show."""
     setup, expression, _ = KINDS[kind]
     program = cadiff.compile(module_of(setup, expression).f)
     program(np.array([1.5, 0.5]))

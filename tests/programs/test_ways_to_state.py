@@ -1,6 +1,6 @@
 """Each way of reaching state times each way of changing it: programs answer as their functions.
 
-Whether a recording is made anew or f is run as it is, is for programs to say; but what is reached
+Whether a recording is made anew or f is run eagerly, is for programs to say; but what is reached
 in an ordinary way is replayed.
 """
 
@@ -209,7 +209,7 @@ def restored() -> Any:
     sys.modules.pop("of_a_user", None)
 
 
-@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 @pytest.mark.parametrize("held", HELD)
 @pytest.mark.parametrize("reached", REACHED)
 def test_no_way_to_state_is_stale(reached: str, held: str) -> None:

@@ -1,6 +1,6 @@
 """Random programs of integers: ints, arrays and masks that change from call to call.
 
-What a compiled function gives, or raises, is compared with the function as it is: values,
+What a compiled function gives, or raises, is compared with the function itself: values,
 Jacobians, gradients. Texts of programs are drawn, so that a failure can be run by hand.
 """
 

@@ -1,4 +1,4 @@
-"""What programs compute: replays against the function as it is, run on numbers with derivatives.
+"""What programs compute: replays against the function itself, run on numbers with derivatives.
 
 A program is recorded at one point and replayed at others. It may take another way through f there;
 then its recording has to be refused. Without optimisation each number is the same to the last bit,

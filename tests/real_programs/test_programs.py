@@ -24,12 +24,12 @@ from .moves import NUMPY, SCIPY
 PROGRAMS = {path.stem: path for path in sorted(Path(__file__).parent.glob("programs/*.py"))}
 
 
-# Programs that are run as they are: a mesh that is chosen as the solution needs is not recorded.
-AS_THEY_ARE = pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+# Programs that are run eagerly: a mesh that is chosen as the solution needs is not recorded.
+RUN_EAGERLY = pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
 
 
 def marked(name: str) -> Any:
-    return pytest.param(name, marks=[AS_THEY_ARE] if name == "hanging_chain" else [])
+    return pytest.param(name, marks=[RUN_EAGERLY] if name == "hanging_chain" else [])
 
 
 @pytest.mark.parametrize("name", [marked(name) for name in PROGRAMS])

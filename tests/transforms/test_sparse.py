@@ -272,7 +272,7 @@ def test_functions_that_cannot_be_replayed() -> None:
 
     x = np.array([1.0, 2.0])
     for format in FORMATS:
-        with pytest.warns(RuntimeWarning, match="runs its function as it is"):
+        with pytest.warns(RuntimeWarning, match="runs its function eagerly"):
             matrix = cadiff.sparse_jacobian(cube, format=format)(x)
         assert_array_equal(matrix.toarray(), np.diag(3 * x**2))
         assert matrix.nnz == 2

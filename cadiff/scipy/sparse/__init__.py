@@ -81,16 +81,16 @@ def _made(
         data = number(data)
         places = np.arange(1, data.size + 1).reshape(data.shape)
         is_listed = len(where) == 1 and isinstance(where[0], (tuple, list))
-        is_as_given = original.__name__.startswith(("coo", "dia"))  # else numbers would be added
-        first = scipy.sparse.coo_array if is_listed and not is_as_given else original
-        found = SparseNumbers(first((places, *where), shape=shape, **more), reshape(data, (-1,)))
+        keeps_entries = original.__name__.startswith(("coo", "dia"))  # else numbers would be added
+        first = scipy.sparse.coo_array if is_listed and not keeps_entries else original
+        matrix = SparseNumbers(first((places, *where), shape=shape, **more), reshape(data, (-1,)))
     else:
-        found = SparseNumbers.of(arg1)
-    if type(found.numbers) is not original:
-        found = found.moved(original)
+        matrix = SparseNumbers.of(arg1)
+    if type(matrix.numbers) is not original:
+        matrix = matrix.moved(original)
     if dtype is not None:
-        found = found.astype(dtype)
-    return found
+        matrix = matrix.astype(dtype)
+    return matrix
 
 
 for _kind in ("array", "matrix"):
@@ -125,14 +125,14 @@ def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
             rows = [_as_block(x) if isinstance(x, list) or not np.ndim(x) else x for x in rows]
         is_table = any(isinstance(row, (list, tuple)) and not _is_row(row) for row in rows)
         flat = [x for row in rows for x in row] if is_table else rows
-        found, values = counted(flat)
+        items, values = counted(flat)
         if is_table:
             ends = np.cumsum([0, *map(len, rows)])
-            nested: Any = [found[i:j] for i, j in itertools.pairwise(ends)]
+            nested: Any = [items[i:j] for i, j in itertools.pairwise(ends)]
         else:
-            nested = found if is_list else found[0]
-        made = SparseNumbers(original(nested, *args, **kwargs), values)
-        return made if dtype is None else made.astype(dtype)
+            nested = items if is_list else items[0]
+        matrix = SparseNumbers(original(nested, *args, **kwargs), values)
+        return matrix if dtype is None else matrix.astype(dtype)
 
     call.__doc__ = original.__doc__
     globals()[original.__name__] = implements_all(original)(call)
@@ -184,11 +184,11 @@ def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
 def find(A: Any) -> tuple[Any, Any, Any]:
     """The rows, columns and values of the entries that are not 0 now."""
     matrix = SparseNumbers.of(A).one_by_one
-    found = matrix.numbers.tocoo(copy=True)
-    found.sum_duplicates()  # there are none: this brings them in SciPy's order
-    data = taken(matrix.values, found.data)
+    entries = matrix.numbers.tocoo(copy=True)
+    entries.sum_duplicates()  # there are none: this brings them in SciPy's order
+    data = taken(matrix.values, entries.data)
     is_kept = truths(data, equality=False)
-    return found.row[is_kept], found.col[is_kept], data[is_kept]
+    return entries.row[is_kept], entries.col[is_kept], data[is_kept]
 
 
 # --- operators of SciPy's matrices ---------------------------------------------------------------

@@ -76,9 +76,9 @@ class SparseNumbers:
                 return cls.of(scipy.sparse.coo_array(dense))
             places = np.arange(1, dense.size + 1).reshape(dense.shape)
             return cls(scipy.sparse.coo_array(places), reshape(dense, (-1,)))
-        made = cls.__new__(cls)
-        made.constant = listed(matrix)
-        return made
+        wrapped = cls.__new__(cls)
+        wrapped.constant = listed(matrix)
+        return wrapped
 
     # --- what it looks like
 
@@ -114,8 +114,8 @@ class SparseNumbers:
     def data(self) -> Any:
         """The entries, in the order and the shape that the format has them; to be written to."""
         if self.given is None:
-            found = listed(self.numbers).data
-            data = reshape(taken(self.values, found.reshape(-1)), found.shape)
+            places = listed(self.numbers).data
+            data = reshape(taken(self.values, places.reshape(-1)), places.shape)
             if self.constant is not None or self.format not in FORMATS:
                 return data
             self.data = data.copy()
@@ -190,18 +190,18 @@ class SparseNumbers:
         return self._added_up()
 
     def _added_up(self) -> SparseNumbers:
-        found = self.numbers
-        if found.ndim != 2:
+        matrix = self.numbers
+        if matrix.ndim != 2:
             row: SparseNumbers = self._as_rows(lambda row: row.one_by_one)
             return self if row.nnz == self.nnz else row
-        if found.format not in ("coo", "csr", "csc", "bsr") or found.has_canonical_format:
+        if matrix.format not in ("coo", "csr", "csc", "bsr") or matrix.has_canonical_format:
             return self
-        places = found.tocoo()
+        places = matrix.tocoo()
         rows, columns = places.row, places.col
         once = scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), self.shape).tocsr()
         if once.nnz == len(rows):
             return self
-        like = type(found)(once)
+        like = type(matrix)(once)
         return SparseNumbers(*summed(like, rows, columns, taken(self.values, places.data)))
 
     def _as_rows(self, function: Callable[[SparseNumbers], Any]) -> Any:
@@ -209,10 +209,10 @@ class SparseNumbers:
         places = self.numbers.tocoo(copy=True)  # SciPy's reshape adds up numbers, and in place
         where = np.zeros_like(places.coords[0]), np.ravel_multi_index(places.coords, self.shape)
         row = scipy.sparse.coo_array((places.data, where), shape=(1, np.prod(self.shape)))
-        found = function(SparseNumbers(row, self.values))
-        if not isinstance(found, SparseNumbers):
-            return found
-        return SparseNumbers(found.numbers.reshape(self.shape).asformat(self.format), found.values)
+        image = function(SparseNumbers(row, self.values))
+        if not isinstance(image, SparseNumbers):
+            return image
+        return SparseNumbers(image.numbers.reshape(self.shape).asformat(self.format), image.values)
 
     def moved(self, move: Callable[[Any], Any]) -> Any:
         """What SciPy makes of the matrix: another one, an array, or a number."""
@@ -224,10 +224,10 @@ class SparseNumbers:
             counts = listed(counts).data if scipy.sparse.issparse(counts) else counts
             if np.any(counts > 1):  # SciPy adds up what it moves
                 whole = self.one_by_one
-        found = move(whole.numbers)
-        if scipy.sparse.issparse(found):
-            return SparseNumbers(found, whole.values)
-        return taken(whole.values, np.asarray(found))
+        result = move(whole.numbers)
+        if scipy.sparse.issparse(result):
+            return SparseNumbers(result, whole.values)
+        return taken(whole.values, np.asarray(result))
 
     def _moved(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return self.moved(lambda numbers: getattr(numbers, name)(*args, **kwargs))
@@ -300,10 +300,10 @@ class SparseNumbers:
             return self.power(n)
         if n != int(n) or n < 1:
             raise ValueError(f"the powers of a sparse matrix are whole and above 0, not {n!r}")
-        found = self
+        power = self
         for _ in range(int(n) - 1):
-            found = found @ self
-        return found
+            power = power @ self
+        return power
 
     def multiply(self, other: Any) -> Any:
         """The products entry by entry, with a number, an array or a sparse matrix."""
@@ -385,9 +385,9 @@ class SparseNumbers:
 
     def __matmul__(self, other: Any) -> Any:
         if is_sparse(other) and other.ndim == 1:
-            found = self @ other.toarray()
+            result = self @ other.toarray()
             places = scipy.sparse.coo_array(np.arange(1, self.shape[0] + 1))
-            return found if self.ndim == 1 else SparseNumbers(places, found)
+            return result if self.ndim == 1 else SparseNumbers(places, result)
         if self.ndim == 1:
             return self._as_rows(lambda row: as_dense(row.tocsr() @ other))[0]
         if is_sparse(other):
@@ -399,9 +399,9 @@ class SparseNumbers:
                 f"(k={x.shape[0] if x.ndim else 'none'},...)->(n,...)"
             )
         data, structure = self.parts()
-        found = product(data, x, structure=structure)
-        is_number = self.format == "coo" and found.shape == (1,) and ROW_GIVES_NUMBER
-        return found[0] if is_number else found
+        result = product(data, x, structure=structure)
+        is_number = self.format == "coo" and result.shape == (1,) and ROW_GIVES_NUMBER
+        return result[0] if is_number else result
 
     dot = __matmul__
 
@@ -411,8 +411,8 @@ class SparseNumbers:
         x = number(other)
         if self.ndim == 1:
             return self @ x.T
-        found = self.T @ (x.T if x.ndim == 2 else x)
-        return found.T if x.ndim == 2 else found
+        result = self.T @ (x.T if x.ndim == 2 else x)
+        return result.T if x.ndim == 2 else result
 
     def _times_sparse(self, other: SparseNumbers) -> SparseNumbers:
         if self.shape[1] != other.shape[0]:
@@ -490,7 +490,7 @@ def is_sparse(x: Any) -> bool:
 
 
 def as_dense(x: Any) -> Any:
-    """The array of a sparse matrix; what is none, as it is."""
+    """The array of a sparse matrix; all else unchanged."""
     return x.toarray() if is_sparse(x) else x
 
 
@@ -505,8 +505,8 @@ def in_both(
     places, rows, columns = structure.coordinates
     others = np.zeros(structure.size, dtype=np.intp)
     others[places] = numbers_at(second, rows, columns)
-    made = taken(a.values, first.data.reshape(-1)) * taken(b.values, others)
-    return SparseNumbers(structure.numbered, made)
+    products = taken(a.values, first.data.reshape(-1)) * taken(b.values, others)
+    return SparseNumbers(structure.numbered, products)
 
 
 def counted(items: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -514,12 +514,12 @@ def counted(items: Sequence[Any]) -> tuple[list[Any], Any]:
 
     Sparse matrices become matrices of numbers, and arrays become arrays; None stays.
     """
-    found: list[Any] = []
+    numbered: list[Any] = []
     values: list[Any] = []
     n = 0
     for item in items:
         if item is None:
-            found.append(None)
+            numbered.append(None)
             continue
         if is_sparse(item):
             matrix = SparseNumbers.of(item).one_by_one
@@ -530,9 +530,9 @@ def counted(items: Sequence[Any]) -> tuple[list[Any], Any]:
             dense = number(item)
             numbers = np.arange(n + 1, n + 1 + dense.size).reshape(dense.shape)
             values.append(reshape(dense, (-1,)))
-        found.append(numbers)
+        numbered.append(numbers)
         n += values[-1].shape[0]
-    return found, values[0] if len(values) == 1 else concatenate(values or [np.zeros(0)])
+    return numbered, values[0] if len(values) == 1 else concatenate(values or [np.zeros(0)])
 
 
 def assembled(function: Callable[..., Any], *items: Any) -> SparseNumbers:

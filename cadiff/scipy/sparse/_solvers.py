@@ -42,10 +42,10 @@ class Triangular(Solver):
         matrix = structure.filled(data)
         if adjoint:
             matrix = matrix.conj().T.asformat(matrix.format)
-        found = scipy.sparse.linalg.spsolve_triangular(
+        solution = scipy.sparse.linalg.spsolve_triangular(
             matrix, b, lower=self.lower != adjoint, unit_diagonal=self.unit
         )
-        return found, 0.0
+        return solution, 0.0
 
     def read(self, structure: Structure, data: Any) -> Any:
         if not self.unit:
@@ -96,15 +96,15 @@ class _Further(Iterative):
         columns = np.reshape(b, (len(b), -1)).T
         sizes = np.linalg.norm(columns, axis=1, keepdims=True)
         sizes[sizes == 0.0] = 1.0  # where it is large SciPy's minres ends too early
-        found = [self.function(matrix, column, **options) for column in columns / sizes]
-        if any(info for _, info in found):
+        solutions = [self.function(matrix, column, **options) for column in columns / sizes]
+        if any(info for _, info in solutions):
             warnings.warn(
                 f"{name} did not converge for the derivative of its solution, which is as "
                 "far from it as the iteration got: give a larger maxiter or a preconditioner M",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        return np.reshape(sizes * [x for x, _ in found], b.shape[::-1]).T, 0.0
+        return np.reshape(sizes * [x for x, _ in solutions], b.shape[::-1]).T, 0.0
 
     @property
     def further(self) -> Solver:
@@ -144,8 +144,8 @@ class LeastSquares(Solver):
         system, k = structure.filled(data).tocsr(), self.n_ones
         damp = float(np.sqrt(np.max(-system.diagonal()[k:], initial=0.0)))
         matrix, right = (system[:k, k:], b[:k]) if self.is_nearest else (system[k:, :k], b[k:])
-        found = getattr(scipy.sparse.linalg, self.name)(matrix, right, damp, **self.options)
-        x, others = found[0], np.array(found[1:9], dtype=float)
+        answer = getattr(scipy.sparse.linalg, self.name)(matrix, right, damp, **self.options)
+        x, others = answer[0], np.array(answer[1:9], dtype=float)
         if self.is_nearest:
             return np.concatenate([right - matrix @ x, x]), others
         multipliers = BY_FACTORS(structure, data, b, False)[0][k:]
@@ -183,8 +183,8 @@ def least_squares(
     start = np.zeros(n) if x0 is None else np.asarray(x0)
     solver = LeastSquares(name, k, is_nearest, {"x0": x0, **options})
     right = concatenate([b, -damp * damp * start] if is_nearest else [start, b])
-    found, others = nearest(data, right, structure=structure, solver=solver)
-    return (found[k:], found[:k], others) if is_nearest else (found[:k], 0.0 * b, others)
+    solution, others = nearest(data, right, structure=structure, solver=solver)
+    return (solution[k:], solution[:k], others) if is_nearest else (solution[:k], 0.0 * b, others)
 
 
 # --- the exponential -----------------------------------------------------------------------------

@@ -66,12 +66,12 @@ def _parts(A: Any, formats: tuple[str, ...] = ()) -> tuple[Any, Structure]:
     """The data and the structure of a matrix, in one of some formats, the first unless it is."""
     if isinstance(A, LinearOperator) or not (is_sparse(A) or carries(A)):
         return np.zeros(0), Whole(A)
-    found = SparseNumbers.of(A)
+    matrix = SparseNumbers.of(A)
     if not is_sparse(A) and not formats:
         formats = ("csr",)
-    if formats and found.format not in formats:
-        found = found.asformat(formats[0])
-    return found.one_by_one.parts()
+    if formats and matrix.format not in formats:
+        matrix = matrix.asformat(formats[0])
+    return matrix.one_by_one.parts()
 
 
 _OfMatrix: Any = type(scipy.sparse.linalg.aslinearoperator(np.eye(1)))
@@ -293,11 +293,11 @@ def _least_squares(name: str, **norms: int) -> Any:
         x, r, others = least_squares(matrix, b, name, damp, x0, options)
         moved = x if x0 is None else x - x0
         lengths = {"x": x, "moved": moved, "r1": r, "r2": concatenate([r, damp * moved])}
-        found = [others[k] for k in range(others.shape[0])]
+        report = [others[k] for k in range(others.shape[0])]
         for key, k in norms.items():
-            found[k] = valued(dense.norm(lengths[key]), found[k])
-        found[:2] = (anew(int(plain_values(k)), k) for k in found[:2])
-        return (x, *found, np.zeros(x.shape)) if name == "lsqr" else (x, *found)
+            report[k] = valued(dense.norm(lengths[key]), report[k])
+        report[:2] = (anew(int(plain_values(k)), k) for k in report[:2])
+        return (x, *report, np.zeros(x.shape)) if name == "lsqr" else (x, *report)
 
     return _of_operators(original)(solve)
 
@@ -363,8 +363,8 @@ def _chosen(original: Any, A: Any, has_vectors: bool = True, **options: Any) -> 
             f"{original.__name__} has derivatives by a matrix A alone, with the options "
             f"{', '.join(sorted(CHOICES))}, not with {', '.join(sorted(others or options))}"
         )
-    found = SparseNumbers.of(A)
-    data, structure = (found if is_sparse(A) else found.tocsr()).one_by_one.parts()
+    matrix = SparseNumbers.of(A)
+    data, structure = (matrix if is_sparse(A) else matrix.tocsr()).one_by_one.parts()
     return {
         "data": data,
         "structure": structure,
@@ -386,13 +386,13 @@ def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) 
     """
     if _are_all(A, k + is_complex_number(A)):
         if is_complex_number(A):  # in the order of its other function
-            found = eigs(A, k, return_eigenvectors, **options)
-            return (found[0].real, found[1]) if return_eigenvectors else found.real
+            pairs = eigs(A, k, return_eigenvectors, **options)
+            return (pairs[0].real, pairs[1]) if return_eigenvectors else pairs.real
         return dense.eigh(A, options.get("M"), eigvals_only=not return_eigenvectors)
     half = 0.5 * SparseNumbers.of(A)  # of its Hermitian part: other matrices have no such values
     A = half + half.H
-    found = _chosen(scipy.sparse.linalg.eigsh, A, bool(return_eigenvectors), k=k, **options)
-    w, v = eigh(found.pop("data"), **found)
+    pairs = _chosen(scipy.sparse.linalg.eigsh, A, bool(return_eigenvectors), k=k, **options)
+    w, v = eigh(pairs.pop("data"), **pairs)
     return (w, v) if return_eigenvectors else w
 
 
@@ -404,8 +404,8 @@ def eigs(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -
     """
     if _are_all(A, k + 1):
         return dense.eig(A, options.get("M"), right=return_eigenvectors)
-    found = _chosen(scipy.sparse.linalg.eigs, A, bool(return_eigenvectors), k=k, **options)
-    w, v = eig(make_complex(*whole_parts(found.pop("data"))), **found)
+    chosen = _chosen(scipy.sparse.linalg.eigs, A, bool(return_eigenvectors), k=k, **options)
+    w, v = eig(make_complex(*whole_parts(chosen.pop("data"))), **chosen)
     return (w, v) if return_eigenvectors else w
 
 
@@ -425,14 +425,14 @@ def svds(A: Any, k: int = 6, return_singular_vectors: Any = True, **options: Any
 @implements_all(scipy.sparse.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     """The norm of a matrix, or of its columns (axis 0) or rows (axis 1)."""
-    found = SparseNumbers.of(x).one_by_one
+    matrix = SparseNumbers.of(x).one_by_one
     if axis is not None and not np.ndim(axis):
-        return dense.norm(found.toarray(), ord, axis)
-    data, structure = found.parts()
+        return dense.norm(matrix.toarray(), ord, axis)
+    data, structure = matrix.parts()
     if ord in (None, "f", "fro"):
         return np.linalg.norm(data)
     if ord == 2:
-        return svds(found, k=1, solver="lobpcg", return_singular_vectors=False)[0]
+        return svds(matrix, k=1, solver="lobpcg", return_singular_vectors=False)[0]
     if ord in (1, -1, np.inf, -np.inf):
         sums = total(abs(data), structure=structure, axis=0 if abs(ord) == 1 else 1)
         return np.max(sums) if ord > 0 else np.min(sums)
