@@ -177,9 +177,9 @@ def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, N
 def _turns(p: Any, period: Any, discont: float, axis: int) -> Any:
     """How many periods each phase is moved by, which has no derivative."""
     p = np.asarray(p, dtype=float)
-    found = np.rint((np.unwrap(p, discont, axis, period=period) - p) / period)
-    found[(slice(None),) * axis + (slice(0, 1),)] = 0.0  # also where it is infinite
-    return found
+    turns = np.rint((np.unwrap(p, discont, axis, period=period) - p) / period)
+    turns[(slice(None),) * axis + (slice(0, 1),)] = 0.0  # also where it is infinite
+    return turns
 
 
 _turns.defvjp(None, None, None)
@@ -230,9 +230,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """Sums of weights for each whole number, as `numpy.bincount`; x is plain."""
     if carries(x):
         unsupported("bincount", "bins with derivatives", "give whole numbers as x")
-    found = counted(x, weights, minlength)
-    if found is not None:
-        return found
+    sums = counted(x, weights, minlength)
+    if sums is not None:
+        return sums
     bins = np.asarray(x)
     weights = as_number(weights)
     if weights.shape != bins.shape:

@@ -109,16 +109,16 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Number:
     """Other numbers for nan and the infinities, as `numpy.nan_to_num`."""
-    given, x = as_view(x), as_number(x)
+    original, x = as_view(x), as_number(x)
     largest = float(np.finfo(np.dtype(x.dtype)).max)
     posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
     result = x
     for where, number in ((nans(x), nan), (infinite(x, 1.0), posinf), (infinite(x, -1.0), neginf)):
         result = _table.where(where, written("nan_to_num", x, number), result)
-    if copy or not given.ndim:
+    if copy or not original.ndim:
         return result
-    given[...] = result
-    return given
+    original[...] = result
+    return original
 
 
 @implements(*existing("round", "around"))
@@ -262,8 +262,8 @@ def sort(
     x, axis = flat_axis(as_number(a), axis)
     rows = arrays.moveaxis(x, axis, 0)
     ranks = np.arange(len(rows)).reshape(-1, *[1] * (rows.ndim - 1))
-    found = arrays.moveaxis(ranked(rows, np.broadcast_to(ranks, rows.shape)), 0, axis)
-    return arrays.in_order(found)  # as NumPy's: sums are added in this order
+    ordered = arrays.moveaxis(ranked(rows, np.broadcast_to(ranks, rows.shape)), 0, axis)
+    return arrays.in_order(ordered)  # as NumPy's: sums are added in this order
 
 
 @implements(np.partition)

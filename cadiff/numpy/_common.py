@@ -90,13 +90,13 @@ def refuse(function: str, **arguments: Any) -> None:
 
     A dtype may be that of floats: what is not float32 is computed as float64.
     """
-    for name, given in arguments.items():
-        if given is None:
+    for name, value in arguments.items():
+        if value is None:
             continue
         if name != "dtype":
             unsupported(function, f"{name}=", INSTEAD[name])
-        if not is_float(given):
-            unsupported(function, f"dtype={np.dtype(given)}", INSTEAD["dtype"])
+        if not is_float(value):
+            unsupported(function, f"dtype={np.dtype(value)}", INSTEAD["dtype"])
 
 
 def refuse_real(function: str, dtype: Any) -> None:

@@ -427,11 +427,11 @@ def median(
     z, axes = _axes_last(joined(a), axis)
     n = z.shape[-1]
     in_order = sort(z)
-    found = np.mean(in_order[..., (n - 1) // 2 : n // 2 + 1], axis=-1)
+    middle = np.mean(in_order[..., (n - 1) // 2 : n // 2 + 1], axis=-1)
     if n:  # nan comes last
         last = in_order[..., -1]
-        found = ELEMENTWISE["where"](last != last, last, found)
-    return np.expand_dims(found, axes) if keepdims else found
+        middle = ELEMENTWISE["where"](last != last, last, middle)
+    return np.expand_dims(middle, axes) if keepdims else middle
 
 
 @implements_complex(np.partition)

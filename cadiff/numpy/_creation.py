@@ -101,11 +101,11 @@ def _made(function: F) -> F:
 
 def _filled(shape: Any, numbers: Any, dtype: Any = complex) -> Any:
     """An array of complex numbers."""
-    made = arrays.opened(np.zeros(shape, np.result_type(dtype, np.complex64)))
-    if np.ndim(made) == 0:
-        return made + numbers
-    made[...] = numbers
-    return made
+    filled = arrays.opened(np.zeros(shape, np.result_type(dtype, np.complex64)))
+    if np.ndim(filled) == 0:
+        return filled + numbers
+    filled[...] = numbers
+    return filled
 
 
 _arange = _open(np.arange)
@@ -118,13 +118,13 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     Numbers with derivatives can be assigned to its elements, if it is of floats.
     """
     if carries(args) or carries(kwargs):
-        found = plain_constants((args, kwargs))
-        if found is None:
+        constants = plain_constants((args, kwargs))
+        if constants is None:
             raise NoDerivativeError(
                 "numpy.arange counts, and has no derivative by its arguments: write "
                 "start + step * np.arange(n), where n is an int"
             )
-        args, kwargs = found  # NumPy would have the number itself for the first element
+        args, kwargs = constants  # NumPy would have the number itself for the first element
     return _arange(*args, **kwargs)
 
 
@@ -372,8 +372,8 @@ class Grid:
     def __getitem__(self, key: Any) -> Any:
         rows = key if isinstance(key, (tuple, list)) else (key,)
         if not any(isinstance(row, slice) and carries(ENDS(row)) for row in rows):
-            made = self.original[key]
-            return _opened(made) if is_differentiating() else made
+            grid = self.original[key]
+            return _opened(grid) if is_differentiating() else grid
         if not all(isinstance(row.step, complex) for row in rows):
             raise NoDerivativeError(
                 "numpy.mgrid and ogrid have derivatives where they are told how many places there "

@@ -96,8 +96,8 @@ def of_finite(original: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         for x in map(np.asarray, args[:2]):
             if x.dtype.kind in "fc" and not np.all(np.isfinite(x)):
-                given = parameters.bind(*args, **kwargs).arguments
-                if not given.get("check_finite", checks):
+                named = parameters.bind(*args, **kwargs).arguments
+                if not named.get("check_finite", checks):
                     check_finite(x)
         return original(*args, **kwargs)
 
@@ -503,10 +503,10 @@ def eigvals(a: Any) -> Any:
 
 def _eigenvectors(a: Any, w: Any) -> Any:
     """Eigenvectors in the order of the eigenvalues w, which `eigvals` may have put otherwise."""
-    found, v = eig(a)
+    values, v = eig(a)
     if not a.size:
         return v
-    distances = np.abs(held(w)[..., :, None] - held(found)[..., None, :])
+    distances = np.abs(held(w)[..., :, None] - held(values)[..., None, :])
     order = np.argmin(distances, axis=-1)
     in_order = np.arange(a.shape[-1])
     if np.all(order == in_order):

@@ -47,8 +47,8 @@ def _ufunc(name: str) -> np.ufunc | None:
     These take a quarter of the time of a thousand numbers. It is private to NumPy: None where it
     is not there, or takes something else than rows and a factor.
     """
-    found = getattr(getattr(np.fft, "_pocketfft_umath", None), name, None)
-    return found if isinstance(found, np.ufunc) and found.nin == 2 else None
+    ufunc = getattr(getattr(np.fft, "_pocketfft_umath", None), name, None)
+    return ufunc if isinstance(ufunc, np.ufunc) and ufunc.nin == 2 else None
 
 
 _ufuncs = {name: _ufunc(name) for name in ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")}

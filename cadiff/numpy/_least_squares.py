@@ -123,13 +123,13 @@ def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
     kept = _kept(a, ans) if drops else a
     outside = ans @ (H(ans) @ H(g))
     inside = H(g) @ H(ans) @ ans
-    found = outside - outside @ kept @ ans + inside - ans @ (kept @ inside) - ans @ g @ ans
+    tangent = outside - outside @ kept @ ans + inside - ans @ (kept @ inside) - ans @ g @ ans
     if not drops:
-        return found
+        return tangent
     rest = a - kept
     one = _between(kept, rest, outside @ rest + ans @ g)
     other = _between(kept, rest, ans @ (g @ H(rest) @ rest + kept @ (H(g) @ rest)))
-    return found + ans @ (kept @ one) @ H(rest) + H(other) @ ans
+    return tangent + ans @ (kept @ one) @ H(rest) + H(other) @ ans
 
 
 def pinv_pull(ans: Any, a: Any, **options: Any) -> Pull:

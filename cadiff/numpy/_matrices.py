@@ -80,12 +80,12 @@ class on_matrices:  # noqa: N801 - a decorator
 
         @functools.wraps(function)
         def of_turning(*args: Any, **kwargs: Any) -> Any:
-            found = function(*map(np.real, args), **kwargs)
+            results = function(*map(np.real, args), **kwargs)
             try:
                 assert real_results is not None  # else nothing turns
-                real_results(found)
+                real_results(results)
             except ComplexResultError:
-                return found
+                return results
             raise ComplexResultError("this matrix has real results, which were to be complex")
 
         self.of_turning = on_pairs(of_turning, real)

@@ -40,8 +40,8 @@ def own(
 
     They write into copies of the arguments called `written`.
     """
-    found = {name: getattr(namespace, name) for name in names if hasattr(namespace, name)}
-    return {name: register(each)(copied(each, written)) for name, each in found.items()}
+    originals = {name: getattr(namespace, name) for name in names if hasattr(namespace, name)}
+    return {name: register(each)(copied(each, written)) for name, each in originals.items()}
 
 
 def copied(original: Any, written: tuple[str, ...] = (), **instead: Any) -> Callable[..., Any]:

@@ -238,10 +238,10 @@ def _way_back(
     lengths = dict(chain.from_iterable(pairs))
     others = (*terms[:k], *terms[k + 1 :])
     reached = set(result).union(*others)
-    found = "".join(label for label in terms[k] if label in reached)
+    labels = "".join(label for label in terms[k] if label in reached)
     narrow = tuple(lengths[label] if label in reached else 1 for label in terms[k])
     is_large = math.prod(lengths.values()) > 10_000
-    return _WayBack((result, *others), found, is_large, narrow, shapes[k])
+    return _WayBack((result, *others), labels, is_large, narrow, shapes[k])
 
 
 way_back = functools.lru_cache(maxsize=1024)(_way_back)
@@ -500,11 +500,11 @@ def poly(seq_of_zeros: Any) -> Number:
     x = number(seq_of_zeros)
     if x.ndim != 2 or not x.size or x.shape[0] != x.shape[1]:
         return _of_zeros(seq_of_zeros)
-    found = characteristic(x)
-    if not binding.is_complex_number(found):
-        return found
+    result = characteristic(x)
+    if not binding.is_complex_number(result):
+        return result
     plain = _of_zeros(eigvals(held(x)))  # which NumPy makes real if eigenvalues come in pairs
-    return found if binding.is_complex_number(plain) else complexes.real(found).copy()
+    return result if binding.is_complex_number(plain) else complexes.real(result).copy()
 
 
 NEGLIGIBLE = 1e-8  # NumPy's, for the leading coefficient of what division leaves

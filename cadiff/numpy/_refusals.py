@@ -26,9 +26,9 @@ def refusing(function: Callable[..., Any], name: str, instead: str) -> Callable[
     @functools.wraps(function)
     def refuse(*args: Any, **kwargs: Any) -> Any:
         if carries(args) or carries(kwargs):
-            found = plain_constants((args, kwargs))
-            if found is not None:
-                return function(*found[0], **found[1])
+            constants = plain_constants((args, kwargs))
+            if constants is not None:
+                return function(*constants[0], **constants[1])
             raise missing(name, instead)
         return function(*args, **kwargs)
 
@@ -56,9 +56,9 @@ def relayed(function: Callable[..., Any], name: str, instead: str) -> Callable[.
         except MissingRuleError:
             raise
         except Exception as error:
-            found = plain_constants((args, kwargs))
+            constants = plain_constants((args, kwargs))
             answer = function(*strip(args), **strip(kwargs))
-            if found is not None:
+            if constants is not None:
                 return answer
             raise missing(name, instead) from error
 

@@ -59,8 +59,8 @@ def descending(function: Any) -> Any:
         x = a if hasattr(a, "ndim") else as_array(a)
         axis = axis if axis is not None else -1
         turned = np.flip(x, axis)
-        found = np.flip(function(turned, axis, None, order, stable=True), axis)
-        return found if function.__name__ == "sort" else x.shape[axis] - 1 - found
+        result = np.flip(function(turned, axis, None, order, stable=True), axis)
+        return result if function.__name__ == "sort" else x.shape[axis] - 1 - result
 
     signature = inspect.signature(ordered, follow_wrapped=False)
     ordered.__signature__ = signature  # type: ignore[attr-defined]

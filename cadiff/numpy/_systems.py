@@ -411,10 +411,10 @@ def characteristic(a: Any) -> Any:
 
 def _adjugates(ans: Any, a: Any) -> list[Any]:
     one = np.eye(a.shape[-1])
-    found = [one]
+    matrices = [one]
     for k in range(1, a.shape[-1]):
-        found.append(a @ found[-1] + ans[k] * one)
-    return found
+        matrices.append(a @ matrices[-1] + ans[k] * one)
+    return matrices
 
 
 def _characteristic_pull(ans: Any, a: Any) -> Callable[[Any], Any]:

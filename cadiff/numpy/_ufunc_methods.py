@@ -156,10 +156,10 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     def entering(ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
         if ufunc not in entries:
             entries[ufunc] = entered(partial(method, ufunc))
-        found = NotImplemented
+        result = NotImplemented
         if kwargs.get("out") is None:
-            found = entries[ufunc]((*args, *kwargs.values()), tuple(kwargs))
-        return method(ufunc, *args, **kwargs) if found is NotImplemented else found
+            result = entries[ufunc]((*args, *kwargs.values()), tuple(kwargs))
+        return method(ufunc, *args, **kwargs) if result is NotImplemented else result
 
     METHODS[name] = entering
     return entering

@@ -455,13 +455,13 @@ def _plain_single(x: Any) -> Number:
     return number[()] if binding.is_single(number) else float(number)
 
 
-def opened(made: Number) -> Number:
+def opened(fresh: Number) -> Number:
     """An array just made, so that any number of a differentiation under way can be assigned."""
-    if isinstance(made, (Var, Dual)):
-        return binding.under_way(made) if made.ndim else made
-    if isinstance(made, Complex) or np.iscomplexobj(made):
-        return binding.make_complex(opened(copy(made.real)), opened(copy(made.imag)))
-    return _open(np.asarray(made))
+    if isinstance(fresh, (Var, Dual)):
+        return binding.under_way(fresh) if fresh.ndim else fresh
+    if isinstance(fresh, Complex) or np.iscomplexobj(fresh):
+        return binding.make_complex(opened(copy(fresh.real)), opened(copy(fresh.imag)))
+    return _open(np.asarray(fresh))
 
 
 def _open(values: Any) -> Number:

@@ -41,22 +41,22 @@ def joined(x: Any) -> Any:
 
 def parts(x: Any) -> tuple[Number, Number]:
     """Real and imaginary part of anything that is a number, or an array of them."""
-    found = parts_of(x)
-    if found is None:
-        found = parts_of(joined(x))
-    if found is None:
+    pair = parts_of(x)
+    if pair is None:
+        pair = parts_of(joined(x))
+    if pair is None:
         raise TypeError(
             f"expected a number, real or complex, or an array of them, not {type(x).__name__}"
         )
-    return found  # type: ignore[no-any-return]
+    return pair  # type: ignore[no-any-return]
 
 
 def whole_parts(x: Any) -> tuple[Number, Number]:
     """The same, each of the shape of x."""
-    found = binding.whole_parts_of(x)
-    if found is None:
-        found = binding.whole_parts_of(joined(x))
-    return parts(x) if found is None else found
+    pair = binding.whole_parts_of(x)
+    if pair is None:
+        pair = binding.whole_parts_of(joined(x))
+    return parts(x) if pair is None else pair
 
 
 # --- elementwise ---------------------------------------------------------------------------------
@@ -409,8 +409,8 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     enter = _entering.get(function)
     if enter is None:
         enter = _entering[function] = entered(function)
-    found = enter((*args, *kwargs.values()), tuple(kwargs))
-    return function(*args, **kwargs) if found is NotImplemented else found
+    result = enter((*args, *kwargs.values()), tuple(kwargs))
+    return function(*args, **kwargs) if result is NotImplemented else result
 
 
 # What of plain numbers is NumPy's function of the same name.
@@ -624,8 +624,8 @@ def _astype(
             f"a Complex does not become {np.dtype(dtype)}: take z.real, z.imag or abs(z); "
             "cadiff.value(z) has no derivative"
         )
-    made = arrays.in_precision(z, dtype)
-    return z.copy() if copy and made is z else made
+    converted = arrays.in_precision(z, dtype)
+    return z.copy() if copy and converted is z else converted
 
 
 def _tolist(z: Any) -> Any:

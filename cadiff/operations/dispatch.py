@@ -101,8 +101,8 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
         if is_noted:
             args, kwargs = replaced((args, kwargs), "number")
         answer = original(*binding.plain_values(args), **binding.plain_values(kwargs))
-        found = note(*args, **kwargs) if is_noted else None
-        return answer if found is None else found
+        noted = note(*args, **kwargs) if is_noted else None
+        return answer if noted is None else noted
 
     return function
 
@@ -215,10 +215,10 @@ def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, 
             return _call(ufunc, inputs, kwargs)
         return METHODS[method](ufunc, *inputs, **kwargs)
     except TypeError:
-        found = binding.plain_constants(asked)
-        if found is None:
+        constants = binding.plain_constants(asked)
+        if constants is None:
             raise
-    return getattr(ufunc, method)(*found[0], **found[1])
+    return getattr(ufunc, method)(*constants[0], **constants[1])
 
 
 binding.register(FUNCTIONS, load, _method)

@@ -81,13 +81,13 @@ def changing(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def call(a: Any, *args: Any, **kwargs: Any) -> None:
-        found = NotImplemented
+        result = NotImplemented
         if isinstance(a, (Var, Complex)) and a.ndim > 0:
-            found = enter((a, *args, *kwargs.values()), tuple(kwargs))
-        if found is NotImplemented:
+            result = enter((a, *args, *kwargs.values()), tuple(kwargs))
+        if result is NotImplemented:
             function(a, *args, **kwargs)
         else:
-            a[...] = found
+            a[...] = result
 
     return call
 
@@ -188,16 +188,16 @@ def _tried(
     codes: tuple[Any, Any], call: _Call, values: Sequence[Number], results: Sequence[Shape]
 ) -> _Trial:
     cotangents = [np.cos(1.0 + np.arange(prod(shape))).reshape(shape)[()] for shape in results]
-    given = _in_a_row(values)
+    inputs = _in_a_row(values)
     onto = _in_a_row([*values, *cotangents, *(np.zeros(binding.shape(x)) for x in values)])
     begun = perf_counter()
     row, pulled = call.row_and_pulled(values, cotangents)
     called = perf_counter()
-    found, found_pulled = codes[0].evaluate(given), codes[1].evaluate(onto)
+    outputs, back = codes[0].evaluate(inputs), codes[1].evaluate(onto)
     seconds = perf_counter() - called, called - begun
-    if not isinstance(found, np.ndarray) or not isinstance(found_pulled, np.ndarray):
+    if not isinstance(outputs, np.ndarray) or not isinstance(back, np.ndarray):
         return _Trial(None, seconds)
-    return _Trial(_ends_in(found, row) and _ends_in(found_pulled, _in_a_row(pulled)), seconds)
+    return _Trial(_ends_in(outputs, row) and _ends_in(back, _in_a_row(pulled)), seconds)
 
 
 def _ends_in(found: Any, row: np.ndarray[Any, Any]) -> bool:
@@ -336,10 +336,10 @@ class _Again:
     ) -> tuple[Any, Numbers]:
         with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
             with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
-                found, _ = _taken_apart(self.run(recording.lifted), self.orders)
-            answer = read(found)
-            pulled: Numbers = binding.pull_recording(recording, found, cotangents)
-            found.clear()
+                outputs, _ = _taken_apart(self.run(recording.lifted), self.orders)
+            answer = read(outputs)
+            pulled: Numbers = binding.pull_recording(recording, outputs, cotangents)
+            outputs.clear()
         return answer, pulled
 
     def push_tangents(self, operands: Numbers, outs: Any, tangents: Numbers) -> Numbers:
@@ -350,8 +350,8 @@ class _Again:
         """The results and their tangents."""
         with binding.Forward() as tag:
             duals = [binding.make_dual(x, t, tag) for x, t in zip(operands, tangents, strict=True)]
-            found, _ = _taken_apart(self.run(duals), self.orders)
-            return [binding.split_dual(x, tag) for x in found]
+            pairs, _ = _taken_apart(self.run(duals), self.orders)
+            return [binding.split_dual(x, tag) for x in pairs]
 
     def pulled(self, active: bytes) -> _Again:
         return _Pull(self, active)
@@ -403,10 +403,10 @@ class _Pull(_Again):
 
     def run(self, numbers: Sequence[Number]) -> Any:
         operands, cotangents = _split(numbers, len(self._active))
-        found = self._whole.pull_cotangents(operands, None, cotangents)
+        pulled = self._whole.pull_cotangents(operands, None, cotangents)
         return tuple(
             np.zeros(binding.shape(x)) if g is None else g
-            for x, g, is_active in zip(operands, found, self._active, strict=True)
+            for x, g, is_active in zip(operands, pulled, self._active, strict=True)
             if is_active
         )
 
@@ -420,13 +420,13 @@ class _Push(_Again):
 
     def run(self, numbers: Sequence[Number]) -> Any:
         operands, directions = _split(numbers, len(self._active))
-        given = iter(directions)
+        rest = iter(directions)
         tangents = [
-            next(given) if is_active else np.zeros(binding.shape(x))
+            next(rest) if is_active else np.zeros(binding.shape(x))
             for x, is_active in zip(operands, self._active, strict=True)
         ]
-        found = self._whole.along(operands, tangents)
-        return *(x for x, _ in found), *(tangent for _, tangent in found)
+        pairs = self._whole.along(operands, tangents)
+        return *(x for x, _ in pairs), *(tangent for _, tangent in pairs)
 
 
 def _split(numbers: Sequence[Number], n: int) -> tuple[Numbers, Numbers]:

@@ -124,15 +124,15 @@ def _row(x: Any, axis: int | None) -> tuple[Any, int]:
     return (x.reshape(-1), 0) if axis is None or np.ndim(x) == 0 else (x, axis)
 
 
-def _note_order(x: Any, axis: int | None, found: NDArray[np.intp]) -> None:
+def _note_order(x: Any, axis: int | None, places: NDArray[np.intp]) -> None:
     """A replay has to find the same order, and the same ties."""
     x, axis = _row(x, axis)
-    if found.shape[axis] > 1:
-        key = list(np.ogrid[tuple(map(slice, found.shape))])
-        key[axis] = found
+    if places.shape[axis] > 1:
+        key = list(np.ogrid[tuple(map(slice, places.shape))])
+        key[axis] = places
         in_order = x[tuple(key)]
         before, after = (
-            (slice(None),) * (axis % found.ndim) + (part,)
+            (slice(None),) * (axis % places.ndim) + (part,)
             for part in (slice(None, -1), slice(1, None))
         )
         binding.compare(in_order[before], in_order[after], LESS)
@@ -142,10 +142,10 @@ def _note_order(x: Any, axis: int | None, found: NDArray[np.intp]) -> None:
 
 def order(x: Any, axis: int | None = -1) -> NDArray[np.intp]:
     """The indices that put x in order along an axis, equal elements as they stand, nan last."""
-    found: NDArray[np.intp] = np.argsort(np.asarray(plain_values(x)), axis, kind="stable")
+    places: NDArray[np.intp] = np.argsort(np.asarray(plain_values(x)), axis, kind="stable")
     if depends(x):
-        _note_order(x, axis, np.atleast_1d(found))
-    return found
+        _note_order(x, axis, np.atleast_1d(places))
+    return places
 
 
 def orders(a: Any, *args: Any, axis: int | None = -1, **kwargs: Any) -> None:
@@ -252,24 +252,24 @@ def truths(x: Any, equality: bool = True) -> NDArray[np.bool_]:
     """
     if depends(x):
         binding.compare(_taken(x), 0.0, NOT_EQUAL, equality)
-    found: NDArray[np.bool_] = np.asarray(plain_values(x)).astype(bool)
-    return found
+    mask: NDArray[np.bool_] = np.asarray(plain_values(x)).astype(bool)
+    return mask
 
 
 def nans(x: Any) -> NDArray[np.bool_]:
     """Which elements are nan."""
     if depends(x):
         note_nans(x)
-    found: NDArray[np.bool_] = np.isnan(np.asarray(plain_values(x)))
-    return found
+    mask: NDArray[np.bool_] = np.isnan(np.asarray(plain_values(x)))
+    return mask
 
 
 def infinite(x: Any, sign: float) -> NDArray[np.bool_]:
     """Which elements are infinite and of a sign."""
     if depends(x):
         binding.compare(_taken(x), sign * math.inf, EQUAL)
-    found: NDArray[np.bool_] = np.asarray(plain_values(x)) == sign * math.inf
-    return found
+    mask: NDArray[np.bool_] = np.asarray(plain_values(x)) == sign * math.inf
+    return mask
 
 
 # What has to be noted before a function of NumPy's answers from values; for all others that do,

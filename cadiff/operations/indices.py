@@ -179,10 +179,10 @@ def _flat_index(indices: list[Any], lengths: tuple[int, ...]) -> Any:
 @primitive
 def _true_places(mask: Any, count: int) -> Any:
     """As many as there were when f was recorded: if there are others now, a guard tells."""
-    found = np.zeros(count)
+    padded = np.zeros(count)
     places = np.flatnonzero(mask)[:count]
-    found[: len(places)] = places
-    return found
+    padded[: len(places)] = places
+    return padded
 
 
 _true_places.defvjp(None)

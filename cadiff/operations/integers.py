@@ -36,10 +36,10 @@ def _is_whole(x: Any) -> bool:
 def _power(x: Any, y: Any) -> Any:
     if not _is_whole(x) or type(y) is not int or not 0 < y <= 8:
         return None
-    made = x
+    power = x
     for _ in range(y - 1):
-        made = np.multiply(made, x)
-    return made
+        power = np.multiply(power, x)
+    return power
 
 
 def _clipped(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any:
@@ -133,9 +133,9 @@ def summed_at(target: Any, places: Any, added: Any) -> Any:
 def _last_ones(index: Any) -> Any:
     """1 for each index that is not met again behind it."""
     _, last = np.unique(np.asarray(index)[::-1], return_index=True)
-    found = np.zeros(np.size(index))
-    found[np.size(index) - 1 - last] = 1.0
-    return found
+    marks = np.zeros(np.size(index))
+    marks[np.size(index) - 1 - last] = 1.0
+    return marks
 
 
 _last_ones.defvjp(None)

@@ -48,13 +48,13 @@ class linear(primitive):  # noqa: N801 - a decorator
         if self.written_out is not None and chooses_anew():
             is_var = binding.tag_of_arguments(operands) == 0
             wide = map(binding.widened, operands)
-            found = self.written_out(how, *wide) if is_var else NotImplemented
-            if found is not NotImplemented:
+            results = self.written_out(how, *wide) if is_var else NotImplemented
+            if results is not NotImplemented:
                 if not all(map(binding.is_single, operands)):
-                    return found
+                    return results
                 like = (np.zeros(binding.shape(x), np.float32) for x in operands)
                 kinds = (x.dtype for x in self.function(how, *like))
-                return tuple(map(arrays.in_precision, found, kinds))
+                return tuple(map(arrays.in_precision, results, kinds))
         return binding.call_linear(self, _Call, how, operands)
 
     def map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
@@ -123,10 +123,10 @@ class _Call(Rule):
     ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""
         adjoint, how = self.operation.adjoint(self.kwargs["how"], self.kwargs["shape"])
-        found = adjoint(how, *cotangents)
-        if wanted is None and len(self.which) == len(found) and True not in self.passive:
-            return list(found)
+        pulled = adjoint(how, *cotangents)
+        if wanted is None and len(self.which) == len(pulled) and True not in self.passive:
+            return list(pulled)
         return [
-            None if self.passive[i] or (wanted is not None and not wanted[i]) else found[k]
+            None if self.passive[i] or (wanted is not None and not wanted[i]) else pulled[k]
             for i, k in enumerate(self.which)
         ]

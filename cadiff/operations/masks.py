@@ -64,8 +64,8 @@ class Mask(Operand, NDArrayOperatorsMixin):
         if kind == "c":
             is_single = np.dtype(dtype) == np.complex64
             number = binding.narrowed(number) if is_single else binding.widened(number)
-            made = binding.make_complex(number, 0.0)
-            return made.copy() if made.ndim else made
+            pair = binding.make_complex(number, 0.0)
+            return pair.copy() if pair.ndim else pair
         if kind == "b":
             differs = number != 0.0
             return np.bool_(differs) if isinstance(differs, bool) else differs
@@ -155,18 +155,18 @@ class Mask(Operand, NDArrayOperatorsMixin):
     def _whole(self, convert: Callable[[Any], int], rounded: Callable[[Any], Any]) -> Any:
         """An int of a value, which a replay computes anew."""
         if is_value(self) and not self.ndim and not binding.makes_plain():
-            made = int_of_value(self, convert(self._plain), rounded(self._outcomes) + 0.0)
-            if made is not None:
-                return made
+            whole = int_of_value(self, convert(self._plain), rounded(self._outcomes) + 0.0)
+            if whole is not None:
+                return whole
         return self._fixed(convert, rounded)
 
     def _fixed(self, convert: Callable[[Any], int], rounded: Callable[[Any], Any]) -> int:
         """An int of Python's, which is a guard: of a value that it comes to the same."""
         if not is_value(self) or self.ndim:
             return convert(self.read_values)
-        found = convert(self._plain)
+        fixed = convert(self._plain)
         binding.note_outcomes(rounded(self._outcomes), self._serial, False)
-        return found
+        return fixed
 
     def __hash__(self) -> int:
         return hash(self._plain if self.ndim else self.read_values)  # arrays have none
@@ -203,8 +203,8 @@ class Mask(Operand, NDArrayOperatorsMixin):
         if self.is_plain:
             return self.read_values[key]
         if not is_basic(key) or masks_in(key):
-            found = taken(self, key)
-            return self.read_values[replaced(key)] if found is None else found
+            items = taken(self, key)
+            return self.read_values[replaced(key)] if items is None else items
         element = self._plain[key]
         if not isinstance(element, np.generic):
             return self._viewed(lambda x: x[key])
@@ -269,12 +269,12 @@ class Mask(Operand, NDArrayOperatorsMixin):
         """Whether one is True: one guard, not one for each. Along axes, a mask."""
         if args or kwargs or self.is_plain or self.size == 0 or self.dtype != bool:
             return self.read_values.any(axis, *args, **kwargs)
-        found = self._plain.any(axis)
+        truths = self._plain.any(axis)
         count = binding.widened(self._outcomes).sum(axis)
-        if found.ndim == 0:
+        if truths.ndim == 0:
             binding.compare(count, 0.0, NOT_EQUAL, self._equality)
-            return found
-        return bools_of([self], found, _table.minimum(count, 1.0), self._equality)
+            return truths
+        return bools_of([self], truths, _table.minimum(count, 1.0), self._equality)
 
     def all(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Whether all are True: one guard, not one for each. Along axes, a mask."""

@@ -258,8 +258,8 @@ class _OfParts(primitive):
         return k < len(self._which) and self._which[k]
 
     def _inward(self, ans: Any, as_known: bool = False) -> Any:
-        found = as_list(ans)
-        kinds = tuple(is_complex(x) for x in found)
+        results = as_list(ans)
+        kinds = tuple(is_complex(x) for x in results)
         if not self._complex and not as_known:
             self._complex = kinds
         if any(now and not was for now, was in zip(kinds, self._complex, strict=True)):
@@ -268,25 +268,25 @@ class _OfParts(primitive):
                 f"the primitive {self._name}: {what} is complex where a result was real before: "
                 "let the function return complex numbers always, or never"
             )
-        made = tuple(pair(x) if was else x for x, was in zip(found, self._complex, strict=True))
-        return made if isinstance(ans, tuple) else made[0]
+        pairs = tuple(pair(x) if was else x for x, was in zip(results, self._complex, strict=True))
+        return pairs if isinstance(ans, tuple) else pairs[0]
 
     def outward(self, ans: Any, turned: bool = False) -> Any:
         """Results, or their cotangents, which are turned round."""
-        found = [
+        results = [
             x if not was else np.conjugate(unpaired(x)) if turned else unpaired(x)
             for x, was in zip(as_list(ans), self._complex, strict=True)
         ]
-        return tuple(found) if isinstance(ans, tuple) else found[0]
+        return tuple(results) if isinstance(ans, tuple) else results[0]
 
     def _pushed_by(
         self, rule: Any, is_one: bool, is_pair: bool, g: Any, ans: Any, /, *args: Any, **kw: Any
     ) -> Any:
-        given, results = self._given(args), self.outward(ans)
+        operands, results = self._given(args), self.outward(ans)
         along = unpaired(g) if is_pair else g
         if not is_one:
-            return self._inward(rule(along, results, *given, **kw), as_known=True)
-        tangent = rule(results, *given, **kw) * along
+            return self._inward(rule(along, results, *operands, **kw), as_known=True)
+        tangent = rule(results, *operands, **kw) * along
         return self._inward(tangent if self._complex[0] else np.real(tangent), as_known=True)
 
     def _pulled_by(
@@ -298,11 +298,11 @@ class _OfParts(primitive):
 
         def pull(g: Any) -> Any:
             u = self.outward(g, turned=True)
-            found = summed_to(slope_or_pull * u, shape) if is_one else slope_or_pull(u)
+            pulled = summed_to(slope_or_pull * u, shape) if is_one else slope_or_pull(u)
             if not self._is_pair(k):
-                return np.real(found) if is_complex(found) else found
-            found = np.conjugate(found)
-            return pair(found if binding.shape(found) == shape else found + np.zeros(shape))
+                return np.real(pulled) if is_complex(pulled) else pulled
+            pulled = np.conjugate(pulled)
+            return pair(pulled if binding.shape(pulled) == shape else pulled + np.zeros(shape))
 
         return pull
 

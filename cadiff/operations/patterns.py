@@ -75,15 +75,15 @@ def _positions(labels: Sequence[str | int], lengths: dict[str | int, int], shape
 
 def _by_letters(stated: str, results: Sequence[Shape], shape: Shape) -> list[Links]:
     """Of each result how it depends on an argument of a shape."""
-    given, arrow, found = stated.replace(" ", "").partition("->")
-    terms = found.split(",")
-    if not arrow or "," in given:
+    operand, arrow, outputs = stated.replace(" ", "").partition("->")
+    terms = outputs.split(",")
+    if not arrow or "," in operand:
         raise ValueError(f"a pattern is stated as 'argument->result', not as {stated!r}")
     if len(terms) != len(results):
         raise ValueError(f"{stated!r} is of {len(terms)} results, but there are {len(results)}")
-    own = _labels(given, shape, stated)
+    labels = _labels(operand, shape, stated)
     return [
-        _shared(own, shape, _labels(term, result, stated), result, stated)
+        _shared(labels, shape, _labels(term, result, stated), result, stated)
         for term, result in zip(terms, results, strict=True)
     ]
 

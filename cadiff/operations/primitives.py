@@ -314,9 +314,9 @@ class primitive:  # noqa: N801 - a decorator
         What a rule raises by itself has a traceback that goes on into the rule.
         """
         if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-            given = f"{n} argument{'s' if n > 1 else ''}"
+            count = f"{n} argument{'s' if n > 1 else ''}"
             raise TypeError(
-                f"the primitive {self._name}: {form}, here with {given}, but {error}"
+                f"the primitive {self._name}: {form}, here with {count}, but {error}"
             ) from error
 
     def _push_rule(self, k: int) -> Callable[..., Any] | None:
@@ -400,7 +400,7 @@ class primitive:  # noqa: N801 - a decorator
             return without_constants(self.function(*args, **kwargs))
 
     def _refused(self, kwargs: dict[str, Any]) -> TypeError:
-        names = [name for name, given in kwargs.items() if carries(given)]
+        names = [name for name, value in kwargs.items() if carries(value)]
         return TypeError(
             f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
             "carries a derivative: pass it by position, or cadiff.value of it"
@@ -451,12 +451,12 @@ class primitive:  # noqa: N801 - a decorator
 
     def _results(self, ans: Any) -> list[Number]:
         """What the function returned, one or several."""
-        found = as_list(ans)
-        if not self._is_own and any(map(is_complex, found)):
+        results = as_list(ans)
+        if not self._is_own and any(map(is_complex, results)):
             raise _ComplexResultError
         return [
             x if binding.is_single(x) else self._real(x, "what the function returned")
-            for x in found
+            for x in results
         ]
 
     def _like(self, derivative: Any, of: Number, what: str) -> Number:
@@ -566,7 +566,7 @@ class primitive:  # noqa: N801 - a decorator
         return self._taken([*tangents, *results, *inputs], sums)
 
     def _taken(
-        self, given: list[Any], compute: Callable[[], list[Any]], is_inner: bool = False
+        self, operands: list[Any], compute: Callable[[], list[Any]], is_inner: bool = False
     ) -> list[Any]:
         """What rules compute of what they are given: no derivatives by what users' take plainly.
 
@@ -574,7 +574,7 @@ class primitive:  # noqa: N801 - a decorator
         """
         if self._is_own:
             return compute()
-        return binding.as_taken(self._name, given, compute, is_inner)
+        return binding.as_taken(self._name, operands, compute, is_inner)
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
         """Reverse mode: what a sweep needs to know is left on the tape."""
@@ -630,8 +630,8 @@ def _are_long(args: Sequence[Any]) -> bool:
 
     Of short ones a call for many points at once (`over_lanes`) is better.
     """
-    found = [arg for arg in args if isinstance(arg, (Var, np.ndarray))]
-    return any(math.prod(binding.shape(arg)) >= LONG_ARRAY for arg in found)
+    arrays = [arg for arg in args if isinstance(arg, (Var, np.ndarray))]
+    return any(math.prod(binding.shape(arg)) >= LONG_ARRAY for arg in arrays)
 
 
 Rules: TypeAlias = Callable[..., Any] | Sequence[Callable[..., Any] | None] | None
@@ -696,9 +696,9 @@ def lanes_last(function: Callable[..., Any]) -> Callable[..., Any]:
             np.moveaxis(x, 0, -1) if k in which else np.broadcast_to(x[..., None], (*x.shape, n))
             for k, x in enumerate(args)
         ]
-        found = function(*map(np.ascontiguousarray, moved))
-        rows = [np.moveaxis(x, -1, 0) for x in as_list(found)]
-        return tuple(rows) if isinstance(found, tuple) else rows[0]
+        result = function(*map(np.ascontiguousarray, moved))
+        rows = [np.moveaxis(x, -1, 0) for x in as_list(result)]
+        return tuple(rows) if isinstance(result, tuple) else rows[0]
 
     return over
 

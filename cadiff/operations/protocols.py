@@ -125,13 +125,13 @@ def _of_values(
 ) -> Any:
     """What a function of NumPy's makes of values; None if it has to read them."""
     try:
-        found = function(*replaced(args, "number"), **replaced(kwargs, "number"))
+        result = function(*replaced(args, "number"), **replaced(kwargs, "number"))
     except (TypeError, ValueError, NotImplementedError):  # not of numbers with derivatives
         return None
-    if carries((args, kwargs)) or not isinstance(found, binding.Var):
-        return found
+    if carries((args, kwargs)) or not isinstance(result, binding.Var):
+        return result
     plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
-    return made_of(masks, np.float64(plain) if isinstance(plain, float) else plain, found)
+    return made_of(masks, np.float64(plain) if isinstance(plain, float) else plain, result)
 
 
 def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

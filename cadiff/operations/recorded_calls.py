@@ -219,8 +219,8 @@ class Rule:
         with binding.WarningsOff():
             if together is not None and 0 in chosen and 1 in chosen:
                 pull = at.kept_pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
-                found = pull(g)
-                return [found[k] if k in chosen and k < len(found) else None for k in self.which]
+                pulled = pull(g)
+                return [pulled[k] if k in chosen and k < len(pulled) else None for k in self.which]
             return [self._cotangent(k, at, g) if k in chosen else None for k in self.which]
 
     def _point_at(self, operands: Numbers, outs: Numbers) -> _Point:

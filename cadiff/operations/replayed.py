@@ -52,17 +52,17 @@ class Memory:
 
     def _deciding(self) -> list[Outcomes]:
         """What decides about it, each of the sources once."""
-        found: dict[int, Outcomes] = {}
+        sources: dict[int, Outcomes] = {}
         rest: list[Outcomes | Memory] = [*reversed(self.sources)] or [self.own]
         seen: set[int] = set()
         while rest:
             source = rest.pop()
             if not isinstance(source, Memory):
-                found[id(source[0])] = source
+                sources[id(source[0])] = source
             elif id(source) not in seen:
                 seen.add(id(source))
                 rest.extend(reversed(source.sources))
-        return [*found.values()]
+        return [*sources.values()]
 
     @classmethod
     def joint(cls, origins: tuple[Memory, ...]) -> Memory:

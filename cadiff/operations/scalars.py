@@ -31,13 +31,13 @@ def stand_in(plain: Any, number: Any) -> Any:
         mask = of_integers(plain, number)
         mask.memory.has_views = True  # the caller has the array, and finds what f writes there
         return mask
-    made = Scalar(plain, number, binding.guards_serial(), False)
-    made.bound = float(MOST_INT)
-    made.memory.is_wide = True
-    keep_in_mind(made, [made])
+    scalar = Scalar(plain, number, binding.guards_serial(), False)
+    scalar.bound = float(MOST_INT)
+    scalar.memory.is_wide = True
+    keep_in_mind(scalar, [scalar])
     note_made()
     binding.index_plain_arrays()
-    return made
+    return scalar
 
 
 def anew(plain: Any, number: Any) -> Any:
@@ -223,10 +223,10 @@ def _made(scalars: list[Any], plain: Any, outcomes: Any, bound: float = EXACT) -
                 return None
             binding.compare(abs(outcomes), float(EXACT), LESS, False)
         bound = min(bound, float(EXACT))
-    made = Scalar(plain, outcomes, scalars[0]._serial, any(x._equality for x in scalars))
-    made.bound = bound
-    joined(made, scalars, is_float=type(plain) is float)
-    return made
+    scalar = Scalar(plain, outcomes, scalars[0]._serial, any(x._equality for x in scalars))
+    scalar.bound = bound
+    joined(scalar, scalars, is_float=type(plain) is float)
+    return scalar
 
 
 def _finite(scalars: list[Any], plain: Any, outcomes: Any) -> Any:
@@ -266,10 +266,10 @@ def _power(op: Operation, x: Any, y: Any, plain: Any, scalars: list[Any]) -> Any
         return _finite(scalars, plain, np.power(_number(x), _number(y)))
     if isinstance(y, Scalar) or not 0 < y <= 8:
         return None
-    made = x
+    power = x
     for _ in range(y - 1):
-        made = made * x
-    return made
+        power = power * x
+    return power
 
 
 _MAKE: dict[Operation, Callable[[Operation, Any, Any, Any, list[Any]], Any]] = {
@@ -288,11 +288,11 @@ def _operated(op: Operation, x: Any, y: Any) -> Any:
     if not (_is_single(x) and _is_single(y)):
         return _beside(op, x, y)
     scalars = [z for z in (x, y) if isinstance(z, Scalar)]
-    made = None
+    result = None
     if op in _MAKE and not any(z.is_plain for z in scalars):
         plain = op(_plain(x), _plain(y))  # raises what Python raises
-        made = _MAKE[op](op, x, y, plain, scalars)
-    return op(_read(x), _read(y)) if made is None else made
+        result = _MAKE[op](op, x, y, plain, scalars)
+    return op(_read(x), _read(y)) if result is None else result
 
 
 def _beside(op: Callable[..., Any], *operands: Any) -> Any:

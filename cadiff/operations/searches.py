@@ -24,8 +24,8 @@ def _places_of_ranks(x: Any, ranks: Any) -> Any:
 
     Equal elements stay as they stand, nan comes last.
     """
-    found = binding.run_loop(("ranked", 0, ALONG_FIRST), [x, ranks], ranks.shape)
-    return np.zeros(ranks.shape) if found is None else found  # there are no elements
+    places = binding.run_loop(("ranked", 0, ALONG_FIRST), [x, ranks], ranks.shape)
+    return np.zeros(ranks.shape) if places is None else places  # there are no elements
 
 
 _places_of_ranks.called = "sort"
@@ -100,8 +100,8 @@ def matched(x: Any, moved: Any) -> Any:
 
     Plain arrays; along the first axis. Equal numbers stay as they stand in x.
     """
-    found = binding.run_loop(("matched", 0, ALONG_FIRST), [x, moved], x.shape)
-    return np.zeros(x.shape, np.intp) if found is None else found.astype(np.intp)
+    places = binding.run_loop(("matched", 0, ALONG_FIRST), [x, moved], x.shape)
+    return np.zeros(x.shape, np.intp) if places is None else places.astype(np.intp)
 
 
 @primitive

@@ -89,11 +89,11 @@ class Differences:
         """Take no steps over bounds, as far as there is room: `sides` tells them, if need be."""
 
         def known() -> tuple[Any, Any]:
-            found = -np.inf, np.inf
+            bounds = -np.inf, np.inf
             with suppress(TypeError, ValueError):  # SciPy says what is wrong
-                found = sides()
-            self._sides = lambda: found
-            return found
+                bounds = sides()
+            self._sides = lambda: bounds
+            return bounds
 
         self._sides = known
 

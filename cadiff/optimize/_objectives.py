@@ -202,16 +202,16 @@ class Derivatives:
 
 def _check_number(result: Any) -> None:
     if isinstance(result, tuple):
-        found, instead = f"a tuple of {len(result)}", "the value and the gradient go with jac=True"
+        kind, instead = f"a tuple of {len(result)}", "the value and the gradient go with jac=True"
     elif isinstance(result, (str, dict)):
-        found, instead = f"a {type(result).__name__}", "return a number"
+        kind, instead = f"a {type(result).__name__}", "return a number"
     elif np.size(result) > 1:
-        found = f"an array of shape {np.shape(result)}"
+        kind = f"an array of shape {np.shape(result)}"
         instead = "return a sum, or give residuals to least_squares"
     else:
         return
     raise ArgumentError(
-        f"The user-provided objective function must return a scalar value, not {found}: {instead}"
+        f"The user-provided objective function must return a scalar value, not {kind}: {instead}"
     )
 
 

@@ -61,11 +61,11 @@ class Solution:
         n = len(self.x)
         free = ~self._at_bounds()
         result = np.full((n, n), np.nan)
-        found = self._covariance(self, free, absolute_sigma) if free.any() else np.empty((0, 0))
-        if found is None:
+        block = self._covariance(self, free, absolute_sigma) if free.any() else np.empty((0, 0))
+        if block is None:
             warn_caller(NOT_ESTIMATED, optimize.OptimizeWarning)
-            found = np.inf
-        result[np.ix_(free, free)] = found
+            block = np.inf
+        result[np.ix_(free, free)] = block
         return result
 
     def _at_bounds(self) -> NDArray[np.bool_]:
@@ -110,13 +110,13 @@ def of_squares(parameters: Parameters, result: Any, bounds: Any) -> Solution:
 
     def covariance(solution: Solution, free: NDArray[np.bool_], absolute_sigma: Any) -> Any:
         if hasattr(jacobian, "nnz"):
-            found = inverse_of_definite(solution.hessian_by(free))
+            inverse = inverse_of_definite(solution.hessian_by(free))
         else:
-            found = inverse_of_squares(np.asarray(jacobian)[:, free])
-        if found is None or absolute_sigma:
-            return found
+            inverse = inverse_of_squares(np.asarray(jacobian)[:, free])
+        if inverse is None or absolute_sigma:
+            return inverse
         degrees = jacobian.shape[0] - int(free.sum())
-        return squares / degrees * found if degrees > 0 else None
+        return squares / degrees * inverse if degrees > 0 else None
 
     gradient = np.asarray(result.grad)
     return Solution(

@@ -406,18 +406,18 @@ def _point(x: Any) -> Any:
     return float(x) if isinstance(x, np.floating) else x
 
 
-def _narrowed(found: Any, what: str, dtype: Any) -> Any:
+def _narrowed(outputs: Any, what: str, dtype: Any) -> Any:
     """Derivatives by numbers of a dtype, which are of that dtype, too."""
     if what == "value":
-        return found
+        return outputs
     if what == "value_and_grad":
-        return found[0], _narrowed(found[1], "grad", dtype)
-    return binding.map_leaves(lambda leaf: leaf.astype(dtype), found)
+        return outputs[0], _narrowed(outputs[1], "grad", dtype)
+    return binding.map_leaves(lambda leaf: leaf.astype(dtype), outputs)
 
 
-def _in_precision(found: Any, like: Any) -> Any:
+def _in_precision(outputs: Any, like: Any) -> Any:
     """Results in the dtypes of others, which are those of a single call."""
-    leaves, tree = binding.flattened(found)
+    leaves, tree = binding.flattened(outputs)
     others, _ = binding.flattened(like)
     with np.errstate(over="ignore"):
         return tree.fill([x.astype(y.dtype) for x, y in zip(leaves, others, strict=True)])

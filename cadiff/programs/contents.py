@@ -112,8 +112,8 @@ def _ufunc(walk: Findings, value: np.ufunc, path: str) -> None:
             return
     name = value.__name__
     for module in ("numpy", "numpy._core.umath", "numpy.core.umath", "scipy.special"):
-        found = vars(sys.modules.get(module, builtins))
-        if found.get(name) is value or any(value is one for one in found.values()):
+        namespace = vars(sys.modules.get(module, builtins))
+        if namespace.get(name) is value or any(value is one for one in namespace.values()):
             if module == "scipy.special":
                 walk.raising.add("special")
             return
@@ -171,9 +171,9 @@ def _exception(walk: Findings, value: BaseException, path: str) -> None:
         for name, part in library_types.inside(base).items():
             if type(part) in library_types.DESCRIPTORS and name not in OF_EVERY_CLASS:
                 text = f"{path}.{name}"
-                found = walk.watch.attribute(value, part, text)
-                if type(found) is not types.TracebackType:
-                    walk.value(found, text)
+                attribute = walk.watch.attribute(value, part, text)
+                if type(attribute) is not types.TracebackType:
+                    walk.value(attribute, text)
 
 
 def _view(walk: Findings, value: Any, path: str) -> None:

@@ -48,9 +48,9 @@ def keeps_nothing(f: Any, args: tuple[Any, ...] = ()) -> bool:
     function, owner = _taken_apart(_unwrapped(f))
     if function is None:
         return False
-    given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *args)
+    kept = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *args)
     seen: set[int] = set()
-    return all(_is_harmless(part, (), seen) for part in given) and (
+    return all(_is_harmless(part, (), seen) for part in kept) and (
         _keeps_nothing(function, owner, seen)
     )
 

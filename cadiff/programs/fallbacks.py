@@ -188,8 +188,8 @@ class Fallback:
         traces.counts["branch_changes"] += 1
         choosing = functools.partial(binding.choices_of, self._eager)
         result, choices = traces.run(choosing, (args, kwargs), {})
-        own = tuple(x for k, x in enumerate(args) if k not in self._last)
-        called = functools.partial(Call, own, kwargs, self._argnums, self._lifted)
+        points = tuple(x for k, x in enumerate(args) if k not in self._last)
+        called = functools.partial(Call, points, kwargs, self._argnums, self._lifted)
         traces.note_choices(self._key, choices, called)
         return result
 
@@ -219,13 +219,13 @@ class Eager:
             once: Function = self.run_once
             return once
         tells = any(isinstance(reason, TellsApart) for reason in self._traces.no_stand_ins)
-        made = self._transforms.get((what, argnums, tells)) if type(argnums) is int else None
-        if made is None:
+        derivative = self._transforms.get((what, argnums, tells)) if type(argnums) is int else None
+        if derivative is None:
             f = Judged(self._traces.function, self.assignable) if tells else self.assignable
-            made = EAGER[what](f, argnums)
+            derivative = EAGER[what](f, argnums)
             if type(argnums) is int:
-                self._transforms[what, argnums, tells] = made
-        return made
+                self._transforms[what, argnums, tells] = derivative
+        return derivative
 
     def run_once(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._traces.no_stand_ins or self._traces.runs_on_own:

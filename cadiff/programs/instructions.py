@@ -141,12 +141,12 @@ class ScanPlan:
 
 def cores(parts: dict[str, Any]) -> dict[tuple[int, ...], dict[str, Any]]:
     """The programs of turns that hand on blocks, by the numbers of their loops, from without."""
-    found: dict[tuple[int, ...], dict[str, Any]] = {}
+    programs: dict[tuple[int, ...], dict[str, Any]] = {}
     for k, scan in enumerate(parts["scans"]):
         if scan["in_blocks"]:
-            found[k,] = scan["core"]
-            found |= {(k, *path): core for path, core in cores(scan["core"]).items()}
-    return found
+            programs[k,] = scan["core"]
+            programs |= {(k, *path): core for path, core in cores(scan["core"]).items()}
+    return programs
 
 
 def bounds_of(first: int, steps: Sequence[int], lengths: Sequence[int]) -> tuple[int, int]:

@@ -70,10 +70,10 @@ def is_of_python(kind: type) -> bool:
 
     One of C has descriptors of its own for its methods, of which Python's have those of slots.
     """
-    own = inside(kind)
-    for name, part in own.items():
+    members = inside(kind)
+    for name, part in members.items():
         if type(part) in _DESCRIPTORS_OF_C and part.__objclass__ is kind:
-            is_slot = type(part) is types.MemberDescriptorType and "__slots__" in own
+            is_slot = type(part) is types.MemberDescriptorType and "__slots__" in members
             if name not in _OWN_OF_PYTHON and not is_slot:
                 return False
         elif name == "__new__" and type(part) is BuiltinFunctionType:
@@ -89,8 +89,8 @@ def is_fixed(kind: type) -> bool:
 def is_opaque(kind: type) -> bool:
     """Whether attributes of its objects are what code of the user's makes of their names."""
     for name in ("__getattr__", "__getattribute__"):
-        found = inspect.getattr_static(kind, name, None)
-        if found is not None and not [one for one in _GETTERS if found is one]:
+        getter = inspect.getattr_static(kind, name, None)
+        if getter is not None and not [one for one in _GETTERS if getter is one]:
             return True
     return False
 

@@ -159,22 +159,22 @@ class _Listing:
             return name, str(shape), text, ""
         return word, f"{shape if Trait.OVER_PLAN[i.kind] else i.n} × {name}", text, ""
 
-    def index(self, i: Instruction, given: Sequence[str]) -> str:
+    def index(self, i: Instruction, operands: Sequence[str]) -> str:
         """Where an index that is computed leads, out of how many; "" if there is none."""
         if not Trait.OVER_PLAN[i.kind] or Trait.OPERATES[i.kind]:
             return ""
         *_, (length, stride) = binding.read_plan(self.parts["plans"], i.x)
-        return f"{'' if stride == 1 else f'{stride} * '}({given[-1]} of {length})"
+        return f"{'' if stride == 1 else f'{stride} * '}({operands[-1]} of {length})"
 
     def scan(self, i: Instruction) -> tuple[str, str]:
         """How much work a recurrence is, and what of."""
         scan = ScanPlan(self.parts, i.x)
         counts = {name: scan.parts[f"n_{name}"] for name in ("carried", "given", "kept", "summed")}
         outs = ", ".join(self.stretch(out, 1, length) for out, length in scan.written(i.n))
-        made = [f"{count} {name}" for name, count in counts.items() if count > 0]
+        counted = [f"{count} {name}" for name, count in counts.items() if count > 0]
         return (
             f"{i.n} × {texts.counted(scan.n_operations, 'operation')}",
-            f"{outs} = {', '.join(made)}",
+            f"{outs} = {', '.join(counted)}",
         )
 
     def stretch(self, place: int, step: int = 0, n: int = 1, turns: bool = False) -> str:
@@ -304,12 +304,12 @@ def _seen(shape: Sequence[int], first: int, strides: Sequence[int]) -> Places:
 def _reads_of_singles(singles: Any) -> Places:
     """The places that operations read, but those that one before has written."""
     written: set[int] = set()
-    found = []
+    places = []
     for single in singles.tolist():
         for _, out, operands in single_operations(single):
-            found += [place for place in operands if place not in written]
+            places += [place for place in operands if place not in written]
             written.add(out)
-    return np.array(found, dtype=np.int64)
+    return np.array(places, dtype=np.int64)
 
 
 def to_text(code: Code, title: str, max_rows: int = 200) -> str:
@@ -345,8 +345,8 @@ def graph(code: Code, title: str, max_rows: int = 100) -> texts.Graph:
     texts.check_rows(max_rows)
     nodes, edges = _graph(_Listing(code, whole_loops=True), max_rows, "")
     kinds = {"inputs": "input", "results": "output", "left_out": "gap"}
-    found = [(name, label, kinds.get(name, "operation")) for name, label, _ in nodes]
-    return texts.Graph(title, found, edges).with_gaps_joined()
+    labelled = [(name, label, kinds.get(name, "operation")) for name, label, _ in nodes]
+    return texts.Graph(title, labelled, edges).with_gaps_joined()
 
 
 def _graph(

@@ -36,8 +36,8 @@ def library_of(source: str) -> ctypes.CDLL:
     library = _loaded.get(key)
     if library is None:
         try:
-            cache = checked_folder()
-            library = _kept(cache, key) or _made(cache, key, source)
+            home = checked_folder()
+            library = _kept(home, key) or _made(home, key, source)
         except OSError as error:
             raise NativeError(
                 f"machine code cannot be kept in {folder()}, or loaded from there: {error}. Set "
@@ -52,9 +52,9 @@ def library_of(source: str) -> ctypes.CDLL:
 
 def folder() -> Path:
     """Where libraries are kept: below CADIFF_CACHE, or where the system has the user's caches."""
-    given = os.environ.get("CADIFF_CACHE")
-    if given:
-        return Path(given).expanduser() / "native"
+    configured = os.environ.get("CADIFF_CACHE")
+    if configured:
+        return Path(configured).expanduser() / "native"
     home = Path.home()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
@@ -67,17 +67,17 @@ def folder() -> Path:
 
 def checked_folder() -> Path:
     """The folder, made if need be; PermissionError, if others could write to it."""
-    own = folder()
-    own.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home = folder()
+    home.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
-        own.mkdir(mode=0o700)
-    state = own.lstat()
+        home.mkdir(mode=0o700)
+    state = home.lstat()
     if not stat.S_ISDIR(state.st_mode) or not _is_ours(state):
-        raise PermissionError(f"{own} is no folder of this user's alone")
-    around = own.parent.stat()
+        raise PermissionError(f"{home} is no folder of this user's alone")
+    around = home.parent.stat()
     if not (_is_ours(around) or around.st_mode & stat.S_ISVTX):  # others could exchange it
-        raise PermissionError(f"{own.parent} can be changed by others")
-    return own
+        raise PermissionError(f"{home.parent} can be changed by others")
+    return home
 
 
 def _is_ours(state: os.stat_result) -> bool:
@@ -88,24 +88,24 @@ def _is_ours(state: os.stat_result) -> bool:
 
 def contents() -> list[tuple[float, int, Path]]:
     """The libraries that are kept: when each was used last, its bytes, and its file."""
-    found = []
+    files = []
     with contextlib.suppress(OSError):
         for path in folder().glob(f"*{_ENDING}"):
             with contextlib.suppress(FileNotFoundError):
                 state = path.lstat()
-                found.append((state.st_mtime, state.st_size, path))
-    return sorted(found)
+                files.append((state.st_mtime, state.st_size, path))
+    return sorted(files)
 
 
 def clear() -> int:
     """Remove all that is kept; answers how many libraries there were."""
-    found = contents()
-    if found:
-        own = checked_folder()
-        for _, _, path in found:
+    files = contents()
+    if files:
+        home = checked_folder()
+        for _, _, path in files:
             _remove(path)
-        _clear_away(own, 0.0)
-    return len(found)
+        _clear_away(home, 0.0)
+    return len(files)
 
 
 def _remove(path: Path) -> None:
@@ -114,9 +114,9 @@ def _remove(path: Path) -> None:
             one.unlink()
 
 
-def _clear_away(own: Path, age: float) -> None:
+def _clear_away(home: Path, age: float) -> None:
     """Remove what was being made so long ago."""
-    for path in own.glob("tmp*"):
+    for path in home.glob("tmp*"):
         with contextlib.suppress(FileNotFoundError):
             if path.lstat().st_mtime <= time.time() - age and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
@@ -125,11 +125,11 @@ def _clear_away(own: Path, age: float) -> None:
 # --- libraries -----------------------------------------------------------------------------------
 
 
-def _kept(own: Path, key: str) -> ctypes.CDLL | None:
+def _kept(home: Path, key: str) -> ctypes.CDLL | None:
     """The library of a key, if it is there as it was made."""
-    path = own / f"{key}{_ENDING}"
-    made, told = _read(path), _read(path.with_suffix(_DIGEST))
-    if not made or told != _digest(key, made):
+    path = home / f"{key}{_ENDING}"
+    data, told = _read(path), _read(path.with_suffix(_DIGEST))
+    if not data or told != _digest(key, data):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)
@@ -151,9 +151,9 @@ def _digest(key: str, made: bytes) -> bytes:
     return hashlib.sha256(f"cadiff {key}\n".encode() + made).hexdigest().encode()
 
 
-def _made(own: Path, key: str, source: str) -> ctypes.CDLL:
+def _made(home: Path, key: str, source: str) -> ctypes.CDLL:
     """The library of a source, made in a folder of its own, loaded, and then kept."""
-    with tempfile.TemporaryDirectory(prefix="tmp", dir=own, ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix="tmp", dir=home, ignore_cleanup_errors=True) as place:
         path = compile_shared(compiler_at_hand(), Path(place), source)
         path.chmod(0o700)
         library = ctypes.CDLL(str(path))
@@ -161,17 +161,17 @@ def _made(own: Path, key: str, source: str) -> ctypes.CDLL:
         digest.write_bytes(_digest(key, path.read_bytes()))
         digest.chmod(0o600)
         for one in (path, digest):
-            os.replace(one, own / f"{key}{one.suffix}")
-    _make_room(own)
+            os.replace(one, home / f"{key}{one.suffix}")
+    _make_room(home)
     return library
 
 
-def _make_room(own: Path) -> None:
-    found = contents()
-    excess = sum(size for _, size, _ in found) - MOST_BYTES
-    for _, size, path in found:
+def _make_room(home: Path) -> None:
+    files = contents()
+    excess = sum(size for _, size, _ in files) - MOST_BYTES
+    for _, size, path in files:
         if excess <= 0:
             break
         _remove(path)
         excess -= size
-    _clear_away(own, _LONG_AGO)
+    _clear_away(home, _LONG_AGO)

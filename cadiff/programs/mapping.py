@@ -211,8 +211,8 @@ def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Map
         return mapped
     row = program.of_row
 
-    def derivative(point: Any, g: Any, *given: Any) -> Any:
-        args = (point, *given)
+    def derivative(point: Any, g: Any, *others: Any) -> Any:
+        args = (point, *others)
 
         def by_one(x: Any) -> Any:
             return row(*args[:k], x, *args[k + 1 :])

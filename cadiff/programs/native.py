@@ -66,8 +66,8 @@ class Machines:
         """What runs some codes."""
         if not self.asked:
             return self._without
-        found = dict.fromkeys(code.serves for code in codes if code.serves)
-        return "; ".join(found) or f"{_MACHINE}, from the first call on"
+        kinds = dict.fromkeys(code.serves for code in codes if code.serves)
+        return "; ".join(kinds) or f"{_MACHINE}, from the first call on"
 
 
 def make(code: Code) -> None:

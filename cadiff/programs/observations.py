@@ -236,7 +236,7 @@ def _names_globals(frame: FrameType) -> bool:
         return False
     if not isinstance(pickled, bytes):
         return True
-    texts = [str(given) for _, given, _ in pickletools.genops(pickled)]
+    texts = [str(value) for _, value, _ in pickletools.genops(pickled)]
     modules = (sys.modules.get(text.partition(" ")[0]) for text in texts)
     return not all(module is None or is_module_of_library(module) for module in modules)
 

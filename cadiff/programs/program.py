@@ -29,9 +29,9 @@ ENOUGH_USES = 4  # of recordings, so that they were worth their time
 class Program(Report, Calls, Generic[P, T]):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
-    Made by `compile`, which describes it. Called like f; the methods are the gradient functions
-    of the same names, applied to f. With `argnums` (an int or a tuple) they differentiate by other
-    arguments than the first.
+    Made by `compile`, which describes it and the limits of f. Called like f; the methods are the
+    gradient functions of the same names, applied to f. With `argnums` (an int or a tuple) they
+    differentiate by other arguments than the first.
 
     A program is safe to call from several threads, and pickles if f does.
     """

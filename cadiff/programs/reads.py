@@ -429,5 +429,5 @@ def last_argument(code: CodeType, offset: int) -> Any:
     step = reader.follow(offset)
     if step is None or step.kind is not Kind.CALL:
         return None
-    given = [value for value in reader._pop(step.pops) if value is not None]
-    return given[step.argument] if step.argument else None
+    operands = [value for value in reader._pop(step.pops) if value is not None]
+    return operands[step.argument] if step.argument else None

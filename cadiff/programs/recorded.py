@@ -44,11 +44,11 @@ class MissedError(Exception):
     """A replay met another outcome than was recorded: at which guard (-1: unknown), and which."""
 
 
-def met(found: Any) -> FloatArray:
+def met(outcome: Any) -> FloatArray:
     """The results of a run; an exception if a guard does not hold."""
-    if type(found) is tuple:
-        raise MissedError(*found)
-    results: FloatArray = found
+    if type(outcome) is tuple:
+        raise MissedError(*outcome)
+    results: FloatArray = outcome
     return results
 
 
@@ -105,17 +105,17 @@ class Recorded:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Recorded.__init__(self, **state)
-        given, made = (sum(map(prod, shapes)) for shapes in (self._shapes, self.output.shapes))
+        n_in, n_out = (sum(map(prod, shapes)) for shapes in (self._shapes, self.output.shapes))
         n = self.graph.n_inputs
         if (
-            (given, made) != (n, self.graph.n_outputs)
+            (n_in, n_out) != (n, self.graph.n_outputs)
             or min(chain(*self._shapes, *self.output.shapes), default=0) < 0
             or any(not 0 <= begin <= end <= n for begin, end in self.ranges)
         ):
             raise ValueError(
                 "this is no program that was pickled: its recording takes "
                 f"{n} numbers and gives {self.graph.n_outputs}, where its arguments and results "
-                f"have {given} and {made}"
+                f"have {n_in} and {n_out}"
             )
 
     @property
@@ -153,16 +153,16 @@ class Recorded:
 
     def _made(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
         """What make(*args) answers, or why it cannot, found out once."""
-        made = self._codes.get(key)
-        if made is None:
+        code = self._codes.get(key)
+        if code is None:
             try:
-                made = make(*args)
+                code = make(*args)
             except (ObstacleError, PointError) as error:
-                made = error.with_traceback(None)
-            self._codes[key] = made
-        if isinstance(made, Exception):
-            raise made
-        return made
+                code = error.with_traceback(None)
+            self._codes[key] = code
+        if isinstance(code, Exception):
+            raise code
+        return code
 
     def code(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
         """The program for something, made when it is first wanted."""
@@ -255,10 +255,10 @@ class Recorded:
             self._tape_program = binding.tape_program_of(
                 self.graph, name, self._shapes, self.output.shapes
             )
-        found = self._tape_program.call_program(atoms)
-        if type(found) is tuple:
-            raise MissedError(*found)
-        return NOT_ENTERED if found is None else self.output.returned(found, within=True)
+        outputs = self._tape_program.call_program(atoms)
+        if type(outputs) is tuple:
+            raise MissedError(*outputs)
+        return NOT_ENTERED if outputs is None else self.output.returned(outputs, within=True)
 
 
 def codes_of(made: Code | MatrixPlan) -> list[Code]:

@@ -166,13 +166,13 @@ class Report:
 
     def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> Any:
         """What action(recorded) answers for the recording of a call."""
-        done, found = self._traces.replayed(call, action)
+        done, answer = self._traces.replayed(call, action)
         if not done:
             why = self._traces.known(call.key).obstacle or "there are max_traces others"
             raise ValueError(
                 f"{self._traces!r} has no recording of this call, which is run eagerly: {why}"
             )
-        return found
+        return answer
 
     def _code_for(self, what: str, call: Call, recorded: Recorded) -> Code:
         """The code of a derivative by the first argument."""

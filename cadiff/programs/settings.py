@@ -30,16 +30,16 @@ def seen_by(kind: type[BaseException], libraries: set[str]) -> list[Setting]:
 
     `libraries` says by which, beside NumPy: "decimal", and "special" for functions of SciPy's.
     """
-    found: list[Setting] = []
+    settings: list[Setting] = []
     if _are_related(kind, FloatingPointError, Warning):
-        found += [(_errors, "numpy.geterr()"), (_filters, "warnings.filters")]
+        settings += [(_errors, "numpy.geterr()"), (_filters, "warnings.filters")]
     if "special" in libraries:
         special = sys.modules["scipy.special"]
         if _are_related(kind, special.SpecialFunctionError, special.SpecialFunctionWarning):
-            found.append((_special_errors, "scipy.special.geterr()"))
+            settings.append((_special_errors, "scipy.special.geterr()"))
     if "decimal" in libraries and _are_related(kind, sys.modules["decimal"].DecimalException):
-        found.append((_decimal_traps, "decimal.getcontext().traps"))
-    return found
+        settings.append((_decimal_traps, "decimal.getcontext().traps"))
+    return settings
 
 
 def read_by(module: str) -> list[Setting]:

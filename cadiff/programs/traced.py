@@ -114,8 +114,8 @@ class Traced:
 
     def superseded_by(self, rate: float) -> Recorded | None:
         """The recording in whose place another is to be made, for what comes so often, if any."""
-        found = [(self._lately(one), -k) for k, one in enumerate(self.recordings)]
-        uses, k = min(found)
+        by_use = [(self._lately(one), -k) for k, one in enumerate(self.recordings)]
+        uses, k = min(by_use)
         if rate * self._n_missed > 2 * uses + 1:
             return self.recordings[-k]
         self._begin()

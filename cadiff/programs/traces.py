@@ -121,20 +121,20 @@ class Traces:
 
     def portable(self) -> dict[Any, list[Recorded]]:
         """What may be used in another process."""
-        found = {
+        parts = {
             key: [one for one in traced.recordings if one.is_current and one.is_portable]
             for key, traced in list(self._known.items())  # calls may go on
             if is_portable(key)  # it may have functions in it
         }
-        return {key: kept for key, kept in found.items() if kept}
+        return {key: kept for key, kept in parts.items() if kept}
 
     def restore(
         self, recordings: dict[Any, list[Recorded]], integers: dict[Any, Integers]
     ) -> None:
         self.integers = dict(integers)
-        for key, found in recordings.items():
-            self._traced(key).recordings = found
-            for recorded in found:
+        for key, kept in recordings.items():
+            self._traced(key).recordings = kept
+            for recorded in kept:
                 recorded.trust = Trust() if self.verify else None
                 self.share(recorded)
 
@@ -197,11 +197,11 @@ class Traces:
 
     def ways(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """As `ways_to_take`; but only the one that f has been found to need, if there is one."""
-        found = ways_to_take(args)
-        if not self._preferred or not found[1:]:
-            return found
+        ways = ways_to_take(args)
+        if not self._preferred or not ways[1:]:
+            return ways
         preferred = self._preferred.get(Call(args, kwargs, ()).form)
-        return found if preferred is None else (preferred,)
+        return ways if preferred is None else (preferred,)
 
     def prefer(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], first: tuple[int, ...]
@@ -335,12 +335,12 @@ class Traces:
     def _verified(self, call: Call, recorded: Recorded) -> str:
         """How a recording differs from f in a call; "" if it does not."""
         try:
-            found = self._value(call, recorded) if call.replied is None else call.replied()
+            value = self._value(call, recorded) if call.replied is None else call.replied()
         except NOT_SERVED:
             return ""  # a derivative may be known where the value is not
         told = difference(
-            *(self.function, call, found, lambda near: self._value(near, recorded)),
-            recorded.may_be_caught(found),
+            *(self.function, call, value, lambda near: self._value(near, recorded)),
+            recorded.may_be_caught(value),
         )
         is_sloped = recorded.output.is_differentiable and call.ranges
         if not told and self.verify == "always" and is_sloped:

@@ -48,13 +48,13 @@ class StaleProgramWarning(RuntimeWarning):
 def checked_verify(verify: Any) -> Verify:
     """What was asked for, or what the environment says."""
     told = os.environ.get("CADIFF_VERIFY", "") if verify is None else verify
-    found = {"": "first", "first": "first", "always": "always", "0": False, "False": False}.get(
+    mode = {"": "first", "first": "first", "always": "always", "0": False, "False": False}.get(
         str(told)
     )
-    if found is None:
+    if mode is None:
         of = "CADIFF_VERIFY of the environment" if verify is None else "verify"
         raise ValueError(f'{of} is "first", "always" or False, not {told!r}')
-    return found  # type: ignore[return-value]
+    return mode  # type: ignore[return-value]
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def difference(
     return told and _beyond_noise(call, result, expected, replay)
 
 
-def difference_of_eager(f: Function, call: Call, found: Any) -> str:
+def difference_of_eager(f: Function, call: Call, result: Any) -> str:
     """How f differs from what it gave for numbers with derivatives, by far more than rounding.
 
     "" where it differs from itself.
@@ -95,7 +95,7 @@ def difference_of_eager(f: Function, call: Call, found: Any) -> str:
     for change in (_unchanged, _as_of_numpy):  # nobody knows which the caller's are
         with contextlib.suppress(Exception):
             expected = run_plain(f, call, change)
-            told = _told_apart(found, expected, _coarse)
+            told = _told_apart(result, expected, _coarse)
             if not told or _told_apart(run_plain(f, call, change), expected, _coarse):
                 return ""
     return told
@@ -202,11 +202,11 @@ def distances(one: Any, other: Any) -> NDArray[np.float64]:
     )
     here, there = np.asarray(one, kind), np.asarray(other, kind)
     with binding.WarningsOff():
-        found = np.abs(here - there)
+        apart = np.abs(here - there)
         return np.where(
             (here == there) | (np.isnan(here) & np.isnan(there)),
             0.0,
-            np.where(np.isnan(found), np.inf, found),
+            np.where(np.isnan(apart), np.inf, apart),
         )
 
 

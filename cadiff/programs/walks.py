@@ -323,25 +323,25 @@ class _Walk(Findings):
             return None
         return self.watch.attribute(owner, name, path)
 
-    def _method_of_library(self, owner: Any, found: Any, path: str) -> None:
+    def _method_of_library(self, owner: Any, method: Any, path: str) -> None:
         """A method that is no code of the user's, of an object or of a class."""
-        if type(found) in (staticmethod, classmethod):
-            found = found.__func__
-        if type(found) is FunctionType:
-            if callers.is_of_library(found.__code__.co_filename):
-                self.function(found, path, owner)
+        if type(method) in (staticmethod, classmethod):
+            method = method.__func__
+        if type(method) is FunctionType:
+            if callers.is_of_library(method.__code__.co_filename):
+                self.function(method, path, owner)
         elif issubclass(type(owner), type):
-            if type(found) is ClassMethodDescriptorType:
-                found = found.__get__(None, owner)
-            if type(found) is BuiltinFunctionType:
-                self.value(found, path)
+            if type(method) is ClassMethodDescriptorType:
+                method = method.__get__(None, owner)
+            if type(method) is BuiltinFunctionType:
+                self.value(method, path)
 
 
 def _is_of_class(module: ModuleType, name: str) -> bool:
     """Whether a class of the user's that a module is of may answer for a name."""
     kind = type(module)
-    found = inspect.getattr_static(kind, name, MISSING)
-    answers = found is not MISSING or library_types.is_opaque(kind)
+    attribute = inspect.getattr_static(kind, name, MISSING)
+    answers = attribute is not MISSING or library_types.is_opaque(kind)
     return answers and not callers.is_class_of_library(kind)
 
 

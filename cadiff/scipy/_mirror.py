@@ -507,7 +507,7 @@ class Twin:
     """An object of SciPy's and its mirror: a method is the mirror's for numbers with derivatives.
 
     What a call of it returns, such as a distribution with its parameters, is again both. Where
-    the mirror fails, the result has no derivative by the arguments of the caller.
+    the mirror fails, the result has no derivative by the caller's arguments, whatever failed.
 
     Parameters
     ----------

@@ -134,8 +134,8 @@ class _Curve(Squares):
 
     def __init__(self, solver: Solver, call: SolverCall) -> None:
         super().__init__(solver, call)
-        given = binding.plain_values(call.arguments(binding.plain_values(call.theta)))
-        if given["nan_policy"] == "omit":
+        named = binding.plain_values(call.arguments(binding.plain_values(call.theta)))
+        if named["nan_policy"] == "omit":
             raise NoDerivativeError(
                 'curve_fit with nan_policy="omit" has no derivatives: leave the points out before'
             )
@@ -160,13 +160,13 @@ class _Curve(Squares):
         if not np.isfinite(covariance).all():
             return outcome
         slope = jacobian(lambda x: self.residuals(x, theta))(refined)
-        made = np.linalg.inv(np.transpose(slope) @ slope)
+        inverse = np.linalg.inv(np.transpose(slope) @ slope)
         named = self.call.arguments(theta)
         if not named["absolute_sigma"]:
             m, n = slope.shape
-            made = made * ((self.residuals(refined, theta) ** 2).sum() / (m - n))
+            inverse = inverse * ((self.residuals(refined, theta) ** 2).sum() / (m - n))
         # The values are SciPy's, from differences of f.
-        return (x, valued(made, self.report.value(theta, (1,))), *outcome[2:])
+        return (x, valued(inverse, self.report.value(theta, (1,))), *outcome[2:])
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -206,12 +206,12 @@ SOLVERS = [
 
 
 def _quadratic_assignment(args: Any, kwargs: Any) -> Any:
-    found = _original.quadratic_assignment(*binding.strip(args), **binding.strip(kwargs))
+    result = _original.quadratic_assignment(*binding.strip(args), **binding.strip(kwargs))
     if carries((args, kwargs)):
-        given = inspect.signature(_original.quadratic_assignment).bind(*args, **kwargs).arguments
-        a, b = (as_number(given[name]) for name in "AB")
-        found.fun = np.sum(a * b[found.col_ind][:, found.col_ind])
-    return found
+        named = inspect.signature(_original.quadratic_assignment).bind(*args, **kwargs).arguments
+        a, b = (as_number(named[name]) for name in "AB")
+        result.fun = np.sum(a * b[result.col_ind][:, result.col_ind])
+    return result
 
 
 # Solutions of whole numbers: they are the same for all numbers nearby.

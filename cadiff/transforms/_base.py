@@ -33,9 +33,9 @@ def show_as(made: Any, function: Any) -> None:
     As `functools.update_wrapper`, but no `__getattr__` of a callable object is asked.
     """
     for name in functools.WRAPPER_ASSIGNMENTS:
-        found = binding.own_attribute(function, name, made)
-        if found is not made:
-            setattr(made, name, found)
+        attribute = binding.own_attribute(function, name, made)
+        if attribute is not made:
+            setattr(made, name, attribute)
     made.__wrapped__ = function
 
 
@@ -48,8 +48,8 @@ def own_derivatives(function: Any) -> Callable[..., Any] | None:
     # A bound method has the attributes of its function, but other arguments.
     if not hasattr(type(function), "_own_derivative"):
         return None
-    own: Callable[..., Any] = function._own_derivative
-    return own
+    derivatives: Callable[..., Any] = function._own_derivative
+    return derivatives
 
 
 class _Called:

@@ -87,10 +87,10 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     f_now = as_it_is_now(f)
     with binding.WithoutPrograms(), Recording((), ()) as recording:
         out = f(*args, **kwargs)
-        made = _made_by(recording, out)
-        captures = binding.captures_of(recording, made)
-        values = [np.asarray(binding.strip(var)) for var in made]
-        made.clear()
+        outputs = _made_by(recording, out)
+        captures = binding.captures_of(recording, outputs)
+        values = [np.asarray(binding.strip(var)) for var in outputs]
+        outputs.clear()
     generators.forget_unused()
     results = iter(_results(_Rerun(f_now, args, kwargs, generators), captures, values))
     return _map_vars(out, lambda var: next(results) if binding.is_stale(var) else var)
@@ -115,16 +115,16 @@ def _map_vars(tree: Any, function: Callable[[Var], Any]) -> Any:
 
 def _made_by(recording: Recording, out: Any) -> list[Var]:
     """The Vars in a result that came about in a recording, in order."""
-    made: list[Var] = []
+    variables: list[Var] = []
 
     def note(var: Var) -> Var:
         binding.check_alive(var)  # only what was made here may be stale when the recording is over
         if recording.holds(var):
-            made.append(var)
+            variables.append(var)
         return var
 
     _map_vars(out, note)
-    return made
+    return variables
 
 
 def as_it_is_now(f: Any, copies: dict[int, Any] | None = None) -> Any:
@@ -184,9 +184,9 @@ class _Rerun:
         """The Vars that were made by the first run, made again."""
         with self._generators, binding.ForwardThen(self._forward), binding.WithoutPrograms():
             out = self._f(*self._args, **self._kwargs)
-        made = _made_by(recording, out)
-        same = len(made) == len(results) and all(map(_is_same, made, results))
-        if not same or not binding.are_within(binding.captures_of(recording, made), operands):
+        outputs = _made_by(recording, out)
+        same = len(outputs) == len(results) and all(map(_is_same, outputs, results))
+        if not same or not binding.are_within(binding.captures_of(recording, outputs), operands):
             raise RuntimeError(
                 f"the checkpointed function {_name_of(self._f)} gave other results when it was "
                 "run again for its derivative: it must depend on nothing but numbers that stay as "
@@ -194,16 +194,16 @@ class _Rerun:
                 "random generators are put back only if they are arguments, or in the closure, of "
                 "the function"
             )
-        return made
+        return outputs
 
     def pull_again(
         self, operands: list[Var], results: list[Any], cotangents: list[Any]
     ) -> list[Any]:
         """Plain cotangents of the operands."""
         with Recording((), ()) as recording:
-            made = self._run(recording, operands, results)
-            pulled = binding.pull_captures(recording, made, cotangents, operands)
-            made.clear()
+            outputs = self._run(recording, operands, results)
+            pulled = binding.pull_captures(recording, outputs, cotangents, operands)
+            outputs.clear()
         return pulled
 
     def record_again(
@@ -352,24 +352,24 @@ def _no_pair(result: Any) -> TypeError:
 def _joined(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
     """Outputs of one structure as one: their numbers or arrays joined, None for None."""
     first = parts[0] if parts else None
-    found = binding.opened(first)
-    rows = [found and found[0].parts_like(part, len(found[1])) for part in parts]
+    opened = binding.opened(first)
+    rows = [opened and opened[0].parts_like(part, len(opened[1])) for part in parts]
     for part, row in zip(parts, rows, strict=True):
-        if row is None and (found is not None or _kind(part, join) != _kind(first, join)):
+        if row is None and (opened is not None or _kind(part, join) != _kind(first, join)):
             raise ValueError(
                 "the outputs of all steps are alike: the first was "
                 f"{_kind(first, join)}, another one {_kind(part, join)}"
             )
-    if found is None:
+    if opened is None:
         return join(parts)
-    return found[0].make([_joined(list(column), join) for column in zip(*rows, strict=True)])
+    return opened[0].make([_joined(list(column), join) for column in zip(*rows, strict=True)])
 
 
 def _kind(part: Any, join: Callable[[list[Any]], Any]) -> str:
     """What has to be the same in all outputs."""
-    found = binding.opened(part)
-    if found is not None:
-        container, items = found
+    opened = binding.opened(part)
+    if opened is not None:
+        container, items = opened
         return container.describe(len(items))
     shape = binding.shape(part)[1:] if join is concatenate else binding.shape(part)
     return f"an array of shape {shape}" if shape else "a number"

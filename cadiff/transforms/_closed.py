@@ -131,9 +131,9 @@ class Closed:
         by_id = {id(x): y for x, y in zip(self._numbers, numbers, strict=True)}
         by_id |= self._working(is_live)
         exchange = _Exchange(by_id, changed, is_apart=not is_live)
-        made = exchange.of(tree)
+        exchanged = exchange.of(tree)
         self.notes.watch(is_live, exchange.made)
-        return made
+        return exchanged
 
     def _working(self, is_live: bool, make: Function = arrays.opened) -> dict[int, Any]:
         """Arrays for functions to write into: copies, or the user's where these are plain."""
@@ -311,12 +311,12 @@ _COPIES: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
 def _copy_of(array: NDArray[Any]) -> NDArray[Any]:
     """The array as it is now."""
-    made = _COPIES.get(id(array))
-    if made is None or not _are_equal(made, array):
-        made = array.copy("K")
+    copied = _COPIES.get(id(array))
+    if copied is None or not _are_equal(copied, array):
+        copied = array.copy("K")
         if array.size > LONG_KEY:
-            _COPIES[id(array)] = made
-    return made
+            _COPIES[id(array)] = copied
+    return copied
 
 
 def _are_equal(x: NDArray[Any], y: NDArray[Any]) -> bool:
@@ -365,22 +365,22 @@ class _Reach:
         objects = [x for x in self.memory if not isinstance(x, (*MEMORY, CellType, FunctionType))]
         kinds: set[Any] = {type(item) for item in objects}
         names = self._names.union(*map(written_by_methods, kinds))
-        found = self._known
+        reached = self._known
         for item in objects if names else ():
-            found += [x for name, x in attributes(item).items() if name in names]
-        self.written = {id(x) for x in found if isinstance(x, (Var, Dual)) and x.ndim > 0}
-        is_buffer = {id(x): x for x in found if _is_buffer(x)}
+            reached += [x for name, x in attributes(item).items() if name in names]
+        self.written = {id(x) for x in reached if isinstance(x, (Var, Dual)) and x.ndim > 0}
+        is_buffer = {id(x): x for x in reached if _is_buffer(x)}
         self.buffers = [*is_buffer.values()]
         self._numbers[:] = [x for x in self._numbers if id(x) not in is_buffer]
 
     def _leading_to(self, waiting: list[int]) -> set[int]:
-        found: set[int] = set()
+        leading: set[int] = set()
         while waiting:
             one = waiting.pop()
-            if one not in found:
-                found.add(one)
+            if one not in leading:
+                leading.add(one)
                 waiting += self._users.get(one, ())
-        return found
+        return leading
 
     def _walk(self, tree: Any) -> None:
         waiting = [tree]
@@ -430,8 +430,8 @@ class _Exchange:
 
     def of(self, item: Any) -> Any:
         if id(item) in self.made:
-            made = self.made[id(item)]
-            return np.float64(made) if self._is_inside and type(made) is float else made
+            copied = self.made[id(item)]
+            return np.float64(copied) if self._is_inside and type(copied) is float else copied
         if id(item) not in self._changed:
             return item
         if isinstance(item, FunctionType):
@@ -440,8 +440,8 @@ class _Exchange:
             return self._list_or_dict(item)
         if has_parts(item):
             return self._object(item)
-        made = self.made[id(item)] = self._container(item)
-        return made
+        copied = self.made[id(item)] = self._container(item)
+        return copied
 
     def _list_or_dict(self, item: Any) -> Any:
         copied = self.made[id(item)] = item.copy()  # before its items, which may lead back to it
@@ -506,17 +506,17 @@ class _Exchange:
 
     def _object(self, item: Any) -> Any:
         kind: Any = type(item)
-        made = self.made[id(item)] = object.__new__(kind)
+        copied = self.made[id(item)] = object.__new__(kind)
         slots, outside = slots_of(kind), self._is_inside
         self._is_inside = outside or is_mirrored(kind)
         for name, part in attributes(item).items():
             value = self.of(part)
             if name in slots:
-                object.__setattr__(made, name, value)
+                object.__setattr__(copied, name, value)
             else:
-                made.__dict__[name] = value
+                copied.__dict__[name] = value
         self._is_inside = outside
-        return made
+        return copied
 
 
 class _UnknownError(Exception):

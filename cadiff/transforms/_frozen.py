@@ -45,14 +45,14 @@ def _entries(frozen: FrozenMap, back: bool, m: int, n: int) -> Any:
     """Where the matrix of the map is not 0, all of it if that would take long to find."""
     if m * n > MOST_ENTRIES:
         return "i->j"
-    found = [np.zeros((2, 0), np.intp)]
+    places = [np.zeros((2, 0), np.intp)]
     for begin in range(0, n, COLUMNS):
         unit = np.eye(n, min(COLUMNS, n - begin), -begin)
         rows, columns = np.nonzero(
             frozen.pull_columns(unit) if back else frozen.push_columns(unit)
         )
-        found.append(np.stack([rows, columns + begin]))
-    return tuple(np.concatenate(found, axis=1))
+        places.append(np.stack([rows, columns + begin]))
+    return tuple(np.concatenate(places, axis=1))
 
 
 def joined(atoms: Sequence[Any]) -> Any:

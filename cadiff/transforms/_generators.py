@@ -31,12 +31,12 @@ class Generators:
     afterwards as before.
     """
 
-    def __init__(self, found: Iterable[tuple[str, Any]]) -> None:
+    def __init__(self, generators: Iterable[tuple[str, Any]]) -> None:
         self._handles = list(_GLOBAL)
         if "numpy.random" in sys.modules:  # which NumPy loads when it is asked for
             self._handles.append(_GLOBAL_OF_NUMPY)
         seen = set()
-        for name, generator in found:
+        for name, generator in generators:
             if id(generator) not in seen:
                 seen.add(id(generator))
                 self._handles.append(_handle(name, generator))

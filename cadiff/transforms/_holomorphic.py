@@ -87,16 +87,16 @@ class AlongReal:
         self.args = tuple(real)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        given = list(args)
+        arguments = list(args)
         for k, imaginary in self.imaginary.items():
             leaves, tree = binding.flattened(args[k])
-            given[k] = tree.fill(
+            arguments[k] = tree.fill(
                 [
                     x if y is None else binding.make_complex(x, y)
                     for x, y in zip(leaves, imaginary, strict=True)
                 ]
             )
-        return self.f(*given, **kwargs)
+        return self.f(*arguments, **kwargs)
 
 
 def _is_pair(container: Any, parts: tuple[Any, ...]) -> bool:

@@ -100,8 +100,8 @@ class _Root(Equation):
         self.name = name
         guess, self.unflatten = flatten(binding.plain_values(x0))
         self.n = guess.size
-        given = Closed((f, x0, args, solver))
-        self.theta, self.call = given.theta, given.detached()
+        closed = Closed((f, x0, args, solver))
+        self.theta, self.call = closed.theta, closed.detached()
 
     def residual(self, z: Any, theta: Any) -> Any:
         f, _, args, _ = self.call.at(theta)
@@ -169,12 +169,12 @@ def _solved(equation: _Root) -> Any:
     return equation.unflatten(x)
 
 
-def _checked_solution(name: str, found: Any, guess: FloatArray) -> FloatArray:
+def _checked_solution(name: str, returned: Any, guess: FloatArray) -> FloatArray:
     """What a solver returned, as a vector like the first guess."""
-    x = np.array(binding.strip(found))
+    x = np.array(binding.strip(returned))
     if x.dtype.kind not in "iuf":
-        kind = f"an array of dtype {x.dtype}" if x.ndim else type(found).__name__
-        hint = ": return its x" if hasattr(found, "x") else ""
+        kind = f"an array of dtype {x.dtype}" if x.ndim else type(returned).__name__
+        hint = ": return its x" if hasattr(returned, "x") else ""
         raise TypeError(
             f"{name} wants an array of shape {guess.shape} from the solver, not {kind}{hint}"
         )

@@ -72,13 +72,13 @@ class Jacobian(Transform):
         return blocks_of_matrix(matrix, output.shapes, recording.structure.shapes)
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        found = InBlocks(binding.structure_of(args, self._argnums).shapes)
-        for tangents, lanes in found:
+        columns = InBlocks(binding.structure_of(args, self._argnums).shapes)
+        for tangents, lanes in columns:
             output, primals, along, structure, _ = run_forward(
                 self._function, args, kwargs, self._argnums, tangents, lanes=lanes
             )
-            found.add([*zip(primals, along, strict=True)], lanes)
-        blocks = blocks_of_tangents(found.pairs, structure.shapes)
+            columns.add([*zip(primals, along, strict=True)], lanes)
+        blocks = blocks_of_tangents(columns.pairs, structure.shapes)
         return self._assemble(blocks, output, structure)
 
     def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:

@@ -164,12 +164,12 @@ class Rows:
     def each(self, f: Function, which: Any = None) -> list[Any]:
         """What f returns for each row, or for some; it may write in what is a row's own."""
         leaves = [_own(leaf if which is None else leaf[which]) for leaf in self.leaves]
-        own = map(_slices, leaves)
+        slices = map(_slices, leaves)
         if self.layout.is_flat:
-            columns = self.layout.call(own, map(repeat, self.others))[0]
+            columns = self.layout.call(slices, map(repeat, self.others))[0]
             return [f(*row) for row in zip(*columns)]  # noqa: B905 -- what is shared is endless
         results = []
-        for row in zip(*own, strict=True):
+        for row in zip(*slices, strict=True):
             args, kwargs = self.layout.call(row, self.others)
             results.append(f(*args, **kwargs))
         return results
@@ -215,7 +215,7 @@ def rows_of(
     axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
     items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
     items += [(name, name, item, 0) for name, item in kwargs.items()]
-    found: list[Leaf] = []
+    mapped_leaves: list[Leaf] = []
     mapped, others = [], []
     for place, path, item, axis in items:
         _, tree = binding.flattened(item, None, True)
@@ -225,15 +225,15 @@ def rows_of(
             others.append(item)
             continue
         mapped.append(Argument(place, tree, are_mapped))
-        found += [leaf for leaf in leaves if leaf.axis is not None]
+        mapped_leaves += [leaf for leaf in leaves if leaf.axis is not None]
         others += [leaf.value for leaf in leaves if leaf.axis is None]
-    if not found:
+    if not mapped_leaves:
         raise ValueError(
             "vmap has nothing to map over: "
             + ("in_axes is None for all arguments" if args else "it was called without arrays")
         )
-    _check_sizes(found)
-    leaves = [_axis_first(leaf) for leaf in found]
+    _check_sizes(mapped_leaves)
+    leaves = [_axis_first(leaf) for leaf in mapped_leaves]
     return Rows(Layout(len(args), [*kwargs], mapped), leaves, others)
 
 

@@ -69,12 +69,12 @@ _ON_HEAP = 1 << 9  # of the flags of a type
 
 def attributes(item: Any) -> dict[str, Any]:
     """All that an object has, in a dict or in slots."""
-    found = dict(getattr(item, "__dict__", {}))
+    values = dict(getattr(item, "__dict__", {}))
     kind: Any = type(item)
     for name in slots_of(kind):
         if hasattr(item, name):
-            found[name] = getattr(item, name)
-    return found
+            values[name] = getattr(item, name)
+    return values
 
 
 @functools.lru_cache(maxsize=1024)
@@ -90,14 +90,14 @@ def written(code: CodeType) -> frozenset[str]:
         return frozenset()
     starts, line = dict(dis.findlinestarts(code)), None
     names: dict[Any, set[str]] = {}
-    found = [written(c) for c in code.co_consts if isinstance(c, CodeType)]
+    sets = [written(c) for c in code.co_consts if isinstance(c, CodeType)]
     for step in dis.get_instructions(code):
         line = starts.get(step.offset, line)
         if isinstance(step.argval, str):
             names.setdefault(line, set()).add(step.argval)
         if step.opname in ("STORE_DEREF", "STORE_GLOBAL", "STORE_SUBSCR", "STORE_SLICE"):
-            found.append(frozenset(names.get(line, ())))
-    return frozenset[str]().union(*found)
+            sets.append(frozenset(names.get(line, ())))
+    return frozenset[str]().union(*sets)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -21,9 +21,9 @@ class Grad(Transform):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._own is not None or kwargs:
-            found = self._by_function(args, kwargs)
-            if found is not NotImplemented:
-                return found
+            answer = self._by_function(args, kwargs)
+            if answer is not NotImplemented:
+                return answer
         differentiate = complex_derivative if self._holomorphic else binding.value_and_grad
         value, gradient, aux = differentiate(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name

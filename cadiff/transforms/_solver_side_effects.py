@@ -90,23 +90,23 @@ class Notes:
         self._theta: Any = None
         self.is_asking = False
 
-    def watch(self, is_live: bool, made: Copies) -> None:
+    def watch(self, is_live: bool, copied: Copies) -> None:
         """Remember what stands in copies of the copies that are about to be used."""
         if is_live or self.is_asking:
             known = (self._copies[is_live].get(id(x), x) for x in self._places)
-            copies = [made.get(id(x), x) for x in known]
+            copies = [copied.get(id(x), x) for x in known]
             self._runs[is_live].append([(x, stored(x)) for x in copies])
 
     def _changes(self, k: int, is_live: bool) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
+        changes: dict[Any, Any] = {}
         for run in self._runs[is_live]:
             place, before = run[k]
-            found |= {
+            changes |= {
                 key: x
                 for key, x in stored(place).items()
                 if key not in before or not _is_same(key, before[key], x)
             }
-        return found
+        return changes
 
     def settle(self, name: str, ask: Function, theta: Any, near: float = 0.0) -> None:
         """Give what a solver has left the derivatives that it has, or none.
