@@ -495,10 +495,10 @@ cdef class Collector:
         cdef Py_ssize_t i, n
         cdef PyObject *item
         cdef tuple parts
-        found = opened(argument)
-        if found is None:
+        opened_item = opened(argument)
+        if opened_item is None:
             return False
-        node.container, parts = found
+        node.container, parts = opened_item
         n = len(parts)
         if self.atoms is None and node.container.kind == SEQUENCE:
             self.reserve(n)
@@ -514,7 +514,7 @@ cdef class Collector:
                 self.count += n
                 self.n_atoms += n
                 return True
-        self.add_parts(node, found)
+        self.add_parts(node, opened_item)
         return True
 
     cdef int add_parts(self, Node node, tuple parts) except -1:

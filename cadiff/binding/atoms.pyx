@@ -54,10 +54,10 @@ cdef bint one_carries(tree) except -1:
             return False
         items = tree.flat
     else:
-        found = opened(tree)
-        if found is None:
+        opened_item = opened(tree)
+        if opened_item is None:
             return False
-        items = found[1]
+        items = opened_item[1]
     cad_enter_container()
     try:
         for item in items:
@@ -98,10 +98,10 @@ cdef object map_container(object tree, object function):
         if tree.dtype != object:
             return tree
         return array_of(map_items(tree.flat, function), shape(tree))
-    found = opened(tree)
-    if found is None:
+    opened_item = opened(tree)
+    if opened_item is None:
         return tree
-    return remade(tree, found[0], found[1], map_items(found[1], function))
+    return remade(tree, opened_item[0], opened_item[1], map_items(opened_item[1], function))
 
 
 cdef object remade(object tree, Container container, tuple parts, list mapped):
@@ -399,8 +399,8 @@ def numbers_array(list numbers, tuple shape):
     numbers = [cad_single(number) for number in numbers]
     cdef list singles = [cad_is_single(number) for number in numbers]
     if any(singles):  # with others they are of float64
-        made = numbers_array([cad_widened(finalized(number)) for number in numbers], shape)
-        return cad_narrowed(made) if all(singles) else made
+        widened = numbers_array([cad_widened(finalized(number)) for number in numbers], shape)
+        return cad_narrowed(widened) if all(singles) else widened
     tag = highest_tag(numbers)
     if tag > 0:
         return dual_array([split_dual(number, tag) for number in numbers], shape, tag)
@@ -496,8 +496,8 @@ def matmul(x, y):
     """The matrix product of two arrays, at least one of which is a Var, and none a Dual."""
     cdef PyObject *product = cad_array_matmul(x, y)
     if product is NULL:
-        found = [getattr(z, "dtype", type(z).__name__) for z in (x, y) if not CAD_IS_VAR(z)]
-        raise TypeError(f"matmul takes arrays of real numbers, Vars and Duals, not {found[0]}")
+        dtypes = [getattr(z, "dtype", type(z).__name__) for z in (x, y) if not CAD_IS_VAR(z)]
+        raise TypeError(f"matmul takes arrays of real numbers, Vars and Duals, not {dtypes[0]}")
     result = <object>product
     Py_DECREF(result)
     return result

@@ -65,7 +65,7 @@ cdef class Borrowed:
                 known[buffer] = core
         if len(stages) > CAD_MOST_STAGES:
             raise ValueError(f"{len(stages)} stages are more than {CAD_MOST_STAGES}")
-        made = [self.add_stage(function, names, known, types) for function, names in stages]
+        added = [self.add_stage(function, names, known, types) for function, names in stages]
         if len(types) > CAD_MOST_BUFFERS:
             raise ValueError(f"{len(types)} buffers are more than {CAD_MOST_BUFFERS}")
         places = {name: k for k, name in enumerate(types)}
@@ -78,7 +78,7 @@ cdef class Borrowed:
         call.n_buffers = len(types)
         for k, buffer in enumerate(buffers):
             put_copy(&call.buffers[places[buffer[0]]], k, cores[k], buffer[1:], k < n_operands)
-        for k, names in enumerate(made):
+        for k, names in enumerate(added):
             for i, name in enumerate(names):
                 call.stages[k].buffers[i] = places[name]
 

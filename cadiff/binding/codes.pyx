@@ -241,7 +241,7 @@ cdef class Code:
         cdef cnp.ndarray room = np.empty(count + 1)
         cdef double *numbers = <double *>cnp.PyArray_DATA(room)
         cdef double *places = cad_program_places(p, numbers)
-        cdef const double *given = <const double *>cnp.PyArray_DATA(inputs)
+        cdef const double *source = <const double *>cnp.PyArray_DATA(inputs)
         cdef long missed
         if (
             cnp.PyArray_SIZE(inputs) != <Py_ssize_t>p.n_inputs
@@ -250,10 +250,10 @@ cdef class Code:
         ):
             raise ValueError(f"expected {p.n_inputs} numbers in a contiguous array")
         cad_program_prepare(p, numbers)
-        cad_program_take_inputs(p, places, given)
+        cad_program_take_inputs(p, places, source)
         missed = cad_program_profile(p, numbers, -1, now, <double *>cnp.PyArray_DATA(whole))
         if missed == -1 and p.n_singles > 0:
-            cad_program_take_inputs(p, places, given)
+            cad_program_take_inputs(p, places, source)
             missed = cad_program_profile(
                 p, numbers, <int32_t>p.n_places, now, <double *>cnp.PyArray_DATA(singles)
             )
@@ -487,24 +487,24 @@ cdef object region_of(const CadRegion *region):
 
 
 cdef void note_region(void *accesses, const CadRegion *region) noexcept with gil:
-    cdef list found = <list>accesses
+    cdef list regions = <list>accesses
     try:
         is_number = region.n_axes == 0
         told = region.first if is_number else region_of(region)
         if region.reads:
-            found[2 * is_number].append(told)
+            regions[2 * is_number].append(told)
         if region.writes:
-            found[2 * is_number + 1].append(told)
+            regions[2 * is_number + 1].append(told)
     except BaseException as error:
-        found.append(error)
+        regions.append(error)
 
 
 cdef tuple accesses_of(const CadProgram *p, const CadInstruction *instruction):
     """Regions that an instruction reads, and those that it writes: arrays of places, or (first,
     lengths of axes, steps, which view of its plan or -1)."""
-    cdef list found = [[], [], [], []]  # the last two are of single numbers
-    cad_instruction_visit(p, instruction, note_region, <void *>found)
-    reads, writes, *numbers = found
+    cdef list accesses = [[], [], [], []]  # the last two are of single numbers
+    cad_instruction_visit(p, instruction, note_region, <void *>accesses)
+    reads, writes, *numbers = accesses
     if len(numbers) > 2:
         raise numbers[2]
     for regions, places in zip((reads, writes), numbers):
@@ -517,13 +517,13 @@ def instruction_words() -> dict[str, tuple[str, str, str, str, set[str]]]:
     """Of the kinds of instructions, in order, by their names: their words in listings and in
     profiles, formulas, why machine code leaves them, and traits; see program/instructions.def."""
     cdef const CadStepInfo *info
-    found = {}
+    rows = {}
     for k in range(CAD_STEP_KINDS):
         info = &cad_step_info[k]
         traits = {cad_step_traits[t].decode() for t in range(CAD_N_TRAITS) if info.traits >> t & 1}
         texts = [text.decode() for text in (info.word, info.name, info.formula, info.left)]
-        found[info.kind.decode()] = (*texts, traits)
-    return found
+        rows[info.kind.decode()] = (*texts, traits)
+    return rows
 
 
 cdef dict parts_of_scan(const CadScanPlan *plan):
@@ -649,10 +649,10 @@ class _Step:
         """Cotangents of operands, given those of results ("pull"), or tangents the other way:
         of those, or along those, that are wanted. None stands for zeros."""
         n, m = len(self.operands), len(self.results)
-        operands, results, given = lifted[:n], lifted[n : n + m], lifted[n + m :]
+        operands, results, seeds = lifted[:n], lifted[n : n + m], lifted[n + m :]
         if way == "push":
-            return self.rule.push_tangents(list(operands), list(results), list(given), wanted)
-        return self.rule.pull_cotangents(list(operands), list(results), list(given), wanted)
+            return self.rule.push_tangents(list(operands), list(results), list(seeds), wanted)
+        return self.rule.pull_cotangents(list(operands), list(results), list(seeds), wanted)
 
 
 cdef object native_of_step(step):
@@ -679,13 +679,13 @@ class _OpaqueDerivative:
         self._name = f"{'cotangents' if way == 'pull' else 'tangents'} of {rule_name(step.rule)}"
 
     def compute_results(self, operands):
-        given = operands[len(self.step.operands) + len(self.step.results) :]
-        found = [None] * len(self.shapes)
-        if self.way == "push" or not are_zero(given):
-            found = self.step.derivative(self.way, operands, self.wanted)
+        seeds = operands[len(self.step.operands) + len(self.step.results) :]
+        terms = [None] * len(self.shapes)
+        if self.way == "push" or not are_zero(seeds):
+            terms = self.step.derivative(self.way, operands, self.wanted)
         return [
             np.zeros(shape) if term is None else np.broadcast_to(cad_plain_value(term), shape)
-            for term, shape in zip(found, self.shapes, strict=True)
+            for term, shape in zip(terms, self.shapes, strict=True)
         ]
 
 
@@ -719,11 +719,11 @@ cdef int hold_finite(list atoms, str name) except -1:
 cdef list are_any(const uint8_t *wanted, list sizes):
     """Of each operand whether any of its numbers is wanted."""
     cdef Py_ssize_t i, k = 0
-    found = []
+    any_wanted = []
     for size in sizes:
-        found.append(any([wanted[k + i] for i in range(<Py_ssize_t>size)]))
+        any_wanted.append(any([wanted[k + i] for i in range(<Py_ssize_t>size)]))
         k += size
-    return found
+    return any_wanted
 
 
 # --- while a program runs ------------------------------------------------------------------------
@@ -773,12 +773,12 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
     cdef cnp.ndarray array
     try:
         step = (<list>owner)[number]
-        given = []
+        arrays = []
         for operand in step.operands:
-            given.append(operand_of(operands, operand))
+            arrays.append(operand_of(operands, operand))
             operands += size_of(operand)
-        found = step.rule.compute_results(given)
-        for result, expected in zip(found, step.results, strict=True):
+        computed = step.rule.compute_results(arrays)
+        for result, expected in zip(computed, step.results, strict=True):
             array = cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
             if not has_shape_of(array, expected):
                 raise ValueError(
@@ -805,11 +805,11 @@ cdef bint goes_over_lanes(step) except -1:
     return getattr(step.rule, "goes_over_lanes", False)
 
 
-cdef list results_of_lanes(step, list given):
+cdef list results_of_lanes(step, list columns):
     """What a step finds for operands with an axis of points in front."""
     if goes_over_lanes(step):
-        return step.rule.call_lanes(given)
-    rows = [step.rule.compute_results(list(operands)) for operands in zip(*given)]
+        return step.rule.call_lanes(columns)
+    rows = [step.rule.compute_results(list(operands)) for operands in zip(*columns)]
     return [np.stack(each) for each in zip(*rows)]
 
 
@@ -820,15 +820,15 @@ cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const doubl
     cdef cnp.ndarray array
     try:
         step = (<list>owner)[number]
-        given = []
+        columns = []
         for operand in step.operands:
             size = np.size(operand)
             array = np.empty((size, lanes))
             memcpy(cnp.PyArray_DATA(array), operands, size * lanes * sizeof(double))
-            given.append(array.T.reshape((lanes, *np.shape(operand))))
+            columns.append(array.T.reshape((lanes, *np.shape(operand))))
             operands += size * <Py_ssize_t>lanes
-        found = results_of_lanes(step, given)
-        for result, expected in zip(found, step.results, strict=True):
+        computed = results_of_lanes(step, columns)
+        for result, expected in zip(computed, step.results, strict=True):
             if np.shape(result) != (lanes, *np.shape(expected)):
                 raise ValueError(
                     f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)} for "

@@ -138,10 +138,10 @@ cdef object signs(double first, double second, int ndim):
     lengths[0] = 2
     for axis in range(ndim):
         lengths[axis + 1] = 1
-    made = cnp.PyArray_SimpleNew(ndim + 1, lengths, cnp.NPY_DOUBLE)
-    (<double *>cnp.PyArray_DATA(made))[0] = first
-    (<double *>cnp.PyArray_DATA(made))[1] = second
-    return made
+    array = cnp.PyArray_SimpleNew(ndim + 1, lengths, cnp.NPY_DOUBLE)
+    (<double *>cnp.PyArray_DATA(array))[0] = first
+    (<double *>cnp.PyArray_DATA(array))[1] = second
+    return array
 
 
 cdef object real_form(cnp.ndarray both):
@@ -149,16 +149,16 @@ cdef object real_form(cnp.ndarray both):
     cdef Py_ssize_t m = cnp.PyArray_DIMS(both)[1], n = cnp.PyArray_DIMS(both)[2]
     cdef cnp.npy_intp[2] lengths = [2 * m, 2 * n]
     cdef Py_ssize_t i, k
-    made = cnp.PyArray_SimpleNew(2, lengths, cnp.NPY_DOUBLE)
+    matrix = cnp.PyArray_SimpleNew(2, lengths, cnp.NPY_DOUBLE)
     cdef double *parts = <double *>cnp.PyArray_DATA(both)
-    cdef double *upper = <double *>cnp.PyArray_DATA(made)
+    cdef double *upper = <double *>cnp.PyArray_DATA(matrix)
     cdef double *lower = upper + 2 * m * n
     for i in range(m):
         for k in range(n):
             upper[2 * n * i + k] = lower[2 * n * i + n + k] = parts[n * i + k]
             lower[2 * n * i + k] = parts[n * (m + i) + k]
             upper[2 * n * i + n + k] = -parts[n * (m + i) + k]
-    return made
+    return matrix
 
 
 cdef object form_of(object both):
@@ -283,8 +283,8 @@ cdef object product_of_both(object x, object y):
         return None
     if not (length_of(p, 1) and length_of(p, 2) and length_of(q, 2)):
         return None
-    found = None if CAD_IS_VAR(p) else product_with_form(form_of(p), q)
-    return of_both(cad_array_complex_matmul(p, q) if found is None else found)
+    product = None if CAD_IS_VAR(p) else product_with_form(form_of(p), q)
+    return of_both(cad_array_complex_matmul(p, q) if product is None else product)
 
 
 # --- operators -----------------------------------------------------------------------------------
@@ -292,9 +292,9 @@ cdef object product_of_both(object x, object y):
 cdef object added(int op, object x, object y):
     """The sum or, by the operation, the difference of two numbers."""
     x, y = beside(x, y), beside(y, x)
-    found = together(op, x, y)
-    if found is not None:
-        return found
+    total = together(op, x, y)
+    if total is not None:
+        return total
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
@@ -334,11 +334,11 @@ cdef double zero_of_product(tuple p, tuple q):
 
 cdef public object cad_complex_multiply(object x, object y):
     x, y = beside(x, y), beside(y, x)
-    found = scaled(x, y)
-    if found is None:
-        found = scaled(y, x)
-    if found is not None:
-        return found
+    product = scaled(x, y)
+    if product is None:
+        product = scaled(y, x)
+    if product is not None:
+        return product
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
@@ -398,9 +398,9 @@ cdef bint are_factors(object left, object right):
 
 cdef public object cad_complex_matmul(object x, object y):
     cdef bint is_for_program = cad_chooses_anew()
-    found = None if is_for_program else product_of_both(x, y)
-    if found is not None:
-        return found
+    product = None if is_for_program else product_of_both(x, y)
+    if product is not None:
+        return product
     p, q = parts_of(x), parts_of(y)
     if p is None or q is None:
         return hooks.function(np.matmul, (x, y), {})

@@ -264,22 +264,22 @@ cpdef tuple whole_parts_of(x):  #: tuple[Any, Any]
         return (<Complex>x).whole()
     if cnp.PyArray_Check(x) and cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x)):
         return both_parts(x)
-    found = parts_of(x)
-    if found is None:
+    parts = parts_of(x)
+    if parts is None:
         return None
-    if cad_ndim(found[0]) == 0:
-        return found[0], cad_narrowed(found[1]) if cad_is_single(found[0]) else found[1]
-    return found[0], np.full(shape_of(found[0]), found[1], np.dtype(found[0].dtype))
+    if cad_ndim(parts[0]) == 0:
+        return parts[0], cad_narrowed(parts[1]) if cad_is_single(parts[0]) else parts[1]
+    return parts[0], np.full(shape_of(parts[0]), parts[1], np.dtype(parts[0].dtype))
 
 
 def complex_in_precision(z, bint is_single):
     """A complex number with derivatives as one of complex64, or of complex128."""
-    cdef Complex given = z
-    if is_small(given.re, given.im) == is_single:
+    cdef Complex number = z
+    if is_small(number.re, number.im) == is_single:
         return z
     if is_single:
-        return complex_of(cad_narrowed(given.re), cad_narrowed(given.im))
-    return complex_of(cad_widened(given.re), cad_widened(given.im))
+        return complex_of(cad_narrowed(number.re), cad_narrowed(number.im))
+    return complex_of(cad_widened(number.re), cad_widened(number.im))
 
 
 cdef object beside(object x, object y):
@@ -294,14 +294,14 @@ cdef object beside(object x, object y):
 
 cdef tuple operand_parts(object x):
     """The parts of an operand, which may be a list."""
-    found = parts_of(x)
-    return parts_of(hooks.joined(x)) if found is None and isinstance(x, (list, tuple)) else found
+    parts = parts_of(x)
+    return parts_of(hooks.joined(x)) if parts is None and isinstance(x, (list, tuple)) else parts
 
 
 cdef object complex_of(object re, object im):
     """The complex number of two parts: plain if both are, and of the shape to which they are
     broadcast."""
-    cdef Complex made
+    cdef Complex number
     cdef int ndim = max(cad_ndim(re), cad_ndim(im))
     if not is_number(re) and not is_number(im):
         if ndim == 0:
@@ -321,9 +321,9 @@ cdef object complex_of(object re, object im):
             im = im + zeros
     if cad_is_single(re) != cad_is_single(im) and not is_small(re, im):
         re, im = cad_widened(re), cad_widened(im)
-    made = ComplexArray.__new__(ComplexArray) if ndim > 0 else Complex.__new__(Complex)
-    made.re, made.im = re, im
-    return made
+    number = ComplexArray.__new__(ComplexArray) if ndim > 0 else Complex.__new__(Complex)
+    number.re, number.im = re, im
+    return number
 
 
 def make_complex(re, im):
@@ -334,15 +334,15 @@ def make_complex(re, im):
 def complex_of_parts(re, im):
     """The same of two results of one entry; arrays stand in one if they do so side by side."""
     cdef object z = complex_of(re, im)
-    cdef Complex made
+    cdef Complex number
     if CAD_IS_VAR_ARRAY(re) and CAD_IS_VAR_ARRAY(im):
-        made = <Complex>z
-        made.is_joined = (
-            made.re is re
-            and made.im is im
+        number = <Complex>z
+        number.is_joined = (
+            number.re is re
+            and number.im is im
             and cad_ndim(re) < MOST_AXES
             and CAD_VAR(re).tape == CAD_VAR(im).tape
-            and CAD_VAR(im).slot == CAD_VAR(re).slot + <size_t>made.size
+            and CAD_VAR(im).slot == CAD_VAR(re).slot + <size_t>number.size
         )
     return z
 
@@ -384,19 +384,19 @@ cdef bint gives_copy(object key):
 
 cdef object of_both(object both):
     """The complex array of both parts, which stand in one array."""
-    cdef Complex made = ComplexArray.__new__(ComplexArray)
-    made.re, made.im = half_of(both, False), half_of(both, True)
-    made.is_joined = True
-    return made
+    cdef Complex number = ComplexArray.__new__(ComplexArray)
+    number.re, number.im = half_of(both, False), half_of(both, True)
+    number.is_joined = True
+    return number
 
 
 cdef object like_parts(object z, object view):
     """A view of a complex number; its parts stand in one array if those of the number do."""
-    cdef Complex given = z, made
-    if given.is_joined and isinstance(view, ComplexArray):
-        made = view
-        made.is_joined = cad_ndim(made.re) < MOST_AXES and are_views(
-            made.re, made.im, given.re, given.im
+    cdef Complex original = z, result
+    if original.is_joined and isinstance(view, ComplexArray):
+        result = view
+        result.is_joined = cad_ndim(result.re) < MOST_AXES and are_views(
+            result.re, result.im, original.re, original.im
         )
     return view
 
@@ -790,9 +790,9 @@ cdef class Complex:
     def __array__(self, dtype=None, copy=None):
         plain = hooks.constants(self)
         if plain is not None:  # for reading: what is written would be lost
-            made = np.array(plain, dtype=dtype)
-            made.flags.writeable = False
-            return made
+            array = np.array(plain, dtype=dtype)
+            array.flags.writeable = False
+            return array
         advice = hooks.advice()
         raise TypeError(
             NO_ELEMENT
@@ -876,11 +876,11 @@ cdef class ComplexArray(Complex):
 
     def copy(self, order="C") -> Self:
         """A copy, which can be assigned to."""
-        cdef ComplexArray made = ComplexArray.__new__(ComplexArray)
+        cdef ComplexArray copied = ComplexArray.__new__(ComplexArray)
         re, im = self.whole()
-        made.re = re.copy() if is_number(re) else hooks.opened(re)
-        made.im = im.copy() if is_number(im) else hooks.opened(im)
-        return made
+        copied.re = re.copy() if is_number(re) else hooks.opened(re)
+        copied.im = im.copy() if is_number(im) else hooks.opened(im)
+        return copied
 
     def __copy__(self):
         return self.copy()

@@ -186,7 +186,7 @@ cdef class TapeProgram:
         lanes = lanes_of(primals, tangents)
         if lanes == 0:
             return None
-        found = []
+        by_lane = []
         for k in range(max(<Py_ssize_t>lanes, 1)):
             directions = [
                 tangents[i] if lanes < 0 else lane_of(primals[i], tangents[i], k)
@@ -195,12 +195,12 @@ cdef class TapeProgram:
             results = pushed.call_program(primals + directions)
             if type(results) is not list:
                 return results
-            found.append(results)
+            by_lane.append(results)
         n = len(self.outputs)
         together = []
         for k in range(n):
-            primal = found[0][k]
-            moved = [results[n + k] for results in found]
+            primal = by_lane[0][k]
+            moved = [results[n + k] for results in by_lane]
             tangent = moved[0] if lanes < 0 else join_lanes(moved, primal)
             together.append(make_dual(primal, tangent, tag) if chosen.shows(k) else primal)
         return together
@@ -226,9 +226,9 @@ cdef class TapeProgram:
                 return None
             note_rule_at(tape, (chosen, self.outputs))
             chosen.note_guards(tape, tape.entries[entry].out)
-            found = self.results(tape, chosen, tape.entries[entry].out)
+            outputs = self.results(tape, chosen, tape.entries[entry].out)
             done = chosen.shows_any
-            return found
+            return outputs
         finally:
             if not done:
                 tape.n_rules = n_rules
@@ -505,11 +505,11 @@ cdef class ActiveProgram(DirectRule):
         return 0
 
     cdef int insert_into(self, CadGraph *graph, const CadId *operands, CadId *results) except -1:
-        cdef Graph own = self.whole.graph
-        cdef Ids inputs = own.elements([(0, self.n_inputs)])
-        cdef Ids numbers = own.outputs_and_guards()
+        cdef Graph inner = self.whole.graph
+        cdef Ids inputs = inner.elements([(0, self.n_inputs)])
+        cdef Ids numbers = inner.outputs_and_guards()
         return check(cad_graph_insert(
-            graph, own.graph, inputs.data, operands, inputs.n, numbers.data, self.n_slots, results
+            graph, inner.graph, inputs.data, operands, inputs.n, numbers.data, self.n_slots, results
         ))
 
     cdef int pull_here(self, CadTape *tape, size_t index) except -1:
@@ -710,26 +710,26 @@ cdef class ActiveProgram(DirectRule):
         cdef cnp.ndarray starts, columns
         cdef size_t n
         take_inputs(tape, index, <double *>cnp.PyArray_DATA(inputs))
-        found = plan.evaluate(inputs)
+        derivatives = plan.evaluate(inputs)
         slopes.n_results = self.whole.n_outputs
         slopes.starts = plan.pattern.pattern.starts
         slopes.columns = plan.pattern.pattern.columns
-        if not cnp.PyArray_Check(found):
+        if not cnp.PyArray_Check(derivatives):
             self.is_met(0)
-            found = self.jacobian_again(inputs)
+            derivatives = self.jacobian_again(inputs)
             if self.every_entry is None:
-                self.every_entry = entries_of_matrix(found)
+                self.every_entry = entries_of_matrix(derivatives)
             starts, columns = self.every_entry
             slopes.starts = <const int64_t *>cnp.PyArray_DATA(starts)
             slopes.columns = <const int32_t *>cnp.PyArray_DATA(columns)
-        n = cnp.PyArray_SIZE(found)
+        n = cnp.PyArray_SIZE(derivatives)
         slopes.values = <double *>cad_memory_resize(NULL, n, sizeof(double))
         slopes.sources = <CadSlot *>cad_memory_resize(NULL, self.n_active, sizeof(CadSlot))
         if slopes.values == NULL or slopes.sources == NULL:
             cad_memory_free(slopes.values)
             cad_memory_free(slopes.sources)
             check(CAD_NO_MEMORY)
-        memcpy(slopes.values, cnp.PyArray_DATA(found), n * sizeof(double))
+        memcpy(slopes.values, cnp.PyArray_DATA(derivatives), n * sizeof(double))
         self.name_sources(tape, index, slopes.sources)
         return 0
 
@@ -776,11 +776,11 @@ cdef class ActiveProgram(DirectRule):
         cdef CadTape *tape = cad_current_tape()
         cdef TapeProgram pulled = self.backwards()
         atoms = operands + cotangents
-        found = pulled.put(tape, atoms, active_of(tape, atoms, pulled.inputs))
-        if type(found) is not list:
+        pulled_terms = pulled.put(tape, atoms, active_of(tape, atoms, pulled.inputs))
+        if type(pulled_terms) is not list:
             self.is_met(0)
             return self.whole.otherwise.pull_cotangents(operands, results, cotangents)
-        terms = iter(found)
+        terms = iter(pulled_terms)
         return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
 
 

@@ -237,16 +237,16 @@ def cho_solve(c: _Array, b: _Array, bint lower) -> _Array:
 def factor_lu(a: _Array) -> tuple[_Array, _Floats]:
     """The factors l and u of a[order] in one matrix, and the order, of floats."""
     cdef bint of_parts = is_complex(a)
-    cdef cnp.ndarray given = floats(a, of_parts), lu, order
+    cdef cnp.ndarray matrix = floats(a, of_parts), lu, order
     cdef Args args
     args.n = args.n_core = 0
-    check_stacks(given, given, 2)
-    lu, order = like(given), without_axes(given, of_parts, 1)
+    check_stacks(matrix, matrix, 2)
+    lu, order = like(matrix), without_axes(matrix, of_parts, 1)
     if cnp.PyArray_SIZE(lu) > 0:
-        put(&args, given, 2, of_parts)
+        put(&args, matrix, 2, of_parts)
         put(&args, lu, 2, of_parts)
         put(&args, order, 1)
-        go_over(&args, cad_factor_lu_of_pairs if of_parts else cad_factor_lu_of_reals, given,
+        go_over(&args, cad_factor_lu_of_pairs if of_parts else cad_factor_lu_of_reals, matrix,
                 of_parts)
     return joined(lu, of_parts), order
 
@@ -361,14 +361,14 @@ def over_gaps(x: _Array, values: _Floats, bint sums, double tolerance) -> _Array
     cdef cnp.ndarray xs = numbers_in(x, of_pairs), ws = indices(values), quotients
     cdef cnp.npy_intp n = last(xs), width = 2 * n if of_pairs else n, i, j, k
     cdef const double *w = <const double *>cnp.PyArray_DATA(ws)
-    cdef const double *given = <const double *>cnp.PyArray_DATA(xs)
-    cdef double *made
+    cdef const double *source = <const double *>cnp.PyArray_DATA(xs)
+    cdef double *target
     cdef double most, other, gap, limit
     check_stacks(xs, ws, 1)
     quotients = cnp.PyArray_EMPTY(
         cnp.PyArray_NDIM(xs), cnp.PyArray_DIMS(xs), cnp.PyArray_TYPE(xs), 0
     )
-    made = <double *>cnp.PyArray_DATA(quotients)
+    target = <double *>cnp.PyArray_DATA(quotients)
     with nogil:
         for k in range(cnp.PyArray_SIZE(ws) // n if n > 0 else 0):
             most = 0.0
@@ -381,15 +381,16 @@ def over_gaps(x: _Array, values: _Floats, bint sums, double tolerance) -> _Array
                     gap = w[j] + other
                     repeated |= (fabs(gap) <= limit) & (i != j)
                     if of_pairs:
-                        made[2 * j], made[2 * j + 1] = given[2 * j] / gap, given[2 * j + 1] / gap
+                        target[2 * j] = source[2 * j] / gap
+                        target[2 * j + 1] = source[2 * j + 1] / gap
                     else:
-                        made[j] = given[j] / gap
+                        target[j] = source[j] / gap
                 if of_pairs:
-                    made[2 * i] = made[2 * i + 1] = 0.0
+                    target[2 * i] = target[2 * i + 1] = 0.0
                 else:
-                    made[i] = 0.0
-                given += width
-                made += width
+                    target[i] = 0.0
+                source += width
+                target += width
             w += n
     return None if repeated else quotients
 
@@ -398,18 +399,18 @@ def folded(x: _Array, bint lower) -> _Array:
     """What a Hermitian cotangent is to the elements of one triangle: twice those off the diagonal,
     of which the real part counts, and 0 beyond it."""
     cdef bint of_pairs = is_complex(x)
-    cdef cnp.ndarray given = numbers_in(x, of_pairs), made
+    cdef cnp.ndarray source = numbers_in(x, of_pairs), result
     cdef int parts = 2 if of_pairs else 1
-    cdef cnp.npy_intp n = last(given), i, j, row, begin, end
-    cdef const double *numbers = <const double *>cnp.PyArray_DATA(given)
+    cdef cnp.npy_intp n = last(source), i, j, row, begin, end
+    cdef const double *numbers = <const double *>cnp.PyArray_DATA(source)
     cdef double *folds
-    made = cnp.PyArray_ZEROS(
-        cnp.PyArray_NDIM(given), cnp.PyArray_DIMS(given), cnp.PyArray_TYPE(given), 0
+    result = cnp.PyArray_ZEROS(
+        cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), cnp.PyArray_TYPE(source), 0
     )
-    check_stacks(given, given, 2)
-    folds = <double *>cnp.PyArray_DATA(made)
+    check_stacks(source, source, 2)
+    folds = <double *>cnp.PyArray_DATA(result)
     with nogil:
-        for row in range(cnp.PyArray_SIZE(given) // n if n > 0 else 0):
+        for row in range(cnp.PyArray_SIZE(source) // n if n > 0 else 0):
             i = row % n
             begin = 0 if lower else i + 1
             end = i if lower else n
@@ -418,13 +419,13 @@ def folded(x: _Array, bint lower) -> _Array:
             folds[parts * i] = numbers[parts * i]
             numbers += parts * n
             folds += parts * n
-    return made
+    return result
 
 
 # --- derivatives of cholesky ---------------------------------------------------------------------
 
 cdef along_cholesky(factor, change, CadStackLoop *loop):
-    cdef cnp.ndarray l = floats(factor), g = floats(change), made
+    cdef cnp.ndarray l = floats(factor), g = floats(change), result
     cdef Args args
     args.n = args.n_core = 0
     check_stacks(l, g, 2)
@@ -432,13 +433,13 @@ cdef along_cholesky(factor, change, CadStackLoop *loop):
         raise ValueError(
             f"the change of factors has {last(l)} rows and as many columns, not {last(g)} columns"
         )
-    made = like(g)
+    result = like(g)
     if cnp.PyArray_SIZE(l) > 0:
         put(&args, l, 2)
         put(&args, g, 2)
-        put(&args, made, 2)
+        put(&args, result, 2)
         go_over(&args, loop, l, False)
-    return made
+    return result
 
 
 def cholesky_pull(l: _Floats, g: _Floats) -> _Floats:
@@ -619,19 +620,19 @@ def whole_of_spectrum(half, tuple axes, Py_ssize_t length,
     that of the axis that is halved."""
     cdef Spectrum s
     cdef cnp.npy_intp lengths[MOST_AXES]
-    cdef cnp.ndarray given = in_order(half, cnp.NPY_CDOUBLE), re, im
-    cdef int i, ndim = cnp.PyArray_NDIM(given), halved = axes[len(axes) - 1]
+    cdef cnp.ndarray half_array = in_order(half, cnp.NPY_CDOUBLE), re, im
+    cdef int i, ndim = cnp.PyArray_NDIM(half_array), halved = axes[len(axes) - 1]
     for i in range(ndim):
-        lengths[i] = cnp.PyArray_DIMS(given)[i]
+        lengths[i] = cnp.PyArray_DIMS(half_array)[i]
     lengths[halved] = length
     re = cnp.PyArray_SimpleNew(ndim, lengths, cnp.NPY_DOUBLE)
     im = cnp.PyArray_SimpleNew(ndim, lengths, cnp.NPY_DOUBLE)
-    put_axes(&s, ndim, cnp.PyArray_DIMS(given), lengths, axes)
+    put_axes(&s, ndim, cnp.PyArray_DIMS(half_array), lengths, axes)
     if cnp.PyArray_SIZE(re) == 0:
         return re, im
     s.re, s.im = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
     s.sign = -1.0 if conjugate else 1.0
-    s.half = <double *>cnp.PyArray_DATA(given)
+    s.half = <double *>cnp.PyArray_DATA(half_array)
     if cnp.PyArray_SIZE(re) < MANY:
         unfold(&s, 0, s.half, 0, 0, False)
     else:

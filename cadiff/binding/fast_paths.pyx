@@ -100,21 +100,21 @@ cdef class Missed:
         self.guard = guard
         self.outcome = outcome
 
-    def allows(self, bytes own) -> bool:
+    def allows(self, bytes outcomes) -> bool:
         """Whether a recording that has its own outcomes may serve the call.
 
         Until that guard f did the same in both, and in the call.
         """
-        return meets(own, self.outcomes, self.guard, self.outcome)
+        return meets(outcomes, self.outcomes, self.guard, self.outcome)
 
 
-cdef inline bint meets(bytes own, bytes others, long guard, double outcome) noexcept:
+cdef inline bint meets(bytes outcomes, bytes others, long guard, double outcome) noexcept:
     """Whether a recording that has its own outcomes may serve a call that met another outcome at a
     guard than a recording with those of others. What was met is looked at first: that excludes most.
     """
     cdef Py_ssize_t before = guard * sizeof(double)
-    cdef Py_ssize_t size = PyBytes_GET_SIZE(own), other_size = PyBytes_GET_SIZE(others)
-    cdef const char *data = PyBytes_AS_STRING(own)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(outcomes), other_size = PyBytes_GET_SIZE(others)
+    cdef const char *data = PyBytes_AS_STRING(outcomes)
     cdef double expected
     if guard < 0:
         return True
@@ -307,7 +307,7 @@ cdef class Signature:
         cdef const unsigned char *order = self.order
         cdef Py_ssize_t at = 0, k_name = 0
         cdef PyObject *key = NULL
-        cdef PyObject *found = NULL
+        cdef PyObject *value = NULL
         cdef object item
         for i in range(n):
             k = order[i]
@@ -318,10 +318,10 @@ cdef class Signature:
             ):
                 return False
         if self.n_names > 0:  # in their order, which is that of f's own dict of keywords
-            while PyDict_Next(kwargs, &at, &key, &found):
+            while PyDict_Next(kwargs, &at, &key, &value):
                 if k_name == self.n_names or not is_same_name(<object>key, self.names[k_name]):
                     return False
-                item = <object>found
+                item = <object>value
                 if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, n + k_name)).take(item, inputs):
                     return False
                 k_name += 1
@@ -452,20 +452,20 @@ cdef class Signature:
     cdef FastPath next_path(self, list tried, FastPath former, const Miss *miss):
         """The path with most outcomes, among those that may serve: if it misses, too, most outcomes
         of this call are known."""
-        cdef FastPath path, found = None
+        cdef FastPath path, best = None
         cdef Py_ssize_t k
         for k in range(PyList_GET_SIZE(self.paths)):
             path = <FastPath>PyList_GET_ITEM(self.paths, k)
             if (
-                (found is None or PyBytes_GET_SIZE(path.outcomes) > PyBytes_GET_SIZE(found.outcomes))
+                (best is None or PyBytes_GET_SIZE(path.outcomes) > PyBytes_GET_SIZE(best.outcomes))
                 and (
                     former is None
                     or meets(path.outcomes, former.outcomes, miss.guard, miss.outcome)
                 )
                 and path not in tried
             ):
-                found = path
-        return found
+                best = path
+        return best
 
     cdef int note_served(self, FastPath path) except -1:
         """Note a path that is not the first one; None: none has served.
@@ -615,12 +615,12 @@ cdef class FastPath:
         cdef CadProgram *program = self.code.program
         cdef ResultNode node
         cdef cnp.ndarray array
-        cdef list found = [None] * <Py_ssize_t>program.n_referred
+        cdef list arrays = [None] * <Py_ssize_t>program.n_referred
         for node in self.ready:
             array = node.new_array(node.typenum)
             cad_program_refer(places, program.referred[node.ready - 1], cnp.PyArray_DATA(array))
-            found[node.ready - 1] = array
-        return found
+            arrays[node.ready - 1] = array
+        return arrays
 
     cdef object run_plan(self, const double *inputs, Py_ssize_t n, Miss *miss):
         cdef cnp.npy_intp length = n
@@ -854,12 +854,12 @@ cdef class FastPathTable:
 
     def forget(self, programs: Iterable[Code | MatrixPlan]) -> None:
         """Drop the paths to some programs."""
-        for own in self.of_methods:
-            (<FastPaths>own).forget(programs)
+        for paths in self.of_methods:
+            (<FastPaths>paths).forget(programs)
 
     def forget_fallbacks(self) -> None:
-        for own in self.of_methods:
-            (<FastPaths>own).forget_fallbacks()
+        for paths in self.of_methods:
+            (<FastPaths>paths).forget_fallbacks()
 
     cdef Signature signature_of(self, str what, Call call, tuple args, object argnums, tuple last):
         cdef int method = NAMES.index(what)
@@ -937,8 +937,8 @@ cdef class Calls:
 
     cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
         # f may drop them meanwhile
-        cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
-        return own.find_and_serve(args, kwargs, argnums)
+        cdef FastPaths paths = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
+        return paths.find_and_serve(args, kwargs, argnums)
 
     cdef object in_general(self, Method method, tuple args, dict kwargs, object argnums, object result):
         """What a method gives that is called like f, where no fast path does."""

@@ -101,11 +101,11 @@ cdef object call_function(
         if cad_is_sum_of_all(called.original, <object>args[0]):
             return cad_array_sum(CAD_VAR(<object>args[0]), None, False)
         if called.joined is not None and isinstance(<object>args[0], (list, tuple)):
-            found = called.joined(<object>args[0])
-            if found is None:
+            joined = called.joined(<object>args[0])
+            if joined is None:
                 return called.original(<object>args[0])
-            if found is not NotImplemented:
-                return found
+            if joined is not NotImplemented:
+                return joined
     if names is not NULL:
         n += len(<object>names)
     for i in range(n):
@@ -127,16 +127,16 @@ cdef object call_carrying(
         if called.enters:
             if called.entered is None:
                 called.entered = entered(called.function)
-            found = enter(called.entered, args, n, names)
-            if found is not NotImplemented:
-                return found
+            result = enter(called.entered, args, n, names)
+            if result is not NotImplemented:
+                return result
         return PyObject_Vectorcall(called.function, args, nargsf, names)
     except TypeError:
-        given, named = separated(args, n, names)
-        found = plain_constants((given, named))
-        if found is None:
+        positional, named = separated(args, n, names)
+        constants = plain_constants((positional, named))
+        if constants is None:
             raise
-    return of_constants(called.original, found, named)
+    return of_constants(called.original, constants, named)
 
 
 cdef tuple separated(PyObject *const *args, Py_ssize_t n, PyObject *names):
@@ -149,12 +149,12 @@ cdef tuple separated(PyObject *const *args, Py_ssize_t n, PyObject *names):
     )
 
 
-cdef object of_constants(object function, tuple found, dict named):
+cdef object of_constants(object function, tuple values, dict named):
     """What a function gives for plain arguments, in the array of numbers that is `out`, if any."""
-    out, plain = named.get("out"), found[1].get("out")
+    out, plain = named.get("out"), values[1].get("out")
     if type(out) is type(plain):
-        return function(*found[0], **found[1])
-    result = function(*found[0], **{**found[1], "out": None})
+        return function(*values[0], **values[1])
+    result = function(*values[0], **{**values[1], "out": None})
     if shape(out) != shape(result):
         raise ValueError(f"out= has the shape {shape(out)}, and the result {shape(result)}")
     out[...] = result
@@ -181,8 +181,8 @@ cdef public object cad_call_dispatched(object function, tuple args, dict kwargs)
 
 cdef public object cad_call_on_constants(object function, tuple args, dict kwargs):
     """Call what has no rule; NotImplemented if numbers among the arguments need one."""
-    found = readable_values((args, kwargs))
-    return NotImplemented if found is None else of_constants(function, found, kwargs)
+    values = readable_values((args, kwargs))
+    return NotImplemented if values is None else of_constants(function, values, kwargs)
 
 
 cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:
@@ -196,8 +196,8 @@ cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:
 
 cdef object in_complex(object original, PyObject *const *args, size_t nargsf, PyObject *names):
     """What a function comes to where an argument is a complex number."""
-    given, named = separated(args, PyVectorcall_NARGS(nargsf), names)
-    return complex_function(original, given, named)
+    positional, named = separated(args, PyVectorcall_NARGS(nargsf), names)
+    return complex_function(original, positional, named)
 
 
 @cython.final
@@ -253,8 +253,8 @@ cdef object call_elementwise(
                 return cad_call(called.op, args, n)
     for i in range(n):
         if is_listed(<object>args[i]):
-            given, named = separated(args, n, names)
-            return called.ufunc(*[called.join(x) for x in given], **named)
+            positional, named = separated(args, n, names)
+            return called.ufunc(*[called.join(x) for x in positional], **named)
     return PyObject_Vectorcall(called.ufunc, args, nargsf, names)
 
 
@@ -398,9 +398,9 @@ cdef class BoundProgram:
             if name.startswith("__"):  # its name, what it says of itself
                 return getattr(bound.function, name)
         program = bound.program()
-        found = getattr(program, name)
-        is_method = getattr(found, "__self__", None) is program
-        return keeping(bound, found) if is_method else found
+        attribute = getattr(program, name)
+        is_method = getattr(attribute, "__self__", None) is program
+        return keeping(bound, attribute) if is_method else attribute
 
     def vjp(self, /, *primals) -> tuple[Any, Callable[[Any], Any]]:
         value, pullback = self.program().vjp(*primals)

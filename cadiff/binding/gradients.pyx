@@ -318,7 +318,7 @@ cdef class RecordedSweep:
 
     cdef int step_kind(self, int op, CadPlan *plan) except -1:
         """Carry out the request of each operand."""
-        cdef int which, j, own
+        cdef int which, j, outer
         cdef int64_t strides[CAD_MOST_AXES]
         cdef Py_ssize_t shape[CAD_MOST_AXES]
         cdef const CadPull *pull
@@ -331,8 +331,8 @@ cdef class RecordedSweep:
             if pull.op == CAD_OP_SUM:  # which adding is
                 self.add_to(self.place(plan, which), self.place(plan, 0))
                 continue
-            own = plan.ndim - cad_entry_kinds[pull.op].core
-            cad_requested_axes(pull, plan.ndim, own, cad_plan_view(plan, which) + 1, strides)
+            outer = plan.ndim - cad_entry_kinds[pull.op].core
+            cad_requested_axes(pull, plan.ndim, outer, cad_plan_view(plan, which) + 1, strides)
             summed = 0
             for j in range(plan.ndim):
                 if cad_requested_sum(pull, plan.ndim, j, strides):
@@ -342,7 +342,7 @@ cdef class RecordedSweep:
                 factors.append(self.requested(plan, pull, pull.of[j], ~<uint64_t>0))
                 operands[j] = <PyObject *>factors[j]
             target = self.requested(plan, pull, which, summed, True)
-            cad_requested_axes(pull, plan.ndim, own, cad_plan_shape(plan), strides)
+            cad_requested_axes(pull, plan.ndim, outer, cad_plan_shape(plan), strides)
             for j in range(plan.ndim):
                 shape[j] = strides[j]
             self.add_to(target, cad_array_kind(pull.op, operands, plan.ndim, shape, summed))
@@ -352,13 +352,13 @@ cdef class RecordedSweep:
                           bint is_target=False):
         """A view for a request, in the region or among the values. Axes along which it stays where
         it is have length 1, if their bits are in `shortened`."""
-        cdef int own = plan.ndim - cad_entry_kinds[pull.op].core
+        cdef int outer = plan.ndim - cad_entry_kinds[pull.op].core
         cdef int64_t shape[CAD_MOST_AXES]
         cdef int64_t strides[CAD_MOST_AXES]
         cdef int64_t slot = cad_plan_view(plan, view)[0]
         cdef int i
-        cad_requested_axes(pull, plan.ndim, own, cad_plan_shape(plan), shape)
-        cad_requested_axes(pull, plan.ndim, own, cad_plan_view(plan, view) + 1, strides)
+        cad_requested_axes(pull, plan.ndim, outer, cad_plan_shape(plan), shape)
+        cad_requested_axes(pull, plan.ndim, outer, cad_plan_view(plan, view) + 1, strides)
         lengths = tuple([
             1 if strides[i] == 0 and shortened >> i & 1 else shape[i] for i in range(plan.ndim)
         ])
@@ -473,16 +473,16 @@ cdef class RecordedSweep:
         cdef RuleCall call = rule_call(self.tape, i)
         outs = [self.shadowed(place) for place in call.outs]
         cotangents = []
-        found = False
+        any_touched = False
         for out in call.outs:
             place = self.adjoint_of(view_at(self.tape, out))
             touched = self.is_touched(out[0], out[0] + max(prod(out[1]), 1) - 1)
-            found = found or touched
+            any_touched = any_touched or touched
             if not touched:
                 cotangents.append(np.zeros(out[1]) if out[1] else 0.0)
             else:
                 cotangents.append(place if out[1] else self.pick(CAD_VAR(place).slot))
-        if not found:
+        if not any_touched:
             return 0
         for place, term in zip(call.operands, self.pull_of_rule(call, outs, cotangents)):
             if term is not None and self.place_of(place[0]) >= 0:

@@ -161,10 +161,10 @@ cdef class Graph:
     def outcomes(self) -> bytes:
         """What the guards of f came to, in their order: float64, as bytes."""
         cdef size_t k
-        cdef cnp.ndarray found = np.empty(self.kept_guards)
+        cdef cnp.ndarray values = np.empty(self.kept_guards)
         for k in range(self.kept_guards):
-            found[k] = self.own_guards[k].value
-        return found.tobytes()
+            values[k] = self.own_guards[k].value
+        return values.tobytes()
 
     cdef void take_guards(self) noexcept:
         """Have the guards of this graph alone, of those that share its numbers."""
@@ -292,8 +292,8 @@ cdef class Graph:
         return 0
 
     cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
-                          CadId given, int64_t step, const uint8_t *active,
-                          CadId *made) except CAD_RAISED:
+                          CadId first_seed, int64_t step, const uint8_t *active,
+                          CadId *first_term) except CAD_RAISED:
         """The cotangents or tangents of a call: see CadCalls."""
         call = self.steps[number]
         if getattr(call.rule, "takes_plain", False):
@@ -308,20 +308,20 @@ cdef class Graph:
         targets = [np.shape(x) for x in (call.operands if pulls else call.results)]
         cdef Ids names = joined_ids([
             in_a_row(operands, n, n > 1), in_a_row(results, m, 1),
-            in_a_row(given, m if pulls else n, step),
+            in_a_row(first_seed, m if pulls else n, step),
         ])
-        cdef Ids found
+        cdef Ids derived
         inputs = (*call.operands, *call.results, *seeds)
         wanted = are_any(active, [np.size(x) for x in call.operands])
         try:
             is_finite = not getattr(call.rule, "absorbs", False)
-            found = self.derivative_steps(call, way, inputs, targets, wanted, names, is_finite)
+            derived = self.derivative_steps(call, way, inputs, targets, wanted, names, is_finite)
         except (MemoryError, OverflowError, PointError):
             raise
         except Exception:  # what it is will be seen when plain numbers are given
-            found = self.opaque_step(call, way, inputs, targets, wanted, names)
-        if found is not None:
-            made[0] = cad_graph_pack(self.graph, found.data, found.n)
+            derived = self.opaque_step(call, way, inputs, targets, wanted, names)
+        if derived is not None:
+            first_term[0] = cad_graph_pack(self.graph, derived.data, derived.n)
         return self.graph.status
 
     cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
@@ -331,14 +331,14 @@ cdef class Graph:
         with Guarded(inputs, call.rule) as guarded:
             deriving.now = True
             try:
-                found = call.derivative(way, guarded.lifted, wanted)
+                terms = call.derivative(way, guarded.lifted, wanted)
             finally:
                 deriving.now = False
-            if all([term is None for term in found]):
+            if all([term is None for term in terms]):
                 return None
             atoms = [np.zeros(target) if term is None else term
-                     for term, target in zip(found, targets)]
-            del found
+                     for term, target in zip(terms, targets)]
+            del terms
             if [shape(atom) for atom in atoms] != targets:
                 raise ValueError("a derivative is not of the shape of what it belongs to")
             obstacle = guarded.obstacle
@@ -410,14 +410,14 @@ cdef class Graph:
         cdef Ids operands = graph.more_inputs(n)
         cdef Ids results = graph.more_inputs(m)
         cdef Ids given = graph.more_inputs(m)
-        cdef Ids found = graph.derivative_steps(
+        cdef Ids terms = graph.derivative_steps(
             step, "pull", (*step.operands, *step.results, *seeds),
             [np.shape(x) for x in step.operands], [True] * len(step.operands),
             joined_ids([operands, results, given]), False,
         )
         if graph.graph.n_guards > 0:
             return None
-        links = linked_backwards(graph, found if found is not None else new_ids(0), given, n)
+        links = linked_backwards(graph, terms if terms is not None else new_ids(0), given, n)
         return None if graph.unlinked() else links
 
     cdef list unlinked(self):
@@ -433,24 +433,24 @@ cdef class Graph:
         cdef cnp.ndarray slots, array
         guards = noted_guards(tape) if tape.guards != NULL else []
         n = sum([prod(shape(atom)) for atom in atoms])
-        cdef Ids found = new_ids(n + sum([count for _, count, _, _ in guards]))
+        cdef Ids ids = new_ids(n + sum([count for _, count, _, _ in guards]))
         for atom in atoms:
             n = prod(shape(atom))
             if on_tape(atom, tape, base):
                 slots = np.ascontiguousarray(cad_var_slots(CAD_VAR(atom)), dtype=np.int64).ravel()
                 for i in range(n):
-                    found.data[k + i] = <CadSlot>(<int64_t *>cnp.PyArray_DATA(slots))[i]
+                    ids.data[k + i] = <CadSlot>(<int64_t *>cnp.PyArray_DATA(slots))[i]
             else:
                 for i in range(n):
-                    found.data[k + i] = base
+                    ids.data[k + i] = base
             k += n
         for slot, count, _, _ in guards:  # whose outcomes are numbers like any other
             for i in range(count):
-                found.data[k + i] = <CadSlot>slot + <CadSlot>i
+                ids.data[k + i] = <CadSlot>slot + <CadSlot>i
             k += count
         check(cad_loops_read(
             self.graph, tape, recording.begin(), tape.n_entries, inputs.data, inputs.n,
-            found.data, found.n,
+            ids.data, ids.n,
             self.least_loop if self.least_loop == <size_t>NO_LOOPS
             else least_loop or self.least_loop,
         ))
@@ -461,16 +461,16 @@ cdef class Graph:
                 array = np.ascontiguousarray(cad_plain_value(atom), dtype=np.float64)
                 values = <double *>cnp.PyArray_DATA(array)
                 for i in range(n):
-                    found.data[k + i] = cad_graph_constant(self.graph, values[i])
+                    ids.data[k + i] = cad_graph_constant(self.graph, values[i])
             k += n
         n = k
         for _, count, equality, outcomes in guards:
             for i in range(count):
-                check(cad_graph_guard(self.graph, found.data[k + i], outcomes[i]))
+                check(cad_graph_guard(self.graph, ids.data[k + i], outcomes[i]))
             k += count
         check(self.graph.status)
-        found.n = n
-        return found
+        ids.n = n
+        return ids
 
     cdef Code code(self, list more, list roots):
         """A program from the inputs of f, and `more` (lists of elements), to some numbers."""
@@ -714,12 +714,12 @@ cdef class Graph:
         """Of some numbers whether they carry a derivative if some inputs do, or (`by_value`)
         whether they change with these. Nothing is made."""
         cdef Ids wrt = self.elements(which)
-        cdef bytearray found = bytearray(numbers.n)
+        cdef bytearray flags = bytearray(numbers.n)
         check(cad_graph_reach(
             self.graph, wrt.data, wrt.n, by_value, numbers.data, numbers.n,
-            <uint8_t *><unsigned char *>found
+            <uint8_t *><unsigned char *>flags
         ))
-        return bytes(found)
+        return bytes(flags)
 
     def push_code(self, which: Iterable[tuple[int, int]]) -> Code:
         """inputs, tangents of some inputs -> outputs, their tangents."""
@@ -902,33 +902,33 @@ cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *pass
 
 
 cdef CadStatus derive_in(Graph owner, CadGraph *graph, uint32_t number, str way, CadId operands,
-                         CadId results, CadId given, int64_t step, const uint8_t *active,
-                         CadId *made) noexcept:
+                         CadId results, CadId first_seed, int64_t step, const uint8_t *active,
+                         CadId *first_term) noexcept:
     """Derivatives of a call as numbers of the owner's graph, or of what a turn computes in it."""
-    cdef CadGraph *own = owner.graph
+    cdef CadGraph *former = owner.graph
     owner.graph = graph
     try:
-        return owner.derive(number, way, operands, results, given, step, active, made)
+        return owner.derive(number, way, operands, results, first_seed, step, active, first_term)
     except BaseException as error:
         cad_restore_exception(error)
         return CAD_RAISED
     finally:
-        owner.graph = own
+        owner.graph = former
 
 
 cdef CadStatus pull_step(void *owner, CadGraph *graph, uint32_t number, CadId operands,
-                         CadId results, CadId given, int64_t step, const uint8_t *wanted,
-                         CadId *made) noexcept:
+                         CadId results, CadId cotangents, int64_t step, const uint8_t *wanted,
+                         CadId *first_term) noexcept:
     return derive_in(
-        <Graph>owner, graph, number, "pull", operands, results, given, step, wanted, made
+        <Graph>owner, graph, number, "pull", operands, results, cotangents, step, wanted, first_term
     )
 
 
 cdef CadStatus push_step(void *owner, CadGraph *graph, uint32_t number, CadId operands,
-                         CadId results, CadId given, int64_t step, const uint8_t *move,
-                         CadId *made) noexcept:
+                         CadId results, CadId tangents, int64_t step, const uint8_t *move,
+                         CadId *first_term) noexcept:
     return derive_in(
-        <Graph>owner, graph, number, "push", operands, results, given, step, move, made
+        <Graph>owner, graph, number, "push", operands, results, tangents, step, move, first_term
     )
 
 
@@ -1031,7 +1031,7 @@ cdef void point_to_parts(CadGraphParts *parts, cnp.ndarray records, cnp.ndarray 
     parts.constants = <double *>cnp.PyArray_DATA(constants)
 
 
-def graph_from_bytes(given: bytes, steps: Sequence[Any] = ()):
+def graph_from_bytes(data: bytes, steps: Sequence[Any] = ()):
     """The Graph that some bytes stand for, with its calls; ValueError if they were not written by
     one, or by another one."""
     cdef Graph result
@@ -1039,7 +1039,7 @@ def graph_from_bytes(given: bytes, steps: Sequence[Any] = ()):
     cdef cnp.ndarray records, words, lists, constants
     cdef CadStatus status
     cdef Py_ssize_t k
-    counts, names, found = read_graph(given, _OPERATIONS)
+    counts, names, found = read_graph(data, _OPERATIONS)
     _, optimize, n_recorded, n_inputs, n_outputs, n_guards = counts[:6]
     outputs, ids, outcomes, equalities, all_records, words, lists, constants = found
     records = all_records.reshape(-1, 4)

@@ -126,22 +126,22 @@ cdef class FrozenMap:
         """A vector, or the columns of a matrix, through the map or its transpose."""
         cdef Py_ssize_t first
         cdef Py_ssize_t count = self.m if back else self.n
-        given = np.ascontiguousarray(numbers, dtype=np.float64)
-        if given.ndim > 2 or given.shape[0] != count:
-            raise ValueError(f"expected a vector or matrix of {count} rows, not {given.shape}")
-        columns = given.shape[1] if given.ndim > 1 else 1
-        result = np.zeros((self.n if back else self.m, *given.shape[1:]))
-        if columns <= LANES and given.size > 0:
-            self.carry_lanes(given, result, columns, back)
+        vectors = np.ascontiguousarray(numbers, dtype=np.float64)
+        if vectors.ndim > 2 or vectors.shape[0] != count:
+            raise ValueError(f"expected a vector or matrix of {count} rows, not {vectors.shape}")
+        columns = vectors.shape[1] if vectors.ndim > 1 else 1
+        result = np.zeros((self.n if back else self.m, *vectors.shape[1:]))
+        if columns <= LANES and vectors.size > 0:
+            self.carry_lanes(vectors, result, columns, back)
         elif columns > LANES:
             for first in range(0, columns, LANES):
                 part = slice(first, first + LANES)
-                result[:, part] = self.carry(given[:, part], back)
+                result[:, part] = self.carry(vectors[:, part], back)
         return result
 
-    cdef int carry_lanes(self, cnp.ndarray given, cnp.ndarray result, Py_ssize_t lanes,
+    cdef int carry_lanes(self, cnp.ndarray vectors, cnp.ndarray result, Py_ssize_t lanes,
                          bint back) except -1:
-        cdef const double *source = <const double *>cnp.PyArray_DATA(given)
+        cdef const double *source = <const double *>cnp.PyArray_DATA(vectors)
         cdef double *target = <double *>cnp.PyArray_DATA(result)
         cdef CadTape *tape = cad_current_tape()
         cdef CadLaneBuffer room = self.take_room(tape, lanes)
@@ -232,11 +232,11 @@ def thawed_map(given: bytes) -> FrozenMap:
     return result
 
 
-cdef list counts_of_map(bytes given):
+cdef list counts_of_map(bytes data):
     """The number of places and the counts of all parts, as the header has them."""
     complaint = "these are not the bytes of a linear map"
     counts, room = counts_of(
-        given, _MAP_HEADER, _MAP_MAGIC, complaint,
+        data, _MAP_HEADER, _MAP_MAGIC, complaint,
         f"{complaint} of this version of cadiff: make the map anew with cadiff.linearize",
     )
     size = sum([counts[k + 1] * <object>cad_linear_item_size[k] for k in range(CAD_LINEAR_PARTS)])

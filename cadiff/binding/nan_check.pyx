@@ -352,7 +352,7 @@ cdef int complain_of_value(NanChecks checks, object name, double value, list ope
 
 def suspects_among(f, tuple args) -> list[str]:
     """The numbers in arguments that are not finite, the first few of each, by their names."""
-    found = []
+    names = []
     for name, arg in zip(argument_names(f, len(args)), args):
         try:
             atoms, structure = take_apart((arg,), (0,))
@@ -362,8 +362,8 @@ def suspects_among(f, tuple args) -> list[str]:
         parts = leaves(structure, [name])
         for k in np.flatnonzero(~np.isfinite(numbers))[:5].tolist():
             (leaf,) = [leaf for leaf in parts if leaf[0] <= k < leaf[0] + leaf[1]]
-            found.append(f"{element_name(leaf, k)} is {float(numbers[k])!r}")
-    return found
+            names.append(f"{element_name(leaf, k)} is {float(numbers[k])!r}")
+    return names
 
 
 # --- values -------------------------------------------------------------------------------------
@@ -524,8 +524,8 @@ cdef int look_at_views(Hook hook, size_t entry) except -1:
         cad_plan_bounds(plan, k, &low, &high)
         if plan.passive >> k & 1 or cad_tape_is_untouched(tape, <CadSlot>low):
             continue
-        found = np.argwhere(~np.isfinite(adjoints_in_plan(tape, plan, k)))
-        if len(found) == 0:
+        places = np.argwhere(~np.isfinite(adjoints_in_plan(tape, plan, k)))
+        if len(places) == 0:
             continue
         if cad_entry_kind(e).core:
             name = cad_op_info[op].name.decode()[1:]
@@ -538,7 +538,7 @@ cdef int look_at_views(Hook hook, size_t entry) except -1:
                 hook.checks, name, text, operands, None, None, True,
                 cad_tape_origin(tape, entry).place,
             )
-        place = worst_place(tape, plan, op, k, found)
+        place = worst_place(tape, plan, op, k, places)
         if place is not None:
             complain_at(hook, entry, k, place)
     return 0
@@ -575,7 +575,7 @@ cdef object copy_of_view(CadTape *tape, double *buffer, CadPlan *plan, int k):
     return cad_var_transient(CAD_VAR(var), buffer, 0).copy()
 
 
-cdef object worst_place(CadTape *tape, CadPlan *plan, int op, int k, object found):
+cdef object worst_place(CadTape *tape, CadPlan *plan, int op, int k, object places):
     """The first index, in the shape of the plan, whose contribution is not finite, or at least
     belongs to an adjoint that is not."""
     numbers = [values_in_plan(tape, plan, v) for v in range(1, plan.n_views)]
@@ -588,7 +588,7 @@ cdef object worst_place(CadTape *tape, CadPlan *plan, int op, int k, object foun
         terms = np.where((g == 0.0) | (np.asarray(partial) == 0.0), 0.0, g * partial)
     bad = np.argwhere(~np.isfinite(terms))
     if len(bad) == 0:
-        bad = [place for place in found.tolist() if g[tuple(place)] != 0.0]
+        bad = [place for place in places.tolist() if g[tuple(place)] != 0.0]
     return tuple([int(i) for i in bad[0]]) if len(bad) else None
 
 

@@ -124,12 +124,12 @@ cdef class Observer(Context):
 
         None if there is none, or if what runs now is nobody's business there.
         """
-        cdef Observer found
+        cdef Observer observer
         former = None if self.before is None else (<Sight>self.before).former
         if not isinstance(former, Sight) or (<Sight>former).observer == NULL:
             return None
-        found = <Observer>(<Sight>former).observer
-        return found if found.aside == NULL else None
+        observer = <Observer>(<Sight>former).observer
+        return observer if observer.aside == NULL else None
 
     def __enter__(self) -> Self:
         cdef Sight sight = Sight.__new__(Sight)

@@ -470,7 +470,7 @@ def plain_numbers(tuple args) -> tuple[int, ...] | None:
     it takes more to tell. Containers are numbers if they hold nothing but floats and arrays of
     float64."""
     cdef Py_ssize_t k
-    cdef list found = []
+    cdef list places = []
     for k in range(len(args)):
         x = args[k]
         if type(x) in STATICS:
@@ -487,8 +487,8 @@ def plain_numbers(tuple args) -> tuple[int, ...] | None:
             parts = <tuple>container[1]
             if len(parts) == 0 or not all([is_plain_number(part) for part in parts]):
                 return None
-        found.append(k)
-    return tuple(found)
+        places.append(k)
+    return tuple(places)
 
 
 def run_once(f: Callable[..., Any], tuple args, tuple argnums,

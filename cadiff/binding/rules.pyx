@@ -169,11 +169,11 @@ cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes, rule) except -1:
     _, operands, outs = rule_views(tape, index)
     for lane in range(lanes.count):
         tangents = along_lane(tape, lanes, lane)
-        given = [tangents.read(x) for x in operands]
+        along = [tangents.read(x) for x in operands]
         for out in outs:
             tangents.clear(out)
-        if not are_zero(given):
-            pushed = rule.push_tangents(values_for(rule, operands), values_for(rule, outs), given)
+        if not are_zero(along):
+            pushed = rule.push_tangents(values_for(rule, operands), values_for(rule, outs), along)
             for out, tangent in zip(outs, pushed):
                 tangents.add(out, cad_plain_value(tangent))
     return 0
@@ -293,19 +293,19 @@ cdef class WarningsOff(Context):
 cpdef object tag_of_arguments(tuple args):  #: int | None
     """The highest tag of Duals among arguments; 0 if there are Vars alone, -1 if nothing carries
     a derivative, and None if something in a container does."""
-    cdef object found = -1
+    cdef object highest = -1
     cdef bint duals = False, others = False
     for arg in args:
         if CAD_IS_DUAL(arg):
-            others = others or duals and found != CAD_DUAL(arg).tag
+            others = others or duals and highest != CAD_DUAL(arg).tag
             duals = True
-            found = max(found, <object>CAD_DUAL(arg).tag)
+            highest = max(highest, <object>CAD_DUAL(arg).tag)
         elif CAD_IS_VAR(arg):
             others = True
-            found = max(found, 0)
+            highest = max(highest, 0)
         elif type(arg) is not float and carries(arg):
             return None
-    return highest_tag(list(args)) if duals and others else found
+    return highest_tag(list(args)) if duals and others else highest
 
 
 def plain_arguments(tuple args) -> list[Any]:
@@ -463,25 +463,25 @@ cdef object cut(object atom, str name, list taken):
     return record_rule(rule, operands, [value])[0]
 
 
-def as_taken(name: str, list given, compute: Callable[[], list[Any]],
+def as_taken(name: str, list operands, compute: Callable[[], list[Any]],
              bint is_inner=False) -> list[Any]:
-    """The numbers that `compute` gives, which runs a rule of a user's with `given`: a list, in
+    """The numbers that `compute` gives, which runs a user's rule with `operands`: a list, in
     which there may be None. If it takes plain values of numbers with derivatives, a derivative by
     these is refused: it is asked for where a rule is differentiated again, and nowhere else.
 
     is_inner: what the rules around it are given belongs to them.
     """
     cdef Taken taken
-    carrying = [x for x in given if CAD_IS_VAR(x) or CAD_IS_DUAL(x)]
+    carrying = [x for x in operands if CAD_IS_VAR(x) or CAD_IS_DUAL(x)]
     if not carrying:
         return compute()
     first = min([CAD_VAR(x).slot for x in carrying if CAD_IS_VAR(x)], default=0) if is_inner else 0
     with Taken(name, first) as taken:
-        found = compute()
+        results = compute()
     numbers = [x for x in taken.numbers if CAD_VAR(x).kind != CAD_STALE]
     if not numbers:
-        return found
-    return [None if x is None else cut(x, name, numbers) for x in found]
+        return results
+    return [None if x is None else cut(x, name, numbers) for x in results]
 
 
 def call_linear(operation, kind, how, tuple operands) -> tuple[Any, ...]:
@@ -495,10 +495,10 @@ def call_linear(operation, kind, how, tuple operands) -> tuple[Any, ...]:
         return operation.map_duals(how, operands, tag)
     which, passive = taking_part(operands)
     values = [values_in_place(x) for x in operands]
-    found = operation.function(how, *values)
+    outputs = operation.function(how, *values)
     if len(which) == 0:
-        return found
-    results = list(found)
+        return outputs
+    results = list(outputs)
     kept = [None if k in which else np.array(values[k]) for k in range(len(values))]
     rule = kind(operation, kept, {"how": how, "shape": values[0].shape}, which, True)
     if cad_state.guarding > 0:

@@ -244,11 +244,11 @@ cdef class ArgumentNode(Shaped):
         return True
 
     cdef bint take_opened(self, object item, double *inputs) except -1:
-        found = opened_whole(item)
+        opened_item = opened_whole(item)
         return (
-            found is not None
-            and key_of_container(found[0], [], None) == self.kept
-            and self.take_parts(found[1], inputs)
+            opened_item is not None
+            and key_of_container(opened_item[0], [], None) == self.kept
+            and self.take_parts(opened_item[1], inputs)
         )
 
     cdef bint take_fields(self, object item, double *inputs) except -1:
@@ -388,14 +388,14 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
         item = item.number if item.is_float else item.read_values
         return node_of(item, differentiable, taken)
     else:
-        found = opened(item) if differentiable else opened_whole(item)
-        if found is None and not differentiable and is_of_own_class(item, kind):
+        opened_item = opened(item) if differentiable else opened_whole(item)
+        if opened_item is None and not differentiable and is_of_own_class(item, kind):
             taken.has_attributes = True
             return static_node(node, item, taken)
-        if found is None and is_complex(item):
+        if opened_item is None and is_complex(item):
             return node_of_complex(node, item, kind, differentiable, taken)
-        if found is not None:
-            return node_of_parts(node, item, found[0], found[1], differentiable, taken)
+        if opened_item is not None:
+            return node_of_parts(node, item, opened_item[0], opened_item[1], differentiable, taken)
         if issubclass(kind, (float, np.floating)):
             taken.is_known = False
             if cad_is_single(item):
@@ -774,12 +774,12 @@ cdef ResultNode result_of(list samples):
         result.shape_as(sample)
         places = place_of([each.ravel().astype(np.int64) for each in samples])
         return result if find_rows(result, places) else None
-    found = [opened(each) for each in samples]
-    if found[0] is None:
+    all_opened = [opened(each) for each in samples]
+    if all_opened[0] is None:
         return None
     result.kind = RESULT_CONTAINER
-    result.container = found[0][0]
-    children = [result_of(list(each)) for each in zip(*[parts for _, parts in found])]
+    result.container = all_opened[0][0]
+    children = [result_of(list(each)) for each in zip(*[parts for _, parts in all_opened])]
     if None in children:
         return None
     result.children = tuple(children)
@@ -792,11 +792,11 @@ cdef ResultNode result_of(list samples):
 
 cdef ResultNode result_of_complex(list samples):
     cdef ResultNode result = ResultNode.__new__(ResultNode)
-    found = [opened_complex(each) for each in samples]
-    reals = [parts[0] for _, parts in found]
-    imaginaries = [parts[1] for _, parts in found]
+    all_opened = [opened_complex(each) for each in samples]
+    reals = [parts[0] for _, parts in all_opened]
+    imaginaries = [parts[1] for _, parts in all_opened]
     result.kind = RESULT_COMPLEX
-    result.container = found[0][0]
+    result.container = all_opened[0][0]
     result.is_conjugate = any([np.any(np.less(each, 0.0)) for each in imaginaries])
     if result.is_conjugate:
         imaginaries = [0.0 - each for each in imaginaries]

@@ -82,10 +82,10 @@ cdef class Pattern:
         cdef cnp.ndarray result = np.empty(len(wanted_rows), dtype=np.int64)
         cdef const int64_t *i = <const int64_t *>cnp.PyArray_DATA(wanted_rows)
         cdef const int *j = <const int *>cnp.PyArray_DATA(wanted_columns)
-        cdef int64_t *found = <int64_t *>cnp.PyArray_DATA(result)
+        cdef int64_t *places = <int64_t *>cnp.PyArray_DATA(result)
         cdef Py_ssize_t k
         for k in range(cnp.PyArray_SIZE(result)):
-            found[k] = cad_pattern_find(&self.pattern, i[k], j[k])
+            places[k] = cad_pattern_find(&self.pattern, i[k], j[k])
         return result
 
     def color_columns(self) -> tuple[NDArray[np.intp], int]:
@@ -374,7 +374,7 @@ def plan_matrix(Graph graph, str what, ranges: tuple[tuple[int, int], ...], Patt
             graph.write_in_c(False)
 
 
-cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str layout):
+cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str layout):
     cdef bint dense = layout == "dense"
     cdef Ids wrt = graph.elements(ranges)
     cdef Ids outputs = graph.all_outputs()
@@ -390,7 +390,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
         outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
         hessian = exact  # else it need not be symmetric
     cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
-    cdef Pattern found = new_pattern()
+    cdef Pattern pattern = new_pattern()
     cdef Ids entries = Ids.__new__(Ids)
     cdef Pattern of_entries = new_pattern()
     plan.unlinked = ()
@@ -398,26 +398,26 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     # numbers are gathered anyway.
     cdef bint is_known = not hessian and has_long_arrays(graph)
     if is_known:
-        find_structure(plan, graph, wrt, outputs, found, dense)
-    if not is_known or not are_few_products(graph, found, wrt, outputs, backward):
+        find_structure(plan, graph, wrt, outputs, pattern, dense)
+    if not is_known or not are_few_products(graph, pattern, wrt, outputs, backward):
         check(cad_graph_jacobian(
             graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &of_entries.pattern,
             &entries.data
         ))
     cdef bint by_entries = entries.data != NULL
     if by_entries:
-        found = of_entries
-        entries.n = found.count
+        pattern = of_entries
+        entries.n = pattern.count
         plan.unlinked = ()
         plan.n_found = plan.n_filled = 0
     elif not is_known:
-        find_structure(plan, graph, wrt, outputs, found, dense)
+        find_structure(plan, graph, wrt, outputs, pattern, dense)
     if hessian:
-        found, entries = symmetric_entries(found, entries if by_entries else None)
-    plan.pattern = found if given is None else given
+        pattern, entries = symmetric_entries(pattern, entries if by_entries else None)
+    plan.pattern = pattern if known is None else known
     plan.size = outputs.n * wrt.n if dense else plan.pattern.count
-    plan.is_whole = dense and given is None and not by_entries and (
-        is_full(found) or hessian and found.count == wrt.n * wrt.n  # no colours would save any
+    plan.is_whole = dense and known is None and not by_entries and (
+        is_full(pattern) or hessian and pattern.count == wrt.n * wrt.n  # no colours would save any
     )
     if plan.is_whole:
         backward = backward or outputs.n < wrt.n
@@ -434,11 +434,11 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
         places[np.argsort(columns, kind="stable")] = np.arange(len(columns))
     else:
         places = np.arange(len(columns))
-    index = None if given is None else found.find(rows, columns)
-    if by_entries or found.count == 0:
+    index = None if known is None else pattern.find(rows, columns)
+    if by_entries or pattern.count == 0:
         set_entries(plan, graph, entries, index, places)
     else:
-        set_products(plan, graph, found, wrt, outputs, hessian, backward, index, places)
+        set_products(plan, graph, pattern, wrt, outputs, hessian, backward, index, places)
     return plan
 
 
@@ -453,28 +453,28 @@ cdef bint has_long_arrays(Graph graph) noexcept:
     return False
 
 
-cdef bint are_few_products(Graph graph, Pattern found, Ids wrt, Ids outputs,
+cdef bint are_few_products(Graph graph, Pattern pattern, Ids wrt, Ids outputs,
                            bint backward) except -1:
     """Whether one product, or few by copies of what is gathered, tell all entries apart."""
-    if found.count == 0:
+    if pattern.count == 0:
         return False
-    if not backward and np.diff(found.indptr).max() == 1:
+    if not backward and np.diff(pattern.indptr).max() == 1:
         return True
-    if np.diff(found.transposed().indptr).max() == 1:
+    if np.diff(pattern.transposed().indptr).max() == 1:
         return True
     return _Copies(graph, wrt, outputs).have_fewer_colors(graph, outputs, FEW_COLORS + 1)
 
 
-cdef int find_structure(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs, Pattern found,
+cdef int find_structure(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs, Pattern pattern,
                         bint dense) except -1:
     """Find the pattern by sets; of a sparse matrix note what fills it, too."""
     check(cad_sparsity(
-        graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern
+        graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &pattern.pattern
     ))
     plan.unlinked = tuple(graph.unlinked())
     if plan.unlinked and not dense:
-        plan.n_found = found.count
-        plan.n_filled = filled(graph, wrt, outputs, found.count)
+        plan.n_found = pattern.count
+        plan.n_filled = filled(graph, wrt, outputs, pattern.count)
     graph.links.clear()
     return 0
 
@@ -522,9 +522,9 @@ cdef tuple symmetric_entries(Pattern pattern, Ids entries):
         return whole, None
     rows = whole.rows()
     columns = whole.indices
-    own = pattern.find(np.minimum(rows, columns), np.maximum(rows, columns))
+    places = pattern.find(np.minimum(rows, columns), np.maximum(rows, columns))
     other = pattern.find(np.maximum(rows, columns), np.minimum(rows, columns))
-    cdef cnp.ndarray chosen = np.where(own >= 0, own, other)
+    cdef cnp.ndarray chosen = np.where(places >= 0, places, other)
     result = new_ids(whole.count)
     for k in range(result.n):
         at = (<int64_t *>cnp.PyArray_DATA(chosen))[k]
@@ -637,11 +637,11 @@ cdef class _Copies:
         ))
         try:
             copies.n = self.n_copies
-            found = copied_numbers(origins, copies.n, cnp.NPY_UINT32)
+            indices = copied_numbers(origins, copies.n, cnp.NPY_UINT32)
         finally:
             cad_memory_free(origins)
         self.variables = joined_ids([wrt, copies])
-        self.origins = np.concatenate([np.arange(wrt.n), found])
+        self.origins = np.concatenate([np.arange(wrt.n), indices])
         self.n_colors = SIZE_MAX
 
     cdef bint have_fewer_colors(self, Graph graph, Ids outputs, size_t n_colors) except -1:
@@ -659,14 +659,14 @@ cdef class _Copies:
         return self.n_colors < n_colors
 
 
-cdef tuple colors_of_lines(Pattern found, bint backward):
+cdef tuple colors_of_lines(Pattern pattern, bint backward):
     """Whether rows are to have colours, or columns: whichever are fewer, unless it has to be
     `backward`; and the colours, and how many there are.
 
     Columns have as many at least as the longest row has entries. What has as many at least as are
     found for the others need not be coloured, which may take long.
     """
-    cdef list sides = [found, found.transposed()]
+    cdef list sides = [pattern, pattern.transposed()]
     cdef list least = [np.diff(side.indptr).max(initial=0) for side in sides]
     cdef bint chosen = backward or least[1] < least[0]
     colors, n_colors = sides[chosen].color_columns()
@@ -699,29 +699,29 @@ cdef class _Products:
     cdef object lane
     cdef object entries
 
-    def __init__(self, MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
+    def __init__(self, MatrixPlan plan, Graph graph, Pattern pattern, Ids wrt, Ids outputs,
                  bint symmetric, bint backward):
         cdef _Copies copies
         self.variables = wrt
         self.backward = backward
-        self.entries = np.arange(found.count)
-        rows, columns = found.rows(), found.indices.astype(np.intp)
-        if is_full(found):
+        self.entries = np.arange(pattern.count)
+        rows, columns = pattern.rows(), pattern.indices.astype(np.intp)
+        if is_full(pattern):
             self.backward = backward or (not symmetric and outputs.n < wrt.n)
             self.n_colors = outputs.n if self.backward else wrt.n
             self.colors = np.arange(self.n_colors)
         elif symmetric:
-            self.colors, self.n_colors, self.at, self.lane = found.color_star()
+            self.colors, self.n_colors, self.at, self.lane = pattern.color_star()
             return
         else:
-            self.backward, self.colors, self.n_colors = colors_of_lines(found, backward)
+            self.backward, self.colors, self.n_colors = colors_of_lines(pattern, backward)
             copies = _Copies(graph, wrt, outputs)
             if copies.have_fewer_colors(graph, outputs, self.n_colors):
                 self.backward, self.colors, self.n_colors = True, copies.colors, copies.n_colors
                 self.variables = copies.variables
                 rows, columns = copies.pattern.rows(), copies.pattern.indices.astype(np.intp)
-                self.entries = found.find(rows, copies.origins[columns])
-                plan.adds = len(self.entries) > found.count
+                self.entries = pattern.find(rows, copies.origins[columns])
+                plan.adds = len(self.entries) > pattern.count
                 plan.has_copies = True
         self.at, which = (columns, rows) if self.backward else (rows, columns)
         self.lane = self.colors[which]
@@ -751,16 +751,16 @@ cdef class _Products:
         return result
 
 
-cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
+cdef int set_products(MatrixPlan plan, Graph graph, Pattern pattern, Ids wrt, Ids outputs,
                       bint symmetric, bint backward, index, places) except -1:
     """Set the plan up for products along directions: each is the sum of the columns of one colour,
     or of the rows if `backward`. A few directions are constants of one code."""
-    cdef _Products products = _Products(plan, graph, found, wrt, outputs, symmetric, backward)
+    cdef _Products products = _Products(plan, graph, pattern, wrt, outputs, symmetric, backward)
     if products.n_colors <= (FEW_COLORS if plan.has_copies else 1) and not plan.adds:
         plan.is_backward = products.backward
         plan.n_colors = products.n_colors
         plan.colors = np.zeros(plan.size, dtype=np.uint8)
-        lanes = np.empty(found.count, dtype=np.uint8)
+        lanes = np.empty(pattern.count, dtype=np.uint8)
         lanes[products.entries] = products.lane
         plan.colors[places] = lanes if index is None else np.where(index >= 0, lanes[index], 0)
         set_entries(plan, graph, products.known_products(graph, wrt, outputs), index, places)
@@ -771,7 +771,7 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
     plan.seeds = np.zeros((products.n_colors, len(colors)))
     plan.seeds[colors, np.arange(len(colors))] = 1.0
     if index is not None:  # of each entry that is found its place, or -1
-        wanted = np.full(found.count, -1)
+        wanted = np.full(pattern.count, -1)
         wanted[index[index >= 0]] = places[index >= 0]
         places = wanted
     places = places[products.entries]

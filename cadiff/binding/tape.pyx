@@ -184,14 +184,14 @@ def apply_kind(str name, tuple operands, tuple summed=()):
     """An operation of a kind (src/table/kinds.def) over array Vars, at least one of them, and
     plain arrays, of one shape but for axes of length 1; `summed` axes have length 1 in the
     result."""
-    cdef PyObject *given[2]
+    cdef PyObject *numbers[2]
     cdef uint64_t bits = 0
     cdef int k
     for k in range(<int>len(operands)):
-        given[k] = <PyObject *>operands[k]
+        numbers[k] = <PyObject *>operands[k]
     for axis in summed:
         bits |= <uint64_t>1 << <int>axis
-    return cad_array_kind(_KINDS[name], given, 0, NULL, bits)
+    return cad_array_kind(_KINDS[name], numbers, 0, NULL, bits)
 
 
 def is_stale(x) -> bool:

@@ -46,11 +46,11 @@ cdef frozenset PLAIN = frozenset((
 ))
 
 
-cdef bint computes(PyObject *found) except -1:
+cdef bint computes(PyObject *attribute) except -1:
     """Whether what a class has for an attribute is code, perhaps of the user's, that answers."""
-    if found == NULL or Py_TYPE(<object>found).tp_descr_get == NULL:
+    if attribute == NULL or Py_TYPE(<object>attribute).tp_descr_get == NULL:
         return False
-    return type(<object>found) not in PLAIN
+    return type(<object>attribute) not in PLAIN
 
 
 def own_attribute(item, str name, missing=None):
@@ -58,10 +58,10 @@ def own_attribute(item, str name, missing=None):
     `__getattr__` or property of the user's has to tell it."""
     if computes(looked_up(type(item), name)):
         return missing
-    found = plain_attribute(item, name, missing)
-    if found is missing and type(item) is MethodType:
+    attribute = plain_attribute(item, name, missing)
+    if attribute is missing and type(item) is MethodType:
         return plain_attribute(item.__func__, name, missing)
-    return found
+    return attribute
 
 
 def register_class(kind: type, flatten: Callable[[Any], Any],
@@ -122,15 +122,15 @@ cdef class Container:
         """A list or tuple of a class of its own, whose __init__ may be the user's."""
         if self.names is not None:
             make = getattr(self.type, "_make", None)  # SciPy's results have names, but not this
-            made = tuple.__new__(self.type, parts) if make is None else make(parts)
+            item = tuple.__new__(self.type, parts) if make is None else make(parts)
         elif issubclass(self.type, list):
-            made = self.type.__new__(self.type)
-            list.extend(made, parts)
+            item = self.type.__new__(self.type)
+            list.extend(item, parts)
         else:
-            made = self.type(parts)
+            item = self.type(parts)
         if self.beside is not None:
-            made.__dict__.update(self.beside)
-        return made
+            item.__dict__.update(self.beside)
+        return item
 
     cpdef tuple parts_like(self, item, Py_ssize_t n):  #: tuple[Any, ...] | None
         """The n parts of another container in the order of this one's; None if it is no such
@@ -142,10 +142,10 @@ cdef class Container:
             if not isinstance(item, dict) or dict.keys(item) != set(self.names):
                 return None
             return tuple([dict.__getitem__(item, key) for key in self.names])
-        found = opened(item)
-        if found is None:
+        opened_item = opened(item)
+        if opened_item is None:
             return None
-        other, parts = found
+        other, parts = opened_item
         if other.kind != self.kind or len(parts) != n:
             return None
         if self.kind != SEQUENCE and (other.type is not self.type or other.names != self.names):
@@ -237,9 +237,9 @@ cpdef tuple opened(item):  #: tuple[Container, tuple[Any, ...]] | None
     if isinstance(item, Complex):
         return opened_complex(item)
     if isinstance(item, (list, tuple)):
-        own = plain_attribute(item, "__dict__", None)
+        beside = plain_attribute(item, "__dict__", None)
         names = class_attribute(kind, "_fields")
-        return new_container(SEQUENCE, kind, names, dict(own) if own else None), own_items(item)
+        return new_container(SEQUENCE, kind, names, dict(beside) if beside else None), own_items(item)
     if isinstance(item, dict):
         return open_dict(item)
     return open_fields(item) if has_fields(kind) else None
@@ -276,8 +276,8 @@ cdef object make_pair(dtype, re, im):
             return re, im
         leaves, tree = flattened(re)  # blocks of a Jacobian: containers of parts
         return tree.fill([make_pair(dtype, p, q) for p, q in zip(leaves, flattened(im)[0])])
-    made = complex_of(re, im)
-    return made if dtype is None or not isinstance(made, np.ndarray) else made.astype(dtype)
+    number = complex_of(re, im)
+    return number if dtype is None or not isinstance(number, np.ndarray) else number.astype(dtype)
 
 
 def are_opened(kind: type) -> bool:
@@ -301,13 +301,13 @@ cdef tuple open_registered(item, kind):
 
 
 cdef object make_registered(kind, aux, tuple parts):
-    made = registered[kind][1](aux, parts)
-    if type(made) is not kind:
+    item = registered[kind][1](aux, parts)
+    if type(item) is not kind:
         raise TypeError(
             f"the unflatten of {kind.__qualname__} that was given to register_container returns "
-            f"what flatten was given, a {kind.__qualname__}; it returned a {type(made).__name__}"
+            f"what flatten was given, a {kind.__qualname__}; it returned a {type(item).__name__}"
         )
-    return made
+    return item
 
 
 cdef tuple open_dict(item):
@@ -323,15 +323,15 @@ cdef tuple open_dict(item):
 cpdef tuple opened_whole(item):  #: tuple[Container, tuple[Any, ...]] | None
     """As `opened` says, with the attributes of a dataclass that are no fields: for where its numbers
     are those that they were computed of."""
-    found = opened(item)
-    if found is not None and (<Container>found[0]).kind == FIELDS:
-        names = (<Container>found[0]).names
+    opened_item = opened(item)
+    if opened_item is not None and (<Container>opened_item[0]).kind == FIELDS:
+        names = (<Container>opened_item[0]).names
         others = {
             name: value for name, value in plain_attribute(item, "__dict__", {}).items()
             if name not in names
         }
-        (<Container>found[0]).beside = others or None
-    return found
+        (<Container>opened_item[0]).beside = others or None
+    return opened_item
 
 
 cdef tuple open_fields(item):
@@ -444,17 +444,17 @@ def flattened(item, is_leaf: Callable[[Container, tuple[Any, ...]], bool] | None
 
 
 cdef Tree flatten_into(list leaves, item, is_leaf, bint whole, bint pairs):
-    found = opened_whole(item) if whole else opened(item)
-    if found is None and pairs and is_complex(item):
-        found = opened_complex(item)
-    if found is None or (is_leaf is not None and is_leaf(*found)):
+    opened_item = opened_whole(item) if whole else opened(item)
+    if opened_item is None and pairs and is_complex(item):
+        opened_item = opened_complex(item)
+    if opened_item is None or (is_leaf is not None and is_leaf(*opened_item)):
         leaves.append(item)
         return A_LEAF
     cad_enter_container()
     try:
         return tree_of_state(
-            found[0], tuple(
-                [flatten_into(leaves, part, is_leaf, whole, pairs) for part in found[1]]
+            opened_item[0], tuple(
+                [flatten_into(leaves, part, is_leaf, whole, pairs) for part in opened_item[1]]
             )
         )
     finally:
@@ -510,11 +510,11 @@ cdef class Same:
         return other is self or self.is_of((<Same>other).item_or_none())
 
     cdef object item_or_none(self):
-        cdef PyObject *found
+        cdef PyObject *item
         if not self.is_weak:
             return self.item
-        found = referent(self.item)
-        return None if found == NULL else <object>found
+        item = referent(self.item)
+        return None if item == NULL else <object>item
 
     def __hash__(self):
         return self.number
@@ -591,10 +591,11 @@ cdef object key_of_inner(item, kind, list above, list watched):
     if kind is partial:
         parts = (item.func, item.args, item.keywords or None, item.__dict__ or None)
         return kind, keys_of(parts, above, watched)
-    found = opened_whole(item)
-    if found is not None:
+    opened_item = opened_whole(item)
+    if opened_item is not None:
         return (
-            key_of_container(found[0], above, watched), keys_of(found[1], above, watched)
+            key_of_container(opened_item[0], above, watched),
+            keys_of(opened_item[1], above, watched),
         )
     if (class_attribute(kind, "__eq__") is not object.__eq__ and is_class_of_library(kind)
             and kind is not MappingProxyType and not isinstance(item, (float, complex))):
@@ -661,8 +662,8 @@ cdef extern from *:
     PyObject *annotations_of(PyObject *function)
 
 
-cdef inline object or_none(PyObject *found):
-    return None if found == NULL else <object>found
+cdef inline object or_none(PyObject *pointer):
+    return None if pointer == NULL else <object>pointer
 
 
 cdef tuple names_of(function):
@@ -684,11 +685,11 @@ cdef tuple key_of_function(function, list above, list watched):
             cells.append(EMPTY)
     if watched is not None:
         watched.append(function)
-    own = (function.__defaults__, function.__kwdefaults__, function.__dict__ or None)
-    own = (*own, *names_of(function), or_none(annotations_of(<PyObject *>function)))
+    defaults = (function.__defaults__, function.__kwdefaults__, function.__dict__ or None)
+    defaults = (*defaults, *names_of(function), or_none(annotations_of(<PyObject *>function)))
     return (
         FunctionType, function.__code__, Same(function.__globals__), tuple(cells),
-        keys_of(own, above, watched),
+        keys_of(defaults, above, watched),
     )
 
 

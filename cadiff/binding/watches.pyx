@@ -240,13 +240,13 @@ cdef class Place:
 
     cdef object there(self):
         """The holder; `nothing` if it is no more."""
-        cdef PyObject *found
+        cdef PyObject *value
         if self.is_released:
             return nothing
         if type(self.holder) is not HELD:
             return self.holder
-        found = referent(self.holder)
-        return nothing if found == NULL else <object>found
+        value = referent(self.holder)
+        return nothing if value == NULL else <object>value
 
     cdef inline PyObject *in_cell(self, object holder):
         if self.index >= 0:
@@ -255,13 +255,13 @@ cdef class Place:
 
     cdef object now(self, object holder):
         """What is there; `nothing` if there is none."""
-        cdef PyObject *found
+        cdef PyObject *value
         if self.kind == NAME:
-            found = find_name(holder, self.name)
-            return nothing if found == NULL else <object>found
+            value = find_name(holder, self.name)
+            return nothing if value == NULL else <object>value
         if self.kind == CELL:
-            found = self.in_cell(holder)
-            return nothing if found == NULL else <object>found
+            value = self.in_cell(holder)
+            return nothing if value == NULL else <object>value
         return attribute_of(holder, self.name)
 
     cdef object state(self, object holder):
@@ -322,7 +322,7 @@ cdef class Place:
     cdef inline bint is_untouched(self) except -1:
         """Whether the very same object is there, as it mostly is, at the places that are most."""
         cdef PyObject *kept
-        cdef PyObject *found = NULL
+        cdef PyObject *value = NULL
         cdef PyObject *holder = <PyObject *>self.holder
         if self.is_released:
             return False
@@ -339,21 +339,21 @@ cdef class Place:
                     and not has_attributes(holder)
                     and is_called(<PyFunctionObject *>holder, items_of_tuple(self.name))
                 )
-            found = self.in_cell(<object>holder)
+            value = self.in_cell(<object>holder)
         elif self.kind == NAME:
-            found = find_name(self.holder, self.name)
+            value = find_name(self.holder, self.name)
         elif self.kind == CLASS:
             return self.version != 0 and version_of(<PyObject *>self.holder) == self.version
         elif self.kind == MAPPING:
             return self.version != 0 and version_of_dict(<PyObject *>self.holder) == self.version
         elif self.kind == ATTRIBUTE:
             owner = self.there()
-            found = in_slot(owner, self.name)
-            return found != NULL and is_same(<object>found, self.kept)
+            value = in_slot(owner, self.name)
+            return value != NULL and is_same(<object>value, self.kept)
         else:
             return False
         kept = referent(self.kept) if type(self.kept) is HELD else <PyObject *>self.kept
-        return found == kept if found != NULL else kept == <PyObject *>nothing
+        return value == kept if value != NULL else kept == <PyObject *>nothing
 
     cdef bint holds(self) except -1:
         """Whether what was read is there as it was."""
@@ -612,21 +612,21 @@ cdef object attribute_of(object holder, object name):
 
     Where code of a class answers for it, that is what is there: a property, for example.
     """
-    cdef PyObject *found
+    cdef PyObject *attribute
     if type(name) is not str:
         try:
             return name.__get__(holder)
         except (AttributeError, TypeError):  # an object may be of another class now
             return nothing
-    found = looked_up(type(holder), name)
-    if computes(found):
-        is_first = Py_TYPE(<object>found).tp_descr_set != NULL  # before what the object has itself
+    attribute = looked_up(type(holder), name)
+    if computes(attribute):
+        is_first = Py_TYPE(<object>attribute).tp_descr_set != NULL  # before the object's own
         names = NO_NAMES if is_first else own_names(holder)
-        return names.get(name, <object>found)
+        return names.get(name, <object>attribute)
     if isinstance(holder, type):
-        found = looked_up(holder, name)
-        if computes(found):
-            return <object>found
+        attribute = looked_up(holder, name)
+        if computes(attribute):
+            return <object>attribute
     return getattr(holder, name, nothing)
 
 
@@ -756,8 +756,8 @@ cdef object bytes_of(item):
         return None
 
 
-cdef inline object or_none(PyObject *found):
-    return None if found == NULL else <object>found
+cdef inline object or_none(PyObject *pointer):
+    return None if pointer == NULL else <object>pointer
 
 
 cdef Place add_place(Watch watch, PlaceKind kind, object holder, object name, str path):

@@ -27,16 +27,16 @@ static CAD_INLINE int64_t slot_at(const Walk *walk, int view, int64_t i) {
 /* What a source holds goes to its target; it is 0 where the source is not `active`. */
 static CAD_INLINE void move(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes lanes,
                             int active, const CadIndexed index, const int keeps) {
-    int64_t own = entry.out;
+    int64_t out = entry.out;
     Walk walk;
     start_walk(&walk, tape, plan, 1); /* over a single row, if there is an index */
     do {
-        for (int64_t i = 0; i < (int64_t)walk.n; i++, own++) {
+        for (int64_t i = 0; i < (int64_t)walk.n; i++, out++) {
             const int64_t place = index ? indexed(tape, plan, i) : slot_at(&walk, 0, i);
             if (index == CAD_READS_INDEXED) {
-                set_to(lanes, own, lanes, place, active);
+                set_to(lanes, out, lanes, place, active);
             } else if (keeps) {
-                set_to(lanes, own, lanes, place, 1);
+                set_to(lanes, out, lanes, place, 1);
                 set_to(lanes, place, lanes, slot_at(&walk, index ? 0 : 1, i), active);
             } else if (active) {
                 add_to(lanes, place, lanes, slot_at(&walk, 0, i));
@@ -100,7 +100,7 @@ void cad_move_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tan
 static CAD_INLINE void exchange_kept(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes lanes,
                                      int undo, const CadIndexed index, const int keeps) {
     (void)keeps;
-    int64_t own = entry.out;
+    int64_t out = entry.out;
     Walk walk;
     start_walk(&walk, tape, plan, 1);
     do {
@@ -109,10 +109,10 @@ static CAD_INLINE void exchange_kept(CadTape *tape, CadEntry entry, CadPlan *pla
             const int64_t i = undo ? n - 1 - k : k;
             const int64_t place = index ? indexed(tape, plan, i) : slot_at(&walk, 0, i);
             for (size_t lane = 0; lane < lanes.count; lane++) {
-                exchange(lanes_of(lanes, own + i) + lane, lanes_of(lanes, place) + lane);
+                exchange(lanes_of(lanes, out + i) + lane, lanes_of(lanes, place) + lane);
             }
         }
-        own += n;
+        out += n;
     } while (advance(&walk));
 }
 
@@ -126,7 +126,7 @@ void cad_array_exchange(CadTape *tape, CadEntry entry, int undo) {
 typedef struct Sides {
     CadLanes target;
     CadLanes source;
-    CadLanes own;
+    CadLanes out;
     int active;
     int store;
     int kept;
@@ -134,7 +134,7 @@ typedef struct Sides {
 
 static CAD_INLINE void hand_back(CadTape *tape, CadEntry entry, CadPlan *plan, const Sides sides,
                                  const CadIndexed index, const int keeps) {
-    int64_t own = entry.out;
+    int64_t out = entry.out;
     Walk walk;
     start_walk(&walk, tape, plan, 1);
     do {
@@ -148,15 +148,15 @@ static CAD_INLINE void hand_back(CadTape *tape, CadEntry entry, CadPlan *plan, c
             const int64_t i = keeps ? n - 1 - k : k;
             const int64_t place = index ? indexed(tape, plan, i) : slot_at(&walk, 0, i);
             if (index == CAD_READS_INDEXED) {
-                add_to(sides.source, place, sides.own, own + i);
+                add_to(sides.source, place, sides.out, out + i);
             } else if (index && sides.active) {
                 add_to(sides.source, slot_at(&walk, 0, i), sides.target, place);
             }
             if (keeps) {
-                set_to(sides.target, place, sides.own, own + i, sides.kept);
+                set_to(sides.target, place, sides.out, out + i, sides.kept);
             }
         }
-        own += n;
+        out += n;
     } while (advance(&walk));
 }
 
@@ -164,7 +164,7 @@ static CAD_INLINE void hand_back(CadTape *tape, CadEntry entry, CadPlan *plan, c
  * had before. */
 void cad_move_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
     const CadSpan target = cad_entry_result(entry, plan);
-    Sides sides = {.own = {tape->adjoints, 0, 1}};
+    Sides sides = {.out = {tape->adjoints, 0, 1}};
     const CadSource source = source_of(entry, plan, &sides.active);
     if (cad_entry_overwrites(entry)) {
         cad_array_exchange(tape, entry, 1);
@@ -193,7 +193,7 @@ void cad_move_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadP
     sides.source = (CadLanes){cad_tape_adjoints(tape, source.slot), 0, 1};
     FOR_KIND(hand_back, sides);
     if (along != NULL) {
-        sides.target = sides.source = sides.own = along->adjoints;
+        sides.target = sides.source = sides.out = along->adjoints;
         FOR_KIND(hand_back, sides);
     }
 }

@@ -246,9 +246,9 @@ static size_t reverse_run(CadTape *tape, size_t begin, size_t at, size_t transie
     run.along = along;
     const size_t lowest = collect(tape, begin, at, &run);
     for (int i = 1, tiles = 0; i < run.n && run.steps[i].index >= transient; i++) {
-        double *const own[2] = {cad_scratch_tile(tape->scratch, tiles),
-                                cad_scratch_tile(tape->scratch, MOST_STEPS + tiles)};
-        tiles += shorten(tape, &run, i, own);
+        double *const buffers[2] = {cad_scratch_tile(tape->scratch, tiles),
+                                    cad_scratch_tile(tape->scratch, MOST_STEPS + tiles)};
+        tiles += shorten(tape, &run, i, buffers);
     }
     for (size_t first = 0; first < run.size; first += CAD_TILE) {
         const size_t n = run.size - first < CAD_TILE ? run.size - first : CAD_TILE;

@@ -214,15 +214,15 @@ CadPlan *cad_term_plan(int ndim, const int64_t *shape, int n_views, CadRequested
 
 CadPlan *cad_term_request(const CadPull *pull, CadPlan *plan, int which, CadRequestedPlan *room) {
     const CadEntryKind *const kind = &cad_entry_kinds[pull->op];
-    const int ndim = plan->ndim, own = ndim - kind->core;
+    const int ndim = plan->ndim, outer = ndim - kind->core;
     int64_t shape[CAD_MOST_AXES];
-    cad_requested_axes(pull, ndim, own, cad_plan_shape(plan), shape);
+    cad_requested_axes(pull, ndim, outer, cad_plan_shape(plan), shape);
     CadPlan *const to = cad_term_plan(ndim, shape, kind->n_views, room);
     for (int k = 0; k < kind->n_views; k++) {
         const int64_t *const from = cad_plan_view(plan, k == 0 ? which : pull->of[k - 1]);
         int64_t *const view = cad_plan_view(to, k);
         view[0] = from[0];
-        cad_requested_axes(pull, ndim, own, from + 1, view + 1);
+        cad_requested_axes(pull, ndim, outer, from + 1, view + 1);
     }
     return to;
 }

@@ -101,16 +101,16 @@ static void color_star(const CadPattern *pattern, const uint32_t *order, uint32_
         const uint32_t i = order[k];
         for (int64_t e = pattern->starts[i]; e < pattern->starts[i + 1]; e++) {
             const uint32_t j = (uint32_t)pattern->columns[e];
-            const uint32_t own = coloring->colors[j];
+            const uint32_t color_of_j = coloring->colors[j];
             if (j == i) {
                 continue;
             }
-            if (own != NO_COLOR) {
-                see(seen_by, own, i);
+            if (color_of_j != NO_COLOR) {
+                see(seen_by, color_of_j, i);
             }
             for (size_t c = 0; c < n_kept[j]; c++) {
                 const uint32_t color = kept[pattern->starts[j] + (int64_t)c];
-                if (own == NO_COLOR || color < own) {
+                if (color_of_j == NO_COLOR || color < color_of_j) {
                     see(seen_by, color, i);
                 }
             }
@@ -119,13 +119,13 @@ static void color_star(const CadPattern *pattern, const uint32_t *order, uint32_
         give_color(coloring, i, color);
         for (int64_t e = pattern->starts[i]; e < pattern->starts[i + 1]; e++) {
             const uint32_t j = (uint32_t)pattern->columns[e];
-            uint32_t *own = kept + pattern->starts[j];
+            uint32_t *kept_of_j = kept + pattern->starts[j];
             size_t c = n_kept[j];
-            while (c > 0 && own[c - 1] != color) {
+            while (c > 0 && kept_of_j[c - 1] != color) {
                 c--;
             }
             if (c == 0 && j != i) {
-                own[n_kept[j]++] = color;
+                kept_of_j[n_kept[j]++] = color;
             }
         }
     }
@@ -142,13 +142,13 @@ static int find_degrees(const CadPattern *pattern, int of_star, size_t *degrees)
     const uint64_t n = pattern->n_columns, count = cad_pattern_count(pattern);
     uint64_t pairs = 0;
     for (size_t i = 0; i < pattern->n_rows; i++) {
-        const size_t own = length(pattern, i);
-        pairs += (uint64_t)own * own;
+        const size_t row_length = length(pattern, i);
+        pairs += (uint64_t)row_length * row_length;
         for (int64_t e = pattern->starts[i]; e < pattern->starts[i + 1] && !of_star; e++) {
-            degrees[pattern->columns[e]] += own - 1;
+            degrees[pattern->columns[e]] += row_length - 1;
         }
         if (of_star) {
-            degrees[i] = own;
+            degrees[i] = row_length;
         }
     }
     return of_star ? count <= n || count * 4 <= n * n || n <= 256 : pairs <= MOST_PAIRS;

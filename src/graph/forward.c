@@ -114,10 +114,10 @@ static int add_operand(Forward *f, Sum *sum, CadId x, CadId partial) {
     if (of == NULL) {
         return add_part(f, sum, (Part){x, partial});
     }
-    const Sum own = *of;
-    for (int i = 0; i < own.count; i++) {
-        const CadId factor = product(f->graph, partial, own.parts[i].factor);
-        if (!add_part(f, sum, (Part){own.parts[i].of, factor})) {
+    const Sum operand = *of;
+    for (int i = 0; i < operand.count; i++) {
+        const CadId factor = product(f->graph, partial, operand.parts[i].factor);
+        if (!add_part(f, sum, (Part){operand.parts[i].of, factor})) {
             return 0;
         }
     }
@@ -186,8 +186,8 @@ CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt, con
                 const CadId y = outputs[i];
                 const Sum itself = {is_active(f, y), {{y, f->one}}};
                 const Sum *sum = sum_of_single(f, y);
-                const CadId found = total(f, sum != NULL ? sum : &itself, k);
-                results[k * n_outputs + i] = found == CAD_NO_ID ? CAD_ZERO : found;
+                const CadId derivative = total(f, sum != NULL ? sum : &itself, k);
+                results[k * n_outputs + i] = derivative == CAD_NO_ID ? CAD_ZERO : derivative;
             }
         }
     }

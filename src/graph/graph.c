@@ -441,14 +441,14 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 }
 
 int cad_graph_has_calls(const CadGraph *graph) {
-    int found = 0;
-    for (size_t i = 0; i < graph->n_records && !found; i++) {
-        found = graph->records[i].kind == CAD_RECORD_CALL;
+    int has_call = 0;
+    for (size_t i = 0; i < graph->n_records && !has_call; i++) {
+        has_call = graph->records[i].kind == CAD_RECORD_CALL;
     }
-    for (size_t k = 0; k < graph->n_scans && !found; k++) {
-        found = cad_graph_has_calls(graph->scans[k].body);
+    for (size_t k = 0; k < graph->n_scans && !has_call; k++) {
+        has_call = cad_graph_has_calls(graph->scans[k].body);
     }
-    return found;
+    return has_call;
 }
 
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {
@@ -460,19 +460,19 @@ CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *o
     }
     memcpy(graph->lists + array.list, operands, count * sizeof *operands);
     graph->n_lists += count;
-    const CadId own = finish_array(graph, CAD_RECORD_SCAN, 0, 1, array);
+    const CadId scan_id = finish_array(graph, CAD_RECORD_SCAN, 0, 1, array);
     for (size_t k = 0; k < cad_scan_n_ends(scan) && graph->status == CAD_OK; k++) {
         const size_t length = cad_scan_length_of_end(scan, k);
         if (has_array_room(graph, length)) {
             finish_array(graph, CAD_RECORD_END, 0, length,
-                         (CadArray){.list = own, .number = (uint32_t)k});
+                         (CadArray){.list = scan_id, .number = (uint32_t)k});
         }
     }
     if (graph->status != CAD_OK) {
         return CAD_NO_ID;
     }
     graph->scans[graph->n_scans++] = *scan;
-    return own + 1;
+    return scan_id + 1;
 }
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
@@ -521,20 +521,20 @@ CadId cad_graph_first(CadGraph *graph, size_t record) {
 }
 
 void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperands *operands) {
-    const CadRecord made = graph->records[record];
+    const CadRecord array = graph->records[record];
     operands->ids = operands->few;
     operands->n = 0;
-    if (made.kind == CAD_RECORD_PACK) {
-        operands->ids = cad_graph_packed(graph, &made);
-        operands->n = made.of.array.size;
-    } else if (made.kind == CAD_RECORD_SCAN) {
-        operands->ids = graph->lists + cad_graph_array(graph, &made)->list;
-        operands->n = cad_scan_n_operands(cad_graph_scan(graph, &made));
-    } else if (made.kind == CAD_RECORD_END) {
-        operands->few[operands->n++] = (CadId)cad_graph_array(graph, &made)->list;
-    } else if (cad_record_has_plan(&made)) {
-        CadPlan *plan = cad_graph_plan(graph, &made);
-        const CadId former = cad_graph_array(graph, &made)->former;
+    if (array.kind == CAD_RECORD_PACK) {
+        operands->ids = cad_graph_packed(graph, &array);
+        operands->n = array.of.array.size;
+    } else if (array.kind == CAD_RECORD_SCAN) {
+        operands->ids = graph->lists + cad_graph_array(graph, &array)->list;
+        operands->n = cad_scan_n_operands(cad_graph_scan(graph, &array));
+    } else if (array.kind == CAD_RECORD_END) {
+        operands->few[operands->n++] = (CadId)cad_graph_array(graph, &array)->list;
+    } else if (cad_record_has_plan(&array)) {
+        CadPlan *plan = cad_graph_plan(graph, &array);
+        const CadId former = cad_graph_array(graph, &array)->former;
         for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
             operands->few[operands->n++] = (CadId)cad_plan_view(plan, k)[0];
         }

@@ -146,16 +146,17 @@ typedef struct CadCalls {
     /* What an entry of a rule stands for; passive[k] (zero before) says that the derivative by
      * operand k is cut. */
     CadStatus (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive, CadNoted *noted);
-    /* Leave in *made the first of the cotangents of operands, given those of results, or of the
+    /* Leave in *first the first of the cotangents of operands, given those of results, or of the
      * tangents of results, given those of operands; CAD_NO_ID where all are zero. All are numbers
      * of `graph`, the owner's or a body in it; what has to hold there are guards of it. Cotangents
      * that are not `wanted`, number by number, may be anything; tangents that do not `move` are 0.
      */
     CadStatus (*pull)(void *owner, struct CadGraph *graph, uint32_t number, CadId operands,
-                      CadId results, CadId given, int64_t step, const uint8_t *wanted,
-                      CadId *made);
+                      CadId results, CadId cotangents, int64_t step, const uint8_t *wanted,
+                      CadId *first);
     CadStatus (*push)(void *owner, struct CadGraph *graph, uint32_t number, CadId operands,
-                      CadId results, CadId given, int64_t step, const uint8_t *move, CadId *made);
+                      CadId results, CadId tangents, int64_t step, const uint8_t *move,
+                      CadId *first);
     /* What an entry of a direct rule (tape/entries.h) computes, as numbers of the graph. */
     CadStatus (*insert)(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                         CadId *results);

@@ -48,7 +48,7 @@ static CadStatus find_copies(CadGraph *graph, const uint32_t *uses, const uint32
 
 CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                            size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n) {
-    CadPairs found = {0};
+    CadPairs pairs = {0};
     CadMemory memory = {0};
     uint32_t *uses = cad_graph_uses(graph, &memory, outputs, n_outputs, 0);
     uint32_t *index = cad_memory_take(&memory, graph->n_numbers, sizeof *index);
@@ -57,15 +57,15 @@ CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, cons
         for (size_t k = 0; k < n_wrt; k++) {
             index[wrt[k]] = (uint32_t)k + 1;
         }
-        status = find_copies(graph, uses, index, &found);
+        status = find_copies(graph, uses, index, &pairs);
     }
     cad_memory_give_back(&memory);
     if (status == CAD_OK) {
-        *copies = found.of;
-        *origins = found.by;
-        *n = found.n;
+        *copies = pairs.of;
+        *origins = pairs.by;
+        *n = pairs.n;
     } else {
-        cad_pairs_free(&found);
+        cad_pairs_free(&pairs);
     }
     return status;
 }
@@ -75,19 +75,19 @@ CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, cons
 /* What has no derivative hands nothing on; nor do indices. */
 static int is_reached(CadGraph *graph, const CadActive *active, size_t i, int by_value) {
     const CadRecord record = graph->records[i];
-    int found = active->records[i];
+    int reached = active->records[i];
     CadOperands of;
     if (!cad_record_is_made(&record) || (!by_value && cad_op_is_flat((CadOp)record.op))) {
-        return found;
+        return reached;
     }
     const int singly = record.kind == CAD_RECORD_SINGLE || record.kind == CAD_RECORD_PACK;
     cad_graph_operands(graph, i, &of);
     for (size_t k = 0; k < of.n; k++) {
         if (k != 1 || by_value || !cad_record_is_by_index(&record)) {
-            found |= (singly ? cad_is_active_number : cad_is_active)(graph, active, of.ids[k]);
+            reached |= (singly ? cad_is_active_number : cad_is_active)(graph, active, of.ids[k]);
         }
     }
-    return found;
+    return reached;
 }
 
 CadActive cad_graph_find_active(CadGraph *graph, CadMemory *memory, const CadId *wrt, size_t n_wrt,
@@ -108,11 +108,11 @@ CadActive cad_graph_find_active(CadGraph *graph, CadMemory *memory, const CadId 
 }
 
 CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, bool by_value,
-                          const CadId *outputs, size_t n_outputs, uint8_t *found) {
+                          const CadId *outputs, size_t n_outputs, uint8_t *reached) {
     CadMemory memory = {0};
     const CadActive active = cad_graph_find_active(graph, &memory, inputs, n_inputs, by_value);
     for (size_t k = 0; k < n_outputs && memory.status == CAD_OK; k++) {
-        found[k] = (uint8_t)cad_is_active_number(graph, &active, outputs[k]);
+        reached[k] = (uint8_t)cad_is_active_number(graph, &active, outputs[k]);
     }
     cad_memory_give_back(&memory);
     return memory.status;

@@ -110,17 +110,17 @@ static CadDerivatives push_pack(Push *p, const CadMade *made) {
 }
 
 /* Whether each of the operands of a call has a tangent that may not be 0; NULL without memory. */
-static uint8_t *moving_operands(Push *p, const CadMade *made, CadNumbers given) {
+static uint8_t *moving_operands(Push *p, const CadMade *made, CadNumbers tangents) {
     CadGraph *graph = p->graph;
     uint8_t *move = cad_memory_zeroed((size_t)made->shape[0], 1);
     if (move == NULL) {
         graph->status = CAD_NO_MEMORY;
         return NULL;
     }
-    const CadRecord *record = cad_graph_record(graph, given.first);
+    const CadRecord *record = cad_graph_record(graph, tangents.first);
     const int is_pack = record->kind == CAD_RECORD_PACK;
     for (int64_t i = 0; i < made->shape[0]; i++) {
-        const CadId id = (CadId)(given.first + i * given.strides[0]);
+        const CadId id = (CadId)(tangents.first + i * tangents.strides[0]);
         move[i] = !cad_graph_is(
             graph, is_pack ? cad_graph_packed(graph, record)[id - record->of.array.first] : id,
             0.0);
@@ -129,18 +129,18 @@ static uint8_t *moving_operands(Push *p, const CadMade *made, CadNumbers given) 
 }
 
 static CadDerivatives push_call(Push *p, const CadMade *made) {
-    const CadNumbers given = view_of(p, made->views[0]);
+    const CadNumbers tangents = view_of(p, made->views[0]);
     CadGraph *graph = p->graph;
-    CadId found = CAD_NO_ID;
-    uint8_t *move = given.first != CAD_NO_ID ? moving_operands(p, made, given) : NULL;
+    CadId pushed = CAD_NO_ID;
+    uint8_t *move = tangents.first != CAD_NO_ID ? moving_operands(p, made, tangents) : NULL;
     if (move != NULL) {
         const CadStatus status =
             graph->calls->push(graph->owner, graph, made->number, made->views[0].first,
-                               made->first, given.first, given.strides[0], move, &found);
+                               made->first, tangents.first, tangents.strides[0], move, &pushed);
         graph->status = status != CAD_OK ? status : graph->status;
         cad_memory_free(move);
     }
-    return found == CAD_NO_ID ? zero : (CadDerivatives){found, made->size > 1};
+    return pushed == CAD_NO_ID ? zero : (CadDerivatives){pushed, made->size > 1};
 }
 
 static CadDerivatives push_scan(Push *p, size_t i) {
@@ -151,7 +151,7 @@ static CadDerivatives push_scan(Push *p, size_t i) {
     CadId *const operands = cad_memory_take(&memory, n_operands, sizeof *operands);
     CadOverTurns *const rows = cad_memory_take(&memory, n_operands, sizeof *rows);
     int any = 0;
-    CadId found = CAD_NO_ID;
+    CadId pushed = CAD_NO_ID;
     if (memory.status != CAD_OK) {
         p->graph->status = CAD_NO_MEMORY;
     } else {
@@ -171,12 +171,12 @@ static CadDerivatives push_scan(Push *p, size_t i) {
         }
     }
     if (any) {
-        found = cad_scan_push(p->graph,
-                              (CadScanned){&scan, cad_graph_first(p->graph, i) + 1, operands},
-                              rows, cad_graph_push);
+        pushed = cad_scan_push(p->graph,
+                               (CadScanned){&scan, cad_graph_first(p->graph, i) + 1, operands},
+                               rows, cad_graph_push);
     }
     cad_memory_give_back(&memory);
-    return found == CAD_NO_ID ? zero : (CadDerivatives){found - 1, 1};
+    return pushed == CAD_NO_ID ? zero : (CadDerivatives){pushed - 1, 1};
 }
 
 /* Ends stand behind their SCAN as their tangents do behind its own. */

@@ -198,7 +198,7 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
         read_row_singly(r, op, plan);
         return;
     }
-    int64_t strides[4][CAD_MOST_AXES], own[CAD_MOST_AXES];
+    int64_t strides[4][CAD_MOST_AXES], result_strides[CAD_MOST_AXES];
     const int64_t *result = cad_plan_view(plan, 0);
     /* Parts of a joined array are written to where that stands. */
     const int is_elsewhere = result[0] < (int64_t)entry.out;
@@ -208,32 +208,32 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     for (int k = plan->n_views; k < 4; k++) {
         x[k] = x[1];
     }
-    memcpy(own, result + 1, (size_t)plan->ndim * sizeof *own);
+    memcpy(result_strides, result + 1, (size_t)plan->ndim * sizeof *result_strides);
     if (is_elsewhere) {
-        size = cad_strides_in_order(plan->ndim, cad_plan_shape(plan), own);
+        size = cad_strides_in_order(plan->ndim, cad_plan_shape(plan), result_strides);
     }
     /* The strides of the result are those of an array in order, if with its axes exchanged. */
-    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, size};
-    CadNumbers made = {0, own};
+    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), result_strides, size};
+    CadNumbers computed = {0, result_strides};
     if (r->graph->optimize) {
-        made = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
+        computed = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
     } else { /* even of one element: NumPy's loops round as they do */
-        x[0] = (CadNumbers){0, own};
-        made.first =
+        x[0] = (CadNumbers){0, result_strides};
+        computed.first =
             cad_graph_map(r->graph, op, size, plan->ndim, cad_plan_shape(plan), plan->n_views, x);
     }
     if (cad_plan_is_single(plan)) {
         int64_t strides_made[CAD_MOST_AXES];
-        memcpy(strides_made, made.strides, (size_t)plan->ndim * sizeof *strides_made);
-        const CadNumbers wide = {made.first, strides_made};
-        made = cad_graph_apply_over(&shape, CAD_OP_single, wide, wide, wide);
+        memcpy(strides_made, computed.strides, (size_t)plan->ndim * sizeof *strides_made);
+        const CadNumbers wide = {computed.first, strides_made};
+        computed = cad_graph_apply_over(&shape, CAD_OP_single, wide, wide, wide);
     }
-    if (made.strides == own && !is_elsewhere) {
-        name_elements(r, entry.out, entry.b, made.first - (CadId)(result[0] - entry.out));
+    if (computed.strides == result_strides && !is_elsewhere) {
+        name_elements(r, entry.out, entry.b, computed.first - (CadId)(result[0] - entry.out));
         return;
     }
     /* Or it was simpler than an operation: some numbers that are there. */
-    name_seen(r, plan->ndim, cad_plan_shape(plan), result, made);
+    name_seen(r, plan->ndim, cad_plan_shape(plan), result, computed);
 }
 
 /* A sum of products, number by number: of small ones. */

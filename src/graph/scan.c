@@ -30,7 +30,7 @@ typedef struct Recurrence {
     /* of the loop: */
     CadRecurrence rest;
     CadId next; /* input */
-    CadScanResults found;
+    CadScanResults of_rest;
 } Recurrence;
 
 /* --- rows --- */
@@ -39,10 +39,10 @@ static CadOverTurns row_of(CadGraph *graph, size_t n, CadOp op, const CadOverTur
     static const int64_t one = 1;
     const int64_t length = (int64_t)n;
     const CadShape shape = {graph, 1, &length, &one, n};
-    const CadNumbers made = cad_graph_apply_over(&shape, op, (CadNumbers){x[0].first, &x[0].step},
-                                                 (CadNumbers){x[1].first, &x[1].step},
-                                                 (CadNumbers){x[2].first, &x[2].step});
-    return (CadOverTurns){made.first, n > 1 ? made.strides[0] : 0};
+    const CadNumbers row = cad_graph_apply_over(&shape, op, (CadNumbers){x[0].first, &x[0].step},
+                                                (CadNumbers){x[1].first, &x[1].step},
+                                                (CadNumbers){x[2].first, &x[2].step});
+    return (CadOverTurns){row.first, n > 1 ? row.strides[0] : 0};
 }
 
 static CadId sum_of(CadGraph *graph, size_t n, CadOverTurns x) {
@@ -99,10 +99,10 @@ static CadId end_of(const Recurrence *r, size_t k) {
 
 /* The operands of a single number of the body; answers how many. */
 static int operands_of(const Recurrence *r, size_t record, CadId x[3]) {
-    const CadRecord *const made = &r->body->records[record];
-    const int arity = cad_op_info[made->op].arity;
+    const CadRecord *const single = &r->body->records[record];
+    const int arity = cad_op_info[single->op].arity;
     for (int k = 0; k < 3; k++) {
-        x[k] = k < arity ? itself(r, made->of.operands[k]) : x[0];
+        x[k] = k < arity ? itself(r, single->of.operands[k]) : x[0];
     }
     return arity;
 }
@@ -255,19 +255,19 @@ static void find_waiting(Recurrence *r) {
 static void find_rows(Recurrence *r) {
     enum { NEW_ROW = AS_SUM + 1, MOST_TIMES = 64 };
     const size_t n = r->asked->n_carried;
-    size_t found = 1;
-    for (int time = 0; time < MOST_TIMES && found > 0 && r->graph->status == CAD_OK; time++) {
-        found = 0;
+    size_t n_new = 1;
+    for (int time = 0; time < MOST_TIMES && n_new > 0 && r->graph->status == CAD_OK; time++) {
+        n_new = 0;
         find_waiting(r);
         for (size_t j = 0; j < n; j++) {
             const CadId end = end_of(r, j);
             if (r->how[j] == IN_LOOP && (!r->waits[end] || end == input_of(r, j))) {
                 r->how[j] = (Carried)NEW_ROW;
                 r->is_read[end] = 1;
-                found++;
+                n_new++;
             }
         }
-        if (found > 0) {
+        if (n_new > 0) {
             set_rows(r);
         }
         for (size_t j = 0; j < n; j++) {
@@ -375,7 +375,7 @@ static CadId make_scan(Recurrence *r, int whole) {
     name_ends(r, whole);
     graph->status = graph->status == CAD_OK ? r->rest.body->status : graph->status;
     if (graph->status == CAD_OK) {
-        first = cad_graph_recur_in_blocks(graph, &r->rest, whole ? NULL : &r->found);
+        first = cad_graph_recur_in_blocks(graph, &r->rest, whole ? NULL : &r->of_rest);
     }
     cad_graph_free(r->rest.body);
     return first;
@@ -417,8 +417,8 @@ static CadId last_of_row(const Recurrence *r, size_t j) {
 /* What is a row, then what the loop has of the rest. */
 static void read_results(Recurrence *r, const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
-    const CadId *last = r->found.last, *sums = r->found.sums;
-    const CadOverTurns *kept = r->found.kept;
+    const CadId *last = r->of_rest.last, *sums = r->of_rest.sums;
+    const CadOverTurns *kept = r->of_rest.kept;
     for (size_t j = 0; j < n; j++) {
         const CadId initial = r->asked->initial[j];
         if (r->how[j] == AS_SUM && has_loop(r)) {
@@ -457,9 +457,9 @@ static void begin(Recurrence *r) {
                               .given = cad_memory_take(&r->memory, n, sizeof(CadOverTurns)),
                               .ends = cad_memory_take(&r->memory, more, sizeof(CadId)),
                               .sizes = cad_memory_take(&r->memory, n + more, sizeof(uint32_t))};
-    r->found = (CadScanResults){cad_memory_take(&r->memory, more, sizeof *r->found.last),
-                                cad_memory_take(&r->memory, more, sizeof *r->found.kept),
-                                cad_memory_take(&r->memory, more, sizeof *r->found.sums)};
+    r->of_rest = (CadScanResults){cad_memory_take(&r->memory, more, sizeof *r->of_rest.last),
+                                  cad_memory_take(&r->memory, more, sizeof *r->of_rest.kept),
+                                  cad_memory_take(&r->memory, more, sizeof *r->of_rest.sums)};
     r->next = CAD_SCAN_INPUT;
     if (r->memory.status != CAD_OK) {
         r->graph->status = CAD_NO_MEMORY;

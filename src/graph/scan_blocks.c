@@ -77,7 +77,7 @@ static int64_t along_turns(const int64_t *shape, int64_t stride, int64_t step) {
 }
 
 /* Whether a sum is that of products whose operands are read as blocks. */
-static void find_product(const Blocks *b, size_t k, Product *found) {
+static void find_product(const Blocks *b, size_t k, Product *result) {
     CadAxes axes;
     CadMade made;
     if (b->whole || !cad_graph_is_product(b->body, b->asked->ends[k], axes, &made) ||
@@ -99,7 +99,7 @@ static void find_product(const Blocks *b, size_t k, Product *found) {
         product.strides[x][1] = along_turns(made.shape, view.strides[1], step);
         product.is_one &= product.strides[x][1] != 0;
     }
-    *found = product;
+    *result = product;
 }
 
 static void find_products(Blocks *b) {
@@ -330,7 +330,7 @@ static void insert_body(Blocks *b, CadScan *scan) {
     cad_memory_give_back(&memory);
 }
 
-static CadId make_scan(Blocks *b, CadScan *made) {
+static CadId make_scan(Blocks *b, CadScan *result) {
     const size_t most = n_operands(b) + n_ends(b) + b->body->n_records;
     CadScan scan = {.n = b->asked->n,
                     .ends = cad_memory_zeroed(most, sizeof *scan.ends),
@@ -352,7 +352,7 @@ static CadId make_scan(Blocks *b, CadScan *made) {
         cad_scan_free(&scan);
         scan = (CadScan){0};
     }
-    *made = scan;
+    *result = scan;
     return first;
 }
 
@@ -368,8 +368,8 @@ static CadOverTurns row_of(const Blocks *b, CadId id, size_t size, CadId first,
     for (size_t before = 0; before < end; before++) {
         first += (CadId)cad_scan_length_of_end(scan, before);
     }
-    const CadId found = end < scan->n_carried ? b->ends[end].size : 0;
-    return (CadOverTurns){first + found + (id - b->ends[end].id), b->ends[end].size};
+    const CadId initial_size = end < scan->n_carried ? b->ends[end].size : 0;
+    return (CadOverTurns){first + initial_size + (id - b->ends[end].id), b->ends[end].size};
 }
 
 static CadId product_of_all(const Blocks *b, const Product *product, CadId first,

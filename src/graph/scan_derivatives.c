@@ -15,7 +15,7 @@ typedef struct Derived {
     CadMemory memory;
     CadScanned of;
     CadRecurrence asked; /* of what the scan has kept it is known what it is */
-    CadId *found;        /* of the scan's body: its inputs, and its ends, in this one */
+    CadId *names;        /* of the scan's body: its inputs, and its ends, in this one */
     CadId *kept;         /* what turns have left and kept, in this one */
     size_t n_inputs;     /* numbers */
     Numbers inputs, of_inputs, outputs, of_outputs; /* lists of the numbers of a turn */
@@ -65,7 +65,7 @@ static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_seeds) {
     d->asked =
         (CadRecurrence){.n = scan->n, .n_carried = scan->n_carried, .input = CAD_SCAN_INPUT};
     d->asked.given = cad_memory_take(&d->memory, n_operands + n_seeds, sizeof *d->asked.given);
-    d->found = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->found);
+    d->names = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->names);
     d->kept = cad_memory_take(&d->memory, n_ends, sizeof *d->kept);
     d->asked.known = cad_memory_take(&d->memory, n_ends, sizeof *d->asked.known);
     d->asked.initial = cad_memory_take(&d->memory, n_operands, sizeof *d->asked.initial);
@@ -137,7 +137,7 @@ static void insert_body(Derived *d, int is_backwards) {
                 ? (CadOverTurns){first, scan->sizes[k]}
                 : (CadOverTurns){d->of.operands[k], scan->steps[k - scan->n_carried]};
         first += k < scan->n_carried ? (CadId)cad_scan_length_of_end(scan, k) : 0;
-        d->found[k] = next_input(d, in_order(row, n, is_backwards), scan->sizes[k]);
+        d->names[k] = next_input(d, in_order(row, n, is_backwards), scan->sizes[k]);
     }
     d->asked.body = cad_scan_body_of(d->asked.sizes, d->asked.n_carried + d->asked.n_given);
     if (d->asked.body == NULL) {
@@ -149,7 +149,7 @@ static void insert_body(Derived *d, int is_backwards) {
     begin_lists(d);
     add_block(&d->inputs, CAD_SCAN_INPUT, (uint32_t)cad_scan_n_inputs(scan));
     for (size_t k = 0; k < n_operands; k++) {
-        add_block(&d->of_inputs, d->found[k], scan->sizes[k]);
+        add_block(&d->of_inputs, d->names[k], scan->sizes[k]);
     }
     for (size_t k = 0; k < n_ends; k++) {
         add_block(&d->outputs, scan->ends[k], cad_scan_size_of_end(scan, k));
@@ -157,10 +157,10 @@ static void insert_body(Derived *d, int is_backwards) {
     const CadId *const results = d->of_outputs.ids;
     cad_graph_insert(d->asked.body, scan->body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
                      d->outputs.ids, d->outputs.n, d->of_outputs.ids);
-    take_blocks(d, results, scan->sizes, scan->n_carried, d->found + n_operands);
+    take_blocks(d, results, scan->sizes, scan->n_carried, d->names + n_operands);
     take_blocks(d, results + cad_sum_of_sizes(scan->sizes, scan->n_carried),
                 scan->sizes + n_operands, n_ends - scan->n_carried,
-                d->found + n_operands + scan->n_carried);
+                d->names + n_operands + scan->n_carried);
     d->graph->status = d->asked.body->status;
 }
 
@@ -197,14 +197,14 @@ static void give_ends(Derived *d, int is_backwards) {
  * is cheaper where what is read has tangents of its own. */
 static void find_known(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
-    const CadId *const found = d->found + cad_scan_n_operands(scan);
+    const CadId *const ends = d->names + cad_scan_n_operands(scan);
     for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
-        const CadRecord *const record = cad_graph_record(d->asked.body, found[k]);
+        const CadRecord *const record = cad_graph_record(d->asked.body, ends[k]);
         if (cad_record_is_made(record) && (is_backwards || cad_record_is_costly(record)) &&
-            found[k] ==
-                cad_graph_first(d->asked.body, cad_graph_record_of(d->asked.body, found[k])) &&
+            ends[k] ==
+                cad_graph_first(d->asked.body, cad_graph_record_of(d->asked.body, ends[k])) &&
             cad_record_size(record) == cad_scan_size_of_end(scan, k)) {
-            d->asked.known[d->asked.n_known++] = (CadKnown){found[k], d->kept[k]};
+            d->asked.known[d->asked.n_known++] = (CadKnown){ends[k], d->kept[k]};
         }
     }
 }
@@ -231,17 +231,17 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
     begin_lists(d);
     for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
         if (seeds[k] != CAD_NO_ID) {
-            add_block(&d->outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
+            add_block(&d->outputs, d->names[n_operands + k], cad_scan_size_of_end(scan, k));
             add_block(&d->of_outputs, seeds[k], cad_scan_size_of_end(scan, k));
         }
     }
     for (size_t k = 0; k < scan->n_carried; k++) {
-        add_block(&d->inputs, d->found[k], scan->sizes[k]);
+        add_block(&d->inputs, d->names[k], scan->sizes[k]);
     }
     for (int same = 0; same < 2; same++) {
         for (size_t k = scan->n_carried; k < n_operands; k++) {
             if (wanted[k] && is_same_in_all(scan, k) == same) {
-                add_block(&d->inputs, d->found[k], scan->sizes[k]);
+                add_block(&d->inputs, d->names[k], scan->sizes[k]);
                 next_end(d, same ? &d->asked.n_summed : &d->asked.n_kept, scan->sizes[k]);
             }
         }
@@ -269,19 +269,19 @@ static CadId seed_of(Derived *d, size_t end, CadOverTurns row) {
 }
 
 /* The seeds of the ends of a turn: what is carried, and inputs for those that there are. */
-static void name_seeds(Derived *d, const CadScanSeeds *given, CadId *seeds, CadId *before) {
+static void name_seeds(Derived *d, const CadScanSeeds *cotangents, CadId *seeds, CadId *before) {
     const CadScan *const scan = d->of.scan;
     const size_t n_rows = scan->n_carried + scan->n_kept;
     CadId input = CAD_SCAN_INPUT;
     for (size_t k = 0; k < scan->n_carried; k++) {
         seeds[k] = input;
         input += scan->sizes[k];
-        before[k] = seed_of(d, k, given->before[k]);
+        before[k] = seed_of(d, k, cotangents->before[k]);
     }
     for (size_t k = scan->n_carried; k < cad_scan_n_ends(scan); k++) {
         seeds[k] = seed_of(d, k,
-                           k < n_rows ? given->kept[k - scan->n_carried]
-                                      : (CadOverTurns){given->sums[k - n_rows], 0});
+                           k < n_rows ? cotangents->kept[k - scan->n_carried]
+                                      : (CadOverTurns){cotangents->sums[k - n_rows], 0});
     }
 }
 
@@ -296,10 +296,10 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         return;
     }
     CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends, sizeof *names);
-    const CadScanResults found = {
-        cad_memory_take(&d->memory, n_carried, sizeof *found.last),
-        cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
-        cad_memory_take(&d->memory, scan->n_given + 1, sizeof *found.sums)};
+    const CadScanResults pulled = {
+        cad_memory_take(&d->memory, n_carried, sizeof *pulled.last),
+        cad_memory_take(&d->memory, scan->n_given, sizeof *pulled.kept),
+        cad_memory_take(&d->memory, scan->n_given + 1, sizeof *pulled.sums)};
     if (d->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
@@ -313,17 +313,17 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         pull_body(d, names + n_carried, names, wanted, pull);
     }
     if (graph->status == CAD_OK) {
-        cad_graph_recur(graph, &d->asked, &found);
+        cad_graph_recur(graph, &d->asked, &pulled);
     }
     if (graph->status == CAD_OK && d->is_guarded) {
-        cad_graph_guard(graph, found.sums[d->asked.n_summed - 1], 0.0);
+        cad_graph_guard(graph, pulled.sums[d->asked.n_summed - 1], 0.0);
     }
     for (size_t k = 0, row = 0, sum = 0; k < n_operands && graph->status == CAD_OK; k++) {
         if (k < n_carried) {
-            results[k] = (CadOverTurns){found.last[k], 0};
+            results[k] = (CadOverTurns){pulled.last[k], 0};
         } else if (wanted[k]) {
-            results[k] = is_same_in_all(scan, k) ? (CadOverTurns){found.sums[sum++], 0}
-                                                 : backwards(found.kept[row++], scan->n);
+            results[k] = is_same_in_all(scan, k) ? (CadOverTurns){pulled.sums[sum++], 0}
+                                                 : backwards(pulled.kept[row++], scan->n);
         }
     }
     finish(d);
@@ -335,7 +335,7 @@ static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
     const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
     begin_lists(d);
     for (size_t k = 0; k < n_operands; k++) {
-        add_block(&d->inputs, d->found[k], scan->sizes[k]);
+        add_block(&d->inputs, d->names[k], scan->sizes[k]);
         if (along[k] == CAD_NO_ID) {
             add_zeros(&d->of_inputs, scan->sizes[k]);
         } else {
@@ -343,7 +343,7 @@ static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
         }
     }
     for (size_t k = 0; k < n_ends; k++) {
-        add_block(&d->outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
+        add_block(&d->outputs, d->names[n_operands + k], cad_scan_size_of_end(scan, k));
         if (k >= scan->n_carried) {
             next_end(d, k < scan->n_carried + scan->n_kept ? &d->asked.n_kept : &d->asked.n_summed,
                      cad_scan_size_of_end(scan, k));

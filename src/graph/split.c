@@ -57,8 +57,8 @@ static CadNumbers over(const CadShape *shape, CadDerivatives factor) {
 }
 
 static CadDerivatives apply(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y) {
-    const CadNumbers found = cad_graph_apply_over(shape, op, x, y, y);
-    return cad_derivatives_in_order(shape, (CadNumbers){0, shape->in_order}, found);
+    const CadNumbers result = cad_graph_apply_over(shape, op, x, y, y);
+    return cad_derivatives_in_order(shape, (CadNumbers){0, shape->in_order}, result);
 }
 
 /* An elementwise operation that is linear in what varies among its operands, as a multiple. */
@@ -214,14 +214,14 @@ static void share_guards(Splitter *s) {
     graph->n_guards = s->status == CAD_OK ? kept : graph->n_guards;
 }
 
-static void make_part(Splitter *s, size_t own, CadId *roots, size_t n_roots) {
+static void make_part(Splitter *s, size_t input_record, CadId *roots, size_t n_roots) {
     CadGraph *const graph = s->graph;
     CadPart *part = s->part;
     CadOperands of;
-    s->copier.names[own] = part->own =
-        cad_graph_input(part->graph, graph->records[own].of.array.size, 0);
+    s->copier.names[input_record] = part->own =
+        cad_graph_input(part->graph, graph->records[input_record].of.array.size, 0);
     for (size_t i = 0; i < s->n_records; i++) {
-        s->varies.records[i] &= i == own || s->is_needed[i];
+        s->varies.records[i] &= i == input_record || s->is_needed[i];
         if (s->varies.records[i]) {
             find_operands(s, i, &of);
             for (size_t k = 0; k < of.n; k++) {
@@ -237,7 +237,7 @@ static void make_part(Splitter *s, size_t own, CadId *roots, size_t n_roots) {
     }
     part->inputs = part->n_given > 0 ? cad_graph_input(part->graph, part->n_given, 0) : CAD_NO_ID;
     for (size_t i = 0; i < s->n_records; i++) {
-        if (s->varies.records[i] && i != own) {
+        if (s->varies.records[i] && i != input_record) {
             s->copier.names[i] = copy(s, i);
         }
     }
@@ -252,12 +252,12 @@ CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_r
                           CadPart *part) {
     Splitter splitter = {.graph = graph, .part = part, .n_records = graph->n_records};
     Splitter *s = &splitter;
-    const size_t own = cad_graph_record_of(graph, input);
-    const uint32_t size = graph->records[own].of.array.size;
+    const size_t input_record = cad_graph_record_of(graph, input);
+    const uint32_t size = graph->records[input_record].of.array.size;
     CadMemory memory = {0};
     CadId *const variables = cad_memory_take(&memory, size, sizeof *variables);
     for (uint32_t k = 0; k < size && variables != NULL; k++) {
-        variables[k] = graph->records[own].of.array.first + k;
+        variables[k] = graph->records[input_record].of.array.first + k;
     }
     *part = (CadPart){.graph = cad_graph_new(graph->optimize)};
     s->varies = cad_graph_find_active(graph, &memory, variables, size, 1);
@@ -272,7 +272,7 @@ CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_r
     s->status = part->graph == NULL ? CAD_NO_MEMORY : memory.status;
     if (s->status == CAD_OK) {
         find_needed(s, roots, n_roots);
-        make_part(s, own, roots, n_roots);
+        make_part(s, input_record, roots, n_roots);
     }
     cad_memory_give_back(&memory);
     return s->status;

@@ -130,11 +130,11 @@ bool cad_graph_has(CadGraph *graph, CadId id) {
            cad_graph_record(graph, id)->kind != CAD_RECORD_SCAN;
 }
 
-static CadId restore_constant(Restorer *r, const uint32_t *given) {
-    const uint64_t bits = (uint64_t)given[2] << 32 | given[1];
+static CadId restore_constant(Restorer *r, const uint32_t *row) {
+    const uint64_t bits = (uint64_t)row[2] << 32 | row[1];
     double value;
     memcpy(&value, &bits, sizeof value);
-    return given[0] == 0 ? cad_graph_constant(r->graph, value) : CAD_NO_ID;
+    return row[0] == 0 ? cad_graph_constant(r->graph, value) : CAD_NO_ID;
 }
 
 static CadId restore_single(Restorer *r, uint32_t op, const uint32_t *x) {
@@ -316,18 +316,18 @@ static CadId restore_views(Restorer *r, CadMade *made, uint32_t ndim) {
     return sound ? cad_graph_make(graph, graph, made) : CAD_NO_ID;
 }
 
-static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const uint32_t *given) {
-    const uint32_t size = given[0], ndim = given[1];
-    CadMade made = {.kind = kind, .op = (CadOp)op, .size = size, .number = given[2]};
+static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const uint32_t *row) {
+    const uint32_t size = row[0], ndim = row[1];
+    CadMade made = {.kind = kind, .op = (CadOp)op, .size = size, .number = row[2]};
     const uint32_t most = kind == CAD_RECORD_CALL ? UINT32_MAX : kind == CAD_RECORD_INPUT;
-    if (given[2] > most || (op != 0 && kind != CAD_RECORD_MAP) ||
+    if (row[2] > most || (op != 0 && kind != CAD_RECORD_MAP) ||
         (ndim != 0 && kind < CAD_RECORD_MAP) || (size == 0 && kind != CAD_RECORD_INPUT) ||
         size > CAD_MOST_SLOTS - r->graph->n_numbers) {
         return CAD_NO_ID;
     }
     switch (kind) {
     case CAD_RECORD_INPUT:
-        return cad_graph_input(r->graph, size, given[2] != 0);
+        return cad_graph_input(r->graph, size, row[2] != 0);
     case CAD_RECORD_CONSTANTS:
         return restore_constants(r, size);
     case CAD_RECORD_PACK:
@@ -434,9 +434,9 @@ static uint32_t *restore_sizes(CadGraph *graph, const CadScan *scan, const int64
     return sized.sizes;
 }
 
-static CadId restore_scan(Restorer *r, const uint32_t *given) {
+static CadId restore_scan(Restorer *r, const uint32_t *row) {
     const CadGraphParts *const parts = r->parts;
-    CadScan scan = {.n_carried = given[1], .n_given = given[2]};
+    CadScan scan = {.n_carried = row[1], .n_given = row[2]};
     const int64_t *const counts = take(parts->words, sizeof *counts, parts->n_words, &r->word, 3);
     const int64_t *const steps =
         take(parts->words, sizeof *steps, parts->n_words, &r->word, scan.n_given);
@@ -460,7 +460,7 @@ static CadId restore_scan(Restorer *r, const uint32_t *given) {
     if (scan.sizes == NULL) {
         return CAD_NO_ID;
     }
-    scan.body = restore_body(r, given[0], &scan);
+    scan.body = restore_body(r, row[0], &scan);
     scan.ends = cad_memory_copied(ends, n_ends, sizeof *ends);
     scan.steps = cad_memory_copied(steps, scan.n_given, sizeof *steps);
     int sound = scan.body != NULL;
@@ -482,20 +482,20 @@ static CadId restore_scan(Restorer *r, const uint32_t *given) {
  * constant 0, which is. */
 static int restore_record(Restorer *r, int is_first) {
     CadGraph *const graph = r->graph;
-    const uint32_t *const given = r->parts->records + 4 * r->row++;
-    const CadRecordKind kind = (CadRecordKind)(given[0] >> 16);
-    const uint32_t op = given[0] & 0xffff;
+    const uint32_t *const row = r->parts->records + 4 * r->row++;
+    const CadRecordKind kind = (CadRecordKind)(row[0] >> 16);
+    const uint32_t op = row[0] & 0xffff;
     const size_t index = graph->n_records;
     const CadId expected = is_first ? CAD_ZERO : graph->n_numbers;
-    const CadId made = kind == CAD_RECORD_CONSTANT && op == 0 ? restore_constant(r, given + 1)
-                       : kind == CAD_RECORD_SINGLE            ? restore_single(r, op, given + 1)
-                       : kind == CAD_RECORD_SCAN && op == 0
-                           ? restore_scan(r, given + 1)
-                           : restore_array(r, kind, op, given + 1);
-    const size_t n_ends = kind == CAD_RECORD_SCAN && made != CAD_NO_ID
+    const CadId restored = kind == CAD_RECORD_CONSTANT && op == 0 ? restore_constant(r, row + 1)
+                           : kind == CAD_RECORD_SINGLE            ? restore_single(r, op, row + 1)
+                           : kind == CAD_RECORD_SCAN && op == 0
+                               ? restore_scan(r, row + 1)
+                               : restore_array(r, kind, op, row + 1);
+    const size_t n_ends = kind == CAD_RECORD_SCAN && restored != CAD_NO_ID
                               ? cad_scan_n_ends(&graph->scans[graph->n_scans - 1])
                               : 0;
-    return made == expected && graph->n_records == index + n_ends + (size_t)!is_first;
+    return restored == expected && graph->n_records == index + n_ends + (size_t)!is_first;
 }
 
 /* The inputs come first, but for a constant, before anything that is computed. */

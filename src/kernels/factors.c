@@ -274,24 +274,24 @@ static void add_transposed(double *to, CadComplexMatrix g, size_t n) {
  * divided by it. `left` are the products with the rows of l before k. */
 CAD_CLONES static void pull_block(CadComplexMatrix l, CadComplexMatrix g, size_t n) {
     for (size_t k = n; k-- > 0;) {
-        double *const own = at(g, k, 0);
+        double *const column = at(g, k, 0);
         const double d = *at(l, k, k);
         double above[BLOCK] = {0.0};
         for (size_t i = k + 1; i < n; i++) {
             const double *const row = at(l, i, 0);
-            own[i] /= d;
-            own[k] -= own[i] * row[k];
+            column[i] /= d;
+            column[k] -= column[i] * row[k];
             for (size_t j = 0; j < k; j++) {
-                above[j] += own[i] * row[j];
+                above[j] += column[i] * row[j];
             }
         }
-        own[k] /= 2.0 * d;
+        column[k] /= 2.0 * d;
         const double *const r = at(l, k, 0);
         for (size_t j = 0; j < k; j++) {
             double *const row = at(g, j, 0);
-            row[k] -= above[j] + 2.0 * own[k] * r[j];
+            row[k] -= above[j] + 2.0 * column[k] * r[j];
             for (size_t i = k + 1; i < n; i++) {
-                row[i] -= r[j] * own[i];
+                row[i] -= r[j] * column[i];
             }
         }
     }
@@ -299,7 +299,7 @@ CAD_CLONES static void pull_block(CadComplexMatrix l, CadComplexMatrix g, size_t
 
 CAD_CLONES static void push_block(CadComplexMatrix l, CadComplexMatrix g, size_t n) {
     for (size_t k = 0; k < n; k++) {
-        double *const own = at(g, k, 0);
+        double *const column = at(g, k, 0);
         const double *const r = at(l, k, 0);
         const double d = r[k];
         double moved[BLOCK];
@@ -307,18 +307,18 @@ CAD_CLONES static void push_block(CadComplexMatrix l, CadComplexMatrix g, size_t
             const double *const row = at(g, j, 0);
             moved[j] = row[k];
             for (size_t i = k; i < n; i++) {
-                own[i] -= r[j] * row[i];
+                column[i] -= r[j] * row[i];
             }
-            own[k] -= r[j] * moved[j];
+            column[k] -= r[j] * moved[j];
         }
-        own[k] /= 2.0 * d;
+        column[k] /= 2.0 * d;
         for (size_t i = k + 1; i < n; i++) {
             const double *const row = at(l, i, 0);
-            double left = row[k] * own[k];
+            double left = row[k] * column[k];
             for (size_t j = 0; j < k; j++) {
                 left += row[j] * moved[j];
             }
-            own[i] = (own[i] - left) / d;
+            column[i] = (column[i] - left) / d;
         }
     }
 }

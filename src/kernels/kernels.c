@@ -218,11 +218,11 @@ void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows,
     for (size_t row = 0; row < rows; row++) {
         double *const e = residuals + row * classes;
         double *const at_label = e + labels[row];
-        const double right = losses[row], own = *at_label;
+        const double right = losses[row], of_label = *at_label;
         double others = *at_label = 0.0;
         cad_strip_sum(&others, (CadStrip){e, 1}, classes);
-        const double total = own + others;
-        losses[row] = right > -1.0 ? log1p(others / own) : log(total) - right;
+        const double total = of_label + others;
+        losses[row] = right > -1.0 ? log1p(others / of_label) : log(total) - right;
         *at_label = -others;
         for (size_t i = 0; i < classes; i++) {
             e[i] /= total;

@@ -466,8 +466,8 @@ static double *in_order(CadComplexMatrix x, size_t n, double *to) {
 /* What stands in order back in its place. */
 static void put_in_place(CadComplexMatrix x, size_t n, const double *from, int is_found) {
     const ptrdiff_t m = (ptrdiff_t)n, row = x.imaginary ? 2 * m : m;
-    const CadComplexMatrix given = {(double *)from, row, 1, x.imaginary ? m * row : 0};
-    copy_matrix(x, given, n, n);
+    const CadComplexMatrix source = {(double *)from, row, 1, x.imaginary ? m * row : 0};
+    copy_matrix(x, source, n, n);
     if (!is_found) {
         *x.data = NAN;
     }

@@ -381,12 +381,12 @@ static Complex exponential(Complex x) {
 }
 
 static Complex gamma_of(Complex x, const CadHelp *help) {
-    Complex found;
-    char *arguments[] = {(char *)&x, (char *)&found};
+    Complex result;
+    char *arguments[] = {(char *)&x, (char *)&result};
     const ptrdiff_t once = 1, steps[] = {0, 0};
     const CadLent *const lent = &help->lent[CAD_LENT_gamma];
     lent->loop(arguments, &once, steps, lent->data);
-    return found;
+    return result;
 }
 
 static Complex reciprocal_gamma(Complex x, const CadHelp *help) {

@@ -160,9 +160,9 @@ static Number node_of(CadSeries *s, CadOp op, Number x, Number y, Number z) {
     if (uniform) {
         return constant(s, cad_op_value(op, value[0], value[1], value[2]));
     }
-    const Number found = find(s, op, operand);
-    if (found != NONE) {
-        return found;
+    const Number same = find(s, op, operand);
+    if (same != NONE) {
+        return same;
     }
     const Number v = new_node(s, op, x, y, z, moves ? s->reach : 0);
     if (s->n == 1) {

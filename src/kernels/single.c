@@ -312,14 +312,14 @@ void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, i
     const CadFloats x = floats_of(a, m, n, floats);
     const CadFloats y = m == p && are_transposed(a, b) ? (CadFloats){x.data, x.column, x.row}
                                                        : floats_of(b, n, p, floats + m * n);
-    const CadFloats made = {floats + m * n + n * p, (ptrdiff_t)p, 1};
-    cad_multiply_floats(made, x, y, m, n, p);
+    const CadFloats result = {floats + m * n + n * p, (ptrdiff_t)p, 1};
+    cad_multiply_floats(result, x, y, m, n, p);
     for (size_t i = 0; i < m; i++) {
         const CadStrip to = {product.data + (ptrdiff_t)i * product.row, product.column};
         if (store) {
-            widen(to, made.data + i * p, p);
+            widen(to, result.data + i * p, p);
         } else {
-            add_floats(to, made.data + i * p, p);
+            add_floats(to, result.data + i * p, p);
         }
     }
 }

@@ -139,9 +139,9 @@ static double product(double x, double y) {
 static int multiply(CadBuild *build, CadAdd *add, int64_t step, const double *factors) {
     const int64_t n = add->step == 1 || step == 1 ? add->n : 1;
     static const double one = 1.0;
-    const double *const own = add->factors < 0 ? &one : factors_of(build, add);
+    const double *const add_factors = add->factors < 0 ? &one : factors_of(build, add);
     for (int64_t i = 0; i < n; i++) {
-        if (isnan(product(own[i * add->step], factors[i * step]))) {
+        if (isnan(product(add_factors[i * add->step], factors[i * step]))) {
             return 0;
         }
     }
@@ -149,7 +149,7 @@ static int multiply(CadBuild *build, CadAdd *add, int64_t step, const double *fa
         return 1;
     }
     if (add->factors < 0 || add->step == 0) {
-        const double scale = *own;
+        const double scale = *add_factors;
         CadAdd fresh = *add;
         fresh.step = step;
         if (append_factors(build, &fresh, factors) != CAD_OK) {
@@ -173,15 +173,15 @@ CadStatus cad_build_add(CadBuild *build, CadAdd add, const double *factors) {
     CadStatus status = CAD_OK;
     for (int k = 0; k < build->n_adds && status == CAD_OK;) {
         CadAdd first = build->adds[k];
-        const CadSpan made = written(&first);
-        if (!overlap(made, read)) {
+        const CadSpan target = written(&first);
+        if (!overlap(target, read)) {
             k++;
             continue;
         }
         remove_waiting(build, k);
         int done = 0;
-        if (add.from_step == 1 && read.low <= made.low && made.high <= read.high) {
-            const int64_t skipped = made.low - read.low;
+        if (add.from_step == 1 && read.low <= target.low && target.high <= read.high) {
+            const int64_t skipped = target.low - read.low;
             done = multiply(build, &first, add.step, factors + skipped * add.step);
             first.to = done > 0 ? add.to + skipped * add.to_step : first.to;
             first.to_step = done > 0 ? add.to_step : first.to_step;

@@ -13,11 +13,11 @@ static size_t flags_of(const CadBuild *build, CadSpan span, uint16_t **flags) {
 int cad_build_has_any(const CadBuild *build, CadSpan span, int flag) {
     uint16_t *flags;
     const size_t count = flags_of(build, span, &flags);
-    uint16_t found = 0;
+    uint16_t all_flags = 0;
     for (size_t i = 0; i < count; i++) {
-        found |= flags[i];
+        all_flags |= flags[i];
     }
-    return (found & flag) != 0;
+    return (all_flags & flag) != 0;
 }
 
 void cad_build_mark_all(CadBuild *build, CadSpan span, int marks) {

@@ -283,13 +283,13 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size
 /* Some turns at the beginning may be unlike the others. */
 static size_t try_early(Finder *f, size_t begin, size_t end, size_t period, size_t n_early,
                         size_t together) {
-    size_t found = 0;
+    size_t loop_end = 0;
     f->is_refused = false;
-    for (size_t k = 0; k <= n_early && begin < end && found == 0 && !f->is_refused;
+    for (size_t k = 0; k <= n_early && begin < end && loop_end == 0 && !f->is_refused;
          k++, begin += period) {
-        found = try_turns(f, begin, end, period, together);
+        loop_end = try_turns(f, begin, end, period, together);
     }
-    return found;
+    return loop_end;
 }
 
 /* --- runs --- */
@@ -358,16 +358,16 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
         begin--;
     }
     f->work += end - begin;
-    size_t found = 0;
+    size_t loop_end = 0;
     f->is_refused = false;
-    for (size_t together = 1; together <= MOST_TOGETHER && found == 0 && !f->is_refused;
+    for (size_t together = 1; together <= MOST_TOGETHER && loop_end == 0 && !f->is_refused;
          together++) {
-        found = try_period(f, begin - period, end, together * period, together);
+        loop_end = try_period(f, begin - period, end, together * period, together);
     }
-    if (found == 0) {
+    if (loop_end == 0) {
         *failed = (Failed){(uint32_t)period, (uint32_t)end};
     }
-    return found;
+    return loop_end;
 }
 
 /* The place among the latest windows of the one that begins at a step. */
@@ -387,19 +387,19 @@ static void find_between(Finder *f, size_t begin, size_t end) {
     memset(f->stretches, 0, sizeof f->stretches);
     memset(f->runs, 0, sizeof f->runs);
     for (size_t step = begin; step + WINDOW <= end && f->work < most;) {
-        size_t found = 0;
+        size_t loop_end = 0;
         for (int way = 0; way < WAYS; way++) {
             uint32_t *const latest = latest_window(f, way, step);
             const size_t before = *latest;
             *latest = (uint32_t)step + 1;
-            if (before > f->begin && before <= step && found == 0 &&
+            if (before > f->begin && before <= step && loop_end == 0 &&
                 are_alike(f, step, before - 1)) {
-                found = try_run(f, step, step - (before - 1));
-                found = found > 0 ? found : try_stretch(f, step, before - 1);
+                loop_end = try_run(f, step, step - (before - 1));
+                loop_end = loop_end > 0 ? loop_end : try_stretch(f, step, before - 1);
             }
         }
-        f->begin = found > 0 ? found : f->begin;
-        step = found > 0 ? found : step + 1;
+        f->begin = loop_end > 0 ? loop_end : f->begin;
+        step = loop_end > 0 ? loop_end : step + 1;
     }
 }
 

@@ -75,18 +75,18 @@ static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t beg
 
 /* A graph with the inputs of another one, of the same owner. */
 static CadGraph *with_inputs_of(const CadGraph *graph) {
-    CadGraph *const made = cad_graph_new(graph->optimize);
-    if (made != NULL) {
-        made->keeps_doubles = graph->keeps_doubles;
-        made->compares_last = graph->compares_last;
-        made->calls = graph->calls;
-        made->owner = graph->owner;
+    CadGraph *const copy = cad_graph_new(graph->optimize);
+    if (copy != NULL) {
+        copy->keeps_doubles = graph->keeps_doubles;
+        copy->compares_last = graph->compares_last;
+        copy->calls = graph->calls;
+        copy->owner = graph->owner;
         for (size_t i = 2; i < graph->n_records; i++) {
-            cad_graph_input(made, cad_record_size(&graph->records[i]),
+            cad_graph_input(copy, cad_record_size(&graph->records[i]),
                             cad_graph_has_floats(graph, &graph->records[i]));
         }
     }
-    return made;
+    return copy;
 }
 
 /* What was recorded, as a graph of its own; the given one begins anew, with its inputs. Calls are
@@ -146,12 +146,14 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
     Recorded recorded = {0}, *const r = &recorded;
     int is_read = 0;
     if (is_fresh(graph) && may_have_loops(graph, tape, begin, end, least_numbers)) {
-        CadId *const found = cad_memory_take(&r->memory, n_outputs, sizeof *found);
-        if (found == NULL) {
+        CadId *const recorded_outputs =
+            cad_memory_take(&r->memory, n_outputs, sizeof *recorded_outputs);
+        if (recorded_outputs == NULL) {
             return graph->status = CAD_NO_MEMORY;
         }
-        memcpy(found, outputs, n_outputs * sizeof *found);
-        r->graph = read_apart(graph, tape, begin, end, inputs, n_inputs, found, n_outputs);
+        memcpy(recorded_outputs, outputs, n_outputs * sizeof *recorded_outputs);
+        r->graph =
+            read_apart(graph, tape, begin, end, inputs, n_inputs, recorded_outputs, n_outputs);
         if (graph->status == CAD_OK && cad_loops_list_steps(r)) {
             find_loops(r, least_numbers);
         }
@@ -159,8 +161,8 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         /* The owner numbers calls once. */
         is_read = graph->status == CAD_OK && (r->n_loops > 0 || cad_graph_has_calls(r->graph));
         if (is_read) {
-            roll(r, graph, found, n_outputs);
-            memcpy(outputs, found, n_outputs * sizeof *found);
+            roll(r, graph, recorded_outputs, n_outputs);
+            memcpy(outputs, recorded_outputs, n_outputs * sizeof *recorded_outputs);
         }
         cad_graph_free(r->graph);
         cad_memory_give_back(&r->memory);

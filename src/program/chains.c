@@ -11,15 +11,15 @@ static int adds(const CadMaker *m, size_t i) {
  * more terms; 0: there is none. What is subtracted is a term. */
 static uint32_t inner_sum(const CadMaker *m, size_t i) {
     const CadRecord *record = &m->graph->records[i];
-    uint32_t found = 0, most = 0;
+    uint32_t inner = 0, most = 0;
     for (int k = 0; k < (record->op == CAD_OP_add ? 2 : 1); k++) {
         const uint32_t x = record_of(m, record->of.operands[k]);
         if (adds(m, x) && m->uses[x] == 1 && m->chain[x] > most) {
-            found = x;
+            inner = x;
             most = m->chain[x];
         }
     }
-    return found;
+    return inner;
 }
 
 void cad_maker_find_chains(CadMaker *m) {

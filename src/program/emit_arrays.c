@@ -28,9 +28,9 @@ static void exchange_axes(CadPlan *plan, int a, int b) {
 
 /* Have the axes of a row in the order of its result. */
 static void order_axes(CadPlan *plan) {
-    const int64_t *const own = cad_plan_view(plan, 0) + 1;
+    const int64_t *const result_strides = cad_plan_view(plan, 0) + 1;
     for (int i = 1; i < plan->ndim; i++) {
-        for (int k = i; k > 0 && own[k] > own[k - 1]; k--) {
+        for (int k = i; k > 0 && result_strides[k] > result_strides[k - 1]; k--) {
             exchange_axes(plan, k, k - 1);
         }
     }
@@ -111,8 +111,8 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
         x[k - 1] = (CadPlaces){are_in_floats ? place_in_floats(m, id) : cad_maker_place_of(m, id),
                                plan->ndim > 0 ? (int32_t)view[1] : 0};
     }
-    const int64_t *own = cad_plan_view(plan, 0);
-    if (plan->ndim > 0 && own[1] != 1) {
+    const int64_t *result = cad_plan_view(plan, 0);
+    if (plan->ndim > 0 && result[1] != 1) {
         return 0;
     }
     cad_maker_emit_vector(m, op_of(record), (size_t)plan->size, out, x);

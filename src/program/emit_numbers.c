@@ -135,10 +135,10 @@ static void emit_as_vector(CadMaker *m, const Member *members, size_t count, uin
     const int32_t out = cad_maker_take_block(m, count);
     uint32_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t own = members[i].record;
-        m->place[own] = out + (int32_t)i;
-        m->group[own] = m->n_groups;
-        last = m->last[own] > last ? m->last[own] : last;
+        const uint32_t record = members[i].record;
+        m->place[record] = out + (int32_t)i;
+        m->group[record] = m->n_groups;
+        last = m->last[record] > last ? m->last[record] : last;
     }
     m->n_groups++;
     cad_maker_release_after(m, last, out, count);

@@ -103,19 +103,19 @@ static int32_t floats_of(CadMaker *m, uint32_t i) {
 
 int32_t cad_maker_take_input(CadMaker *m, uint32_t i) {
     const CadRecord *const record = &m->graph->records[i];
-    const int32_t own = m->n_places, size = (int32_t)(record->of.array.size / 2 + 1);
+    const int32_t place = m->n_places, size = (int32_t)(record->of.array.size / 2 + 1);
     if (!m->stores_floats || !cad_graph_has_floats(m->graph, record) ||
-        own > CAD_MOST_FLOAT_PLACES - size) {
+        place > CAD_MOST_FLOAT_PLACES - size) {
         return -1;
     }
     m->floats[i] = take_floats(m, record->of.array.size);
     if (m->floats[i] == NOWHERE) {
         return -1;
     }
-    fix(m, own);
+    fix(m, place);
     m->place[i] = NOWHERE;
     m->n_places += size;
-    return own;
+    return place;
 }
 
 /* Whether each number takes part in several products, and the matrices are not small. */
@@ -192,14 +192,14 @@ static int is_row_of_floats(const CadMaker *m, uint32_t i, CadPlan *plan) {
 /* Whether a row reads all of an array as it stands; which one. */
 static int reads_whole(const CadMaker *m, const CadRecord *record, uint32_t *array) {
     CadPlan *const plan = cad_graph_plan(m->graph, record);
-    const int64_t *const own = cad_plan_view(plan, 0), *const from = cad_plan_view(plan, 1);
+    const int64_t *const result = cad_plan_view(plan, 0), *const from = cad_plan_view(plan, 1);
     *array = cad_graph_record_of(m->graph, (CadId)from[0]);
     const CadRecord *const of = &m->graph->records[*array];
-    int is_whole = cad_record_is_array(of) && own[0] == 0 &&
+    int is_whole = cad_record_is_array(of) && result[0] == 0 &&
                    of->of.array.first == (CadId)from[0] &&
                    of->of.array.size == record->of.array.size;
     for (int axis = 1; axis <= plan->ndim; axis++) {
-        is_whole &= own[axis] == from[axis];
+        is_whole &= result[axis] == from[axis];
     }
     return is_whole;
 }

@@ -203,9 +203,9 @@ static size_t count_singles(const CadMaker *m, const uint32_t *records, size_t c
         counts[m->graph->records[records[i]].op]++;
     }
     for (size_t i = 0; i < count; i++) {
-        uint32_t *own = &counts[m->graph->records[records[i]].op];
-        singles += *own < FEW ? *own : 0;
-        *own = 0;
+        uint32_t *count_of_op = &counts[m->graph->records[records[i]].op];
+        singles += *count_of_op < FEW ? *count_of_op : 0;
+        *count_of_op = 0;
     }
     return singles;
 }

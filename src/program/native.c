@@ -123,13 +123,13 @@ int cad_native_run_lanes(const CadNative *call, size_t lanes, const double *oper
         return run_rows_of_lanes(call, lanes, operands, results);
     }
     const size_t n_operands = total(call, 0), n_results = total(call, 1);
-    double *const own = cad_memory_resize(NULL, n_operands + n_results, sizeof(double));
-    int is_done = own != NULL;
+    double *const room = cad_memory_resize(NULL, n_operands + n_results, sizeof(double));
+    int is_done = room != NULL;
     for (size_t lane = 0; lane < lanes && is_done; lane++) {
-        copy_lane(own, 1, operands + lane, (ptrdiff_t)lanes, n_operands);
-        is_done = cad_native_run(call, own, own + n_operands);
-        copy_lane(results + lane, (ptrdiff_t)lanes, own + n_operands, 1, n_results);
+        copy_lane(room, 1, operands + lane, (ptrdiff_t)lanes, n_operands);
+        is_done = cad_native_run(call, room, room + n_operands);
+        copy_lane(results + lane, (ptrdiff_t)lanes, room + n_operands, 1, n_results);
     }
-    cad_memory_free(own);
+    cad_memory_free(room);
     return is_done;
 }

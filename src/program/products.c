@@ -219,21 +219,21 @@ static void emit_product(CadMaker *m, const Member *members, size_t count, int32
     if (!GROW(program, plans, program->n_plan_words, words)) {
         return;
     }
-    CadPlan *const own = (CadPlan *)(program->plans + at);
-    *own = (CadPlan){.words = (uint32_t)words,
-                     .ndim = 3,
-                     .n_views = 3,
-                     .size = rows * length * columns,
-                     .index = -1};
-    memcpy(cad_plan_shape(own), (int64_t[3]){rows, length, columns}, 3 * sizeof *shape);
-    memcpy(cad_plan_view(own, 0), (int64_t[4]){out, columns, 0, 1}, 4 * sizeof *shape);
-    memcpy(cad_plan_view(own, 1), (int64_t[4]){place, length, 1, 0}, 4 * sizeof *shape);
-    memcpy(cad_plan_view(own, 2),
+    CadPlan *const product = (CadPlan *)(program->plans + at);
+    *product = (CadPlan){.words = (uint32_t)words,
+                         .ndim = 3,
+                         .n_views = 3,
+                         .size = rows * length * columns,
+                         .index = -1};
+    memcpy(cad_plan_shape(product), (int64_t[3]){rows, length, columns}, 3 * sizeof *shape);
+    memcpy(cad_plan_view(product, 0), (int64_t[4]){out, columns, 0, 1}, 4 * sizeof *shape);
+    memcpy(cad_plan_view(product, 1), (int64_t[4]){place, length, 1, 0}, 4 * sizeof *shape);
+    memcpy(cad_plan_view(product, 2),
            (int64_t[4]){cad_maker_place_of(m, first.matrix), 0, matrix[1],
                         matrix[first.is_left ? 0 : 2]},
            4 * sizeof *shape);
     program->n_plan_words += words;
-    program->n_operations += (size_t)own->size;
+    program->n_operations += (size_t)product->size;
     program->has_arrays = 1;
     cad_maker_emit(m, cad_terms(CAD_OP_MATMUL, (size_t)(rows * columns), out, at, 1));
 }
@@ -259,11 +259,11 @@ static void emit_together(CadMaker *m, Member *members, size_t count) {
     }
     emit_product(m, members, count, place, out);
     for (size_t j = 0; j < count; j++) {
-        const uint32_t i = members[j].record, own = m->graph->records[i].of.array.size;
+        const uint32_t i = members[j].record, length = m->graph->records[i].of.array.size;
         m->place[i] = out;
         m->group[i] = m->n_groups;
-        cad_maker_release_after(m, m->last[i], out, own);
-        out += (int32_t)own;
+        cad_maker_release_after(m, m->last[i], out, length);
+        out += (int32_t)length;
     }
     m->n_groups++;
 }

@@ -60,8 +60,8 @@ static inline bool cad_entry_assigns_number(CadEntry entry) {
  *
  *   row of the table  views: result, operands; `passive` bit k: operand k has no derivative
  *
- *   kind of kinds.def views: result, operands. Of one that CAD_ADDS extra[0] tells that what stood
- *                     where the result goes counts; else that is taken as 0
+ *   kind of kinds.def views: result, operands. If it CAD_ADDS, extra[0] tells whether it adds to
+ *                     the former numbers at the result, else to 0
  *
  *   CAD_OP_GATHER     views: result; `index` holds slots of the array, counted from extra[0], its
  *                     lowest one; extra[1] is its highest one
@@ -194,11 +194,11 @@ size_t cad_op_room(CadOp op, int ndim, const int64_t *shape, size_t lanes);
 size_t cad_op_room_of_floats(CadOp op, int ndim, const int64_t *shape);
 
 /* What belongs to the axes of an entry, such as strides, for those of a request: the core, from
- * axis `own` on, in the order that it names. */
-static inline void cad_requested_axes(const CadPull *pull, int ndim, int own, const int64_t *from,
-                                      int64_t *to) {
+ * axis `outer` on, in the order that it names. */
+static inline void cad_requested_axes(const CadPull *pull, int ndim, int outer,
+                                      const int64_t *from, int64_t *to) {
     for (int i = 0; i < ndim; i++) {
-        to[i] = from[i < own ? i : own + pull->axes[i - own]];
+        to[i] = from[i < outer ? i : outer + pull->axes[i - outer]];
     }
 }
 
