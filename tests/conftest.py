@@ -55,7 +55,10 @@ if "benchmarks" not in sys.modules:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the cases of today, but of tests that read sources, which take no time."""
+    """Leave the cases of today, unless some are named, and of tests that read sources all: these
+    take no time."""
+    if config.option.keyword:
+        return
     is_brief = config.getoption("--hypothesis-profile") == "brief"
     kept: list[pytest.Item] = []
     for name, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):

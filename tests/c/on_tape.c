@@ -143,10 +143,11 @@ const Domain domains[CAD_OP_COUNT][3] = {
 };
 
 /* The variant whose operands are constants at least where they are whole numbers, or the first
- * such variant of a later operation. The derivative that `stop` has is not that of its value. */
+ * such variant of a later operation. The derivatives of `stop` and `differential` are not those
+ * their values. */
 static Variant find_variant(CadOp op, int constants) {
     for (; op < CAD_OP_COUNT; op++, constants = 0) {
-        int whole = op == CAD_OP_stop ? ~0 : 0;
+        int whole = op == CAD_OP_stop || op == CAD_OP_differential ? ~0 : 0;
         for (int i = 0; i < cad_op_info[op].arity; i++) {
             whole |= domains[op][i].whole << i;
         }
