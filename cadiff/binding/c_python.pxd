@@ -13,6 +13,12 @@ cdef extern from "Python.h":
         void *tp_descr_get
         void *tp_descr_set
         unsigned long tp_flags
+    ctypedef struct PyFunctionObject:
+        PyObject *func_name
+        PyObject *func_qualname
+        PyObject *func_doc
+        PyObject *func_module
+        PyObject *func_dict
     unsigned long Py_TPFLAGS_HAVE_VECTORCALL
     unsigned long Py_TPFLAGS_HEAPTYPE
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
@@ -62,6 +68,10 @@ cdef inline list list_of_floats(const double *numbers, Py_ssize_t n):
     for k in range(n):
         put_item(made, k, new_float(numbers[k]))
     return made
+
+
+cdef inline object or_none(PyObject *found):
+    return None if found == NULL else <object>found
 
 
 # What stands in objects and classes of the user's is read as it is: their own ways to answer for

@@ -25,7 +25,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute, looked_up, plain_attribute, Py_TYPE, referent
+from .c_python cimport (
+    class_attribute, looked_up, or_none, plain_attribute, Py_TYPE, PyFunctionObject, referent,
+)
 from .c_numbers cimport *
 from .complexes cimport both_parts, Complex, complex_of, is_complex, parts_of, whole_parts_of
 
@@ -654,16 +656,7 @@ cdef extern from *:
         return ((PyFunctionObject *)function)->func_annotations;
     }
     """
-    ctypedef struct PyFunctionObject:
-        PyObject *func_name
-        PyObject *func_qualname
-        PyObject *func_doc
-        PyObject *func_module
     PyObject *annotations_of(PyObject *function)
-
-
-cdef inline object or_none(PyObject *pointer):
-    return None if pointer == NULL else <object>pointer
 
 
 cdef tuple names_of(function):

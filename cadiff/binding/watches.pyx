@@ -26,7 +26,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute, looked_up, Py_TYPE, referent
+from .c_python cimport class_attribute, looked_up, or_none, Py_TYPE, PyFunctionObject, referent
 from .generated.entries cimport cad_digest
 from .trees cimport computes, key_of, names_of, own_items
 
@@ -43,12 +43,6 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GET_CODE(PyObject *function)
     PyObject *PyFunction_GET_DEFAULTS(PyObject *function)
     PyObject *PyFunction_GET_KW_DEFAULTS(PyObject *function)
-    ctypedef struct PyFunctionObject:
-        PyObject *func_name
-        PyObject *func_qualname
-        PyObject *func_doc
-        PyObject *func_module
-        PyObject *func_dict
     PyObject *const *items_of_list "PySequence_Fast_ITEMS"(object items)
     PyObject *const *items_of_tuple "PySequence_Fast_ITEMS"(tuple items)
     object PyObject_GenericGetDict(object item, void *context)
@@ -754,10 +748,6 @@ cdef object bytes_of(item):
         return memoryview(item).tobytes()
     except ValueError:
         return None
-
-
-cdef inline object or_none(PyObject *pointer):
-    return None if pointer == NULL else <object>pointer
 
 
 cdef Place add_place(Watch watch, PlaceKind kind, object holder, object name, str path):

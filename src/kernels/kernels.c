@@ -130,15 +130,8 @@ void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m
                            size_t p) {
     char *args[3] = {(char *)a.data, (char *)b.data, (char *)product.data};
     const intptr_t dims[4] = {1, (intptr_t)m, (intptr_t)n, (intptr_t)p};
-    const intptr_t steps[9] = {0,
-                               0,
-                               0,
-                               a.row * BYTES,
-                               a.column * BYTES,
-                               b.row * BYTES,
-                               b.column * BYTES,
-                               product.row * BYTES,
-                               product.column * BYTES};
+    const intptr_t steps[9] = {[3] = a.row * BYTES, a.column * BYTES,    b.row * BYTES,
+                               b.column * BYTES,    product.row * BYTES, product.column * BYTES};
     cad_run_loop(CAD_OP_MATMUL, args, dims, steps);
 }
 

@@ -153,9 +153,7 @@ void cad_rows_ranked(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *s
     Place *const order = (Place *)room.numbers;
     (void)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row ranks = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row places = row_at(arguments[2], turn, steps[2], steps[5]);
+        ROWS_OF_THREE(x, ranks, places);
         if (!has_room) {
             *places.data = NAN;
             continue;
@@ -220,9 +218,7 @@ void cad_rows_matched(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *
     const int has_room = cad_room_take(&room, ((size_t)1 << bits) / 2 + (size_t)n / 2 + 1);
     int32_t *const table = (int32_t *)room.numbers;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row moved = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row places = row_at(arguments[2], turn, steps[2], steps[5]);
+        ROWS_OF_THREE(x, moved, places);
         if (!has_room || n > INT32_MAX ||
             !match(x, moved, places, table, table + ((size_t)1 << bits), n, bits)) {
             *places.data = NAN;
@@ -235,9 +231,7 @@ void cad_rows_matched(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *
 void cad_rows_searched(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                        void *data) {
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row edges = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row numbers = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row places = row_at(arguments[2], turn, steps[2], steps[5]);
+        ROWS_OF_THREE(edges, numbers, places);
         for (ptrdiff_t k = 0; k < dims[2]; k++) {
             const double number = *item(numbers, k);
             ptrdiff_t first = 0, end = dims[1];

@@ -12,6 +12,12 @@ static inline Row row_at(char *argument, ptrdiff_t turn, ptrdiff_t step, ptrdiff
     return (Row){(double *)(argument + turn * step), along / (ptrdiff_t)sizeof(double)};
 }
 
+/* The rows of three arguments that have an axis each. */
+#define ROWS_OF_THREE(x, y, z)                                                                    \
+    const Row x = row_at(arguments[0], turn, steps[0], steps[3]),                                 \
+              y = row_at(arguments[1], turn, steps[1], steps[4]),                                 \
+              z = row_at(arguments[2], turn, steps[2], steps[5])
+
 static inline double *item(Row x, ptrdiff_t k) {
     return x.data + k * x.step;
 }

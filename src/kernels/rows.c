@@ -55,9 +55,7 @@ void cad_rows_recur(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *st
         return;
     }
     for (ptrdiff_t turn = 0; turn < turns; turn++) {
-        const Row a = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row b = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row s = row_at(arguments[2], turn, steps[2], steps[5]);
+        ROWS_OF_THREE(a, b, s);
         double last = 0.0;
         for (ptrdiff_t k = 0; k < n; k++) {
             *item(s, k) = last = *item(a, k) * last + *item(b, k);
@@ -400,9 +398,7 @@ void cad_rows_convolve(char **arguments, const ptrdiff_t *dims, const ptrdiff_t 
 void cad_rows_take(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
     (void)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row places = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row taken = row_at(arguments[2], turn, steps[2], steps[5]);
+        ROWS_OF_THREE(x, places, taken);
         for (ptrdiff_t k = 0; k < dims[2]; k++) {
             *item(taken, k) = *item(x, (ptrdiff_t)*item(places, k));
         }
@@ -415,9 +411,7 @@ void cad_rows_sum_from(char **arguments, const ptrdiff_t *dims, const ptrdiff_t 
     const ptrdiff_t n = dims[1], m = dims[2];
     (void)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row begins = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row sums = row_at(arguments[2], turn, steps[2], steps[5]);
+        ROWS_OF_THREE(x, begins, sums);
         for (ptrdiff_t k = 0; k < m; k++) {
             const ptrdiff_t begin = (ptrdiff_t)*item(begins, k);
             const ptrdiff_t end = k + 1 < m ? (ptrdiff_t)*item(begins, k + 1) : n;
@@ -432,9 +426,7 @@ void cad_rows_sum_from(char **arguments, const ptrdiff_t *dims, const ptrdiff_t 
 void cad_rows_count(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
     (void)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row weights = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row places = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row sums = row_at(arguments[2], turn, steps[2], steps[5]);
+        ROWS_OF_THREE(weights, places, sums);
         for (ptrdiff_t k = 0; k < dims[2]; k++) {
             *item(sums, k) = 0.0;
         }
@@ -449,9 +441,7 @@ void cad_rows_extremes(char **arguments, const ptrdiff_t *dims, const ptrdiff_t 
                        void *data) {
     const intptr_t how = (intptr_t)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row places = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row found = row_at(arguments[2], turn, steps[2], steps[5]);
+        ROWS_OF_THREE(x, places, found);
         for (ptrdiff_t k = 0; k < dims[1]; k++) {
             double *const to = item(found, (ptrdiff_t)*item(places, k));
             *to = k < dims[2] ? *item(x, k) : combined(how, *to, *item(x, k));

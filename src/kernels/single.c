@@ -271,15 +271,8 @@ void cad_multiply_floats(CadFloats product, CadFloats a, CadFloats b, size_t m, 
     const CadLoop *const loop = &loops[CAD_OP_MATMUL];
     char *args[3] = {(char *)a.data, (char *)b.data, (char *)product.data};
     const intptr_t dims[4] = {1, (intptr_t)m, (intptr_t)n, (intptr_t)p};
-    const intptr_t steps[9] = {0,
-                               0,
-                               0,
-                               a.row * BYTES,
-                               a.column * BYTES,
-                               b.row * BYTES,
-                               b.column * BYTES,
-                               product.row * BYTES,
-                               product.column * BYTES};
+    const intptr_t steps[9] = {[3] = a.row * BYTES, a.column * BYTES,    b.row * BYTES,
+                               b.column * BYTES,    product.row * BYTES, product.column * BYTES};
     loop->function(args, dims, steps, loop->data);
 }
 

@@ -91,15 +91,15 @@ void cad_rows_weigh_exponentials(char **arguments, const ptrdiff_t *dims, const 
     log_sums(arguments, dims, steps, 1, data != NULL);
 }
 
-/* exp(a - max a), in order, and the sum of b times it; b may be NULL. */
-static double relative_to_top(Row a, Row b, double *to, ptrdiff_t n) {
+/* exp(a - top), in order, where that is the greatest, and the sum of b times it; b may be NULL. */
+static double relative_to_top(Row a, Row b, double *to, ptrdiff_t n, double *top) {
     double sum = 0.0;
     for (ptrdiff_t k = 0; k < n; k++) {
         to[k] = *item(a, k);
     }
-    const double top = greatest(to, n);
+    *top = greatest(to, n);
     for (ptrdiff_t k = 0; k < n; k++) {
-        to[k] -= top;
+        to[k] -= *top;
     }
     exponentials(to, n);
     if (b.data == NULL) {
@@ -130,7 +130,8 @@ static int share_infinity(Row a, Row to, ptrdiff_t n) {
 }
 
 static void shares(Row a, Row b, Row to, double *room, ptrdiff_t n) {
-    const double sum = relative_to_top(a, b, room, n);
+    double top;
+    const double sum = relative_to_top(a, b, room, n, &top);
     for (ptrdiff_t k = 0; k < n; k++) {
         *item(to, k) = room[k] / sum;
     }
@@ -182,14 +183,10 @@ void cad_rows_log_softmax(char **arguments, const ptrdiff_t *dims, const ptrdiff
             *to.data = NAN;
             continue;
         }
-        for (ptrdiff_t k = 0; k < n; k++) {
-            room.numbers[k] = *item(x, k);
-        }
-        const double greatest_one = greatest(room.numbers, n);
-        const double top = isinf(greatest_one) ? 0.0 : greatest_one; /* as SciPy has it */
-        const double rest = isinf(greatest_one)
-                                ? greatest_one
-                                : log(relative_to_top(x, (Row){NULL, 0}, room.numbers, n));
+        double top;
+        const double sum = relative_to_top(x, (Row){NULL, 0}, room.numbers, n, &top);
+        const double rest = isinf(top) ? top : log(sum); /* as SciPy has it */
+        top = isinf(top) ? 0.0 : top;
         for (ptrdiff_t k = 0; k < n; k++) {
             *item(to, k) = *item(x, k) - top - rest;
         }

@@ -10,6 +10,9 @@
 /* --- how long blocks are needed --- */
 
 static void note_block(Tiler *t, int64_t place) {
+    if (place < FAR) {
+        return;
+    }
     Block *const block = &t->blocks[cad_maker_far_block(t->m, place)];
     if (!block->is_used) {
         block->is_used = 1;
@@ -23,18 +26,8 @@ static void note_block(Tiler *t, int64_t place) {
 
 static void note_region(void *visitor, const CadRegion *region) {
     for (int64_t k = 0; k < n_ranges(region); k++) {
-        const Access range = range_of(region, k);
-        if (range.low >= FAR) { /* one block, as each access is */
-            note_block(visitor, range.low);
-        }
+        note_block(visitor, range_of(region, k).low); /* one block, as each access is */
     }
-}
-
-static int32_t note_result(void *visitor, int32_t place) {
-    if (place >= FAR) {
-        note_block(visitor, place);
-    }
-    return place;
 }
 
 static void note_results(Tiler *t) {
@@ -44,12 +37,12 @@ static void note_results(Tiler *t) {
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch stretch = program->outputs[k];
         for (uint32_t i = 0; i < (stretch.listed ? stretch.n : 1); i++) {
-            note_result(t, stretch.listed ? program->lists[stretch.place + (int32_t)i]
-                                          : stretch.place);
+            note_block(t, stretch.listed ? program->lists[stretch.place + (int32_t)i]
+                                         : stretch.place);
         }
     }
     for (size_t k = 0; k < program->n_checks; k++) {
-        note_result(t, program->checks[k].place);
+        note_block(t, program->checks[k].place);
     }
 }
 

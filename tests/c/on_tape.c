@@ -143,7 +143,7 @@ const Domain domains[CAD_OP_COUNT][3] = {
 };
 
 /* The variant whose operands are constants at least where they are whole numbers, or the first
- * such variant of a later operation. The derivatives of `stop` and `differential` are not those
+ * such variant of a later operation. The derivatives of `stop` and `differential` are not those of
  * their values. */
 static Variant find_variant(CadOp op, int constants) {
     for (; op < CAD_OP_COUNT; op++, constants = 0) {
