@@ -80,8 +80,7 @@ cdef class OutsideDifferentiation(Context):
     """A context: results of a function of plain numbers belong to no differentiation under way,
     unless the function began it itself.
 
-    With a tag: results of a rule belong neither to that forward differentiation nor to those within
-    it.
+    With a tag: results of a rule belong to no forward differentiation of that tag or within it.
     """
 
     cdef CadTag tag

@@ -122,8 +122,9 @@ cdef class FrozenMap:
             + self.linear.part[CAD_LINEAR_NUMBERS].count
         ) > LONG_SWEEP
 
-    cdef object carry(self, object numbers, bint back):
-        """A vector, or the columns of a matrix, through the map or its transpose."""
+    cpdef object carry_columns(self, object numbers, bint back):  #: NDArray[np.float64]
+        """J times a vector (n,), or times the columns of a matrix (n, k); with `back` its transpose,
+        times (m,) or (m, k)."""
         cdef Py_ssize_t first
         cdef Py_ssize_t count = self.m if back else self.n
         vectors = np.ascontiguousarray(numbers, dtype=np.float64)
@@ -136,7 +137,7 @@ cdef class FrozenMap:
         elif columns > LANES:
             for first in range(0, columns, LANES):
                 part = slice(first, first + LANES)
-                result[:, part] = self.carry(vectors[:, part], back)
+                result[:, part] = self.carry_columns(vectors[:, part], back)
         return result
 
     cdef int carry_lanes(self, cnp.ndarray vectors, cnp.ndarray result, Py_ssize_t lanes,
@@ -152,14 +153,6 @@ cdef class FrozenMap:
             cad_linear_carry(self.linear, back, lanes, source, target, room.data)
         cad_lanes_give_back(tape, room)
         return 0
-
-    def push_columns(self, numbers: ArrayLike) -> NDArray[np.float64]:
-        """J times a vector (n,), or times the columns of a matrix (n, k)."""
-        return self.carry(numbers, False)
-
-    def pull_columns(self, numbers: ArrayLike) -> NDArray[np.float64]:
-        """The transpose of J times a vector (m,), or times the columns of a matrix (m, k)."""
-        return self.carry(numbers, True)
 
     def dense(self) -> NDArray[np.float64]:
         """J (m, n), by rows or columns, whichever are fewer."""

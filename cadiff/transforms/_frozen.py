@@ -26,14 +26,14 @@ COLUMNS = 64  # ... so many at a time
 def carried_vector(frozen: FrozenMap, vector: Any, back: bool) -> Any:
     """A vector through the map, or back through its transpose."""
     if not binding.carries(vector):
-        return frozen.pull_columns(vector) if back else frozen.push_columns(vector)
+        return frozen.carry_columns(vector, back)
     return _differentiable(frozen, back)(vector)
 
 
 def _differentiable(frozen: FrozenMap, back: bool) -> primitive:
     @primitive
     def linear_map(vector: Any) -> Any:
-        return frozen.pull_columns(vector) if back else frozen.push_columns(vector)
+        return frozen.carry_columns(vector, back)
 
     linear_map.defvjp(lambda ans, v: lambda g: carried_vector(frozen, g, not back))
     linear_map.defjvp(lambda g, ans, v: carried_vector(frozen, g, back))
@@ -48,9 +48,7 @@ def _entries(frozen: FrozenMap, back: bool, m: int, n: int) -> Any:
     places = [np.zeros((2, 0), np.intp)]
     for begin in range(0, n, COLUMNS):
         unit = np.eye(n, min(COLUMNS, n - begin), -begin)
-        rows, columns = np.nonzero(
-            frozen.pull_columns(unit) if back else frozen.push_columns(unit)
-        )
+        rows, columns = np.nonzero(frozen.carry_columns(unit, back))
         places.append(np.stack([rows, columns + begin]))
     return tuple(np.concatenate(places, axis=1))
 

@@ -43,7 +43,7 @@ class _Frozen:
         return self._frozen.dense()
 
     def carry_columns(self, matrix: NDArray[np.float64], back: bool) -> NDArray[np.float64]:
-        return self._frozen.pull_columns(matrix) if back else self._frozen.push_columns(matrix)
+        return self._frozen.carry_columns(matrix, back)
 
 
 class _Recorded:

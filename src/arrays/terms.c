@@ -185,7 +185,6 @@ static void cad_cumsum_back_term(const CadTerm *term) {
     run_rows(term, 1);
 }
 
-/* By kind: cad_cumsum_term for CUMSUM. */
 static CadTermKernel *const kernels[CAD_OP_LEAF] = {
 #define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                           \
     [CAD_OP_##word] = cad_##kernel##_term,

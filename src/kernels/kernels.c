@@ -23,8 +23,7 @@ static CAD_INLINE int sides_of(const intptr_t *steps, const int arity) {
 }
 
 /* Such loops are vectorised by the compiler for most operations; choices, too, once both sides are
- * read. The bits of `sides` are constants. Of sin there
- * are run_sin and loop_sin, and so of each row. */
+ * read. The bits of `sides` are constants. For each row: run_sin, loop_sin. */
 #define AT(k) (*(double *)(args[k] + i * steps[k]))
 #define CAD_NAME(name, arity)                                                                     \
     static CAD_INLINE void run_##name(char **args, intptr_t n, const int sides) {                 \

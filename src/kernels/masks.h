@@ -37,7 +37,6 @@ static inline CadMask cad_mask_pop(CadMasks *masks) {
     return masks->mask[--masks->depth];
 }
 
-/* cad_mask_less, cad_mask_less_equal, cad_mask_equal, cad_mask_not_equal. */
 #define COMPARE(word, sign)                                                                       \
     static CAD_APART CadMask cad_mask_##word(CadMasks *masks, CadStrip x, CadStrip y) {           \
         const CadMask mask = cad_mask_new(masks);                                                 \
@@ -66,7 +65,7 @@ static inline CadMask cad_mask_pop(CadMasks *masks) {
         return mask;                                                                              \
     }
 
-COMPARE(less, <)
+COMPARE(less, <) /* cad_mask_less */
 COMPARE(less_equal, <=)
 COMPARE(equal, ==)
 COMPARE(not_equal, !=)

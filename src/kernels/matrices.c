@@ -65,7 +65,6 @@ static void go_over(const Form *form, int is_complex, char **arguments, const pt
     cad_room_give_back(&room);
 }
 
-/* cad_solve_of_reals, cad_solve_of_pairs and the like. */
 #define LOOP(name, kind, is_complex)                                                              \
     void cad_##name##_of_##kind(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,  \
                                 void *told) {                                                     \

@@ -140,7 +140,6 @@ static CAD_INLINE float chosen(float condition, float x, float y) {
         steps[arity] == F) {                                                                      \
         WITH(first, second, third, arity, expression)                                             \
     }
-/* loop_less and its like. */
 #define LOOP(name, arity, expression)                                                             \
     CAD_CLONES static void loop_##name(char **args, const intptr_t *dims, const intptr_t *given,  \
                                        void *data) {                                              \
@@ -160,7 +159,7 @@ static CAD_INLINE float chosen(float condition, float x, float y) {
         ALL(arity, expression)                                                                    \
     }
 LOOP(amul, 2, amul(X, Y))
-LOOP(less, 2, X < Y ? 1.0f : 0.0f)
+LOOP(less, 2, X < Y ? 1.0f : 0.0f) /* loop_less */
 LOOP(less_equal, 2, X <= Y ? 1.0f : 0.0f)
 LOOP(equal, 2, X == Y ? 1.0f : 0.0f)
 LOOP(not_equal, 2, X != Y ? 1.0f : 0.0f)

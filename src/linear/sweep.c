@@ -81,7 +81,6 @@ static CAD_INLINE void pull_rows(Rows rows, double *restrict t, const size_t lan
     }
 }
 
-/* carry_rows_4 for four lanes. */
 #define ROWS_FOR(lanes)                                                                           \
     CAD_CLONES static void carry_rows_##lanes(Rows rows, double *t, int pull, int tame) {         \
         if (pull && tame) {                                                                       \
@@ -96,7 +95,7 @@ static CAD_INLINE void pull_rows(Rows rows, double *restrict t, const size_t lan
     }
 
 ROWS_FOR(1)
-ROWS_FOR(4)
+ROWS_FOR(4) /* carry_rows_4 */
 ROWS_FOR(8)
 
 /* --- sums of views --- */
@@ -131,7 +130,6 @@ static CAD_INLINE void add_row(double *to, ptrdiff_t to_step, const double *from
     }
 }
 
-/* add_row_4 for four lanes. */
 #define ADD_ROW_FOR(lanes)                                                                        \
     CAD_CLONES static void add_row_##lanes(double *to, ptrdiff_t to_step, const double *from,     \
                                            ptrdiff_t from_step, const double *factors,            \
@@ -139,7 +137,7 @@ static CAD_INLINE void add_row(double *to, ptrdiff_t to_step, const double *from
         add_row(to, to_step, from, from_step, factors, step, n, lanes);                           \
     }
 
-ADD_ROW_FOR(4)
+ADD_ROW_FOR(4) /* add_row_4 */
 ADD_ROW_FOR(8)
 
 static void add_tile(double *to, ptrdiff_t to_step, const double *from, ptrdiff_t from_step,

@@ -146,14 +146,12 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
     Recorded recorded = {0}, *const r = &recorded;
     int is_read = 0;
     if (is_fresh(graph) && may_have_loops(graph, tape, begin, end, least_numbers)) {
-        CadId *const recorded_outputs =
-            cad_memory_take(&r->memory, n_outputs, sizeof *recorded_outputs);
-        if (recorded_outputs == NULL) {
+        CadId *const ends = cad_memory_take(&r->memory, n_outputs, sizeof *ends);
+        if (ends == NULL) {
             return graph->status = CAD_NO_MEMORY;
         }
-        memcpy(recorded_outputs, outputs, n_outputs * sizeof *recorded_outputs);
-        r->graph =
-            read_apart(graph, tape, begin, end, inputs, n_inputs, recorded_outputs, n_outputs);
+        memcpy(ends, outputs, n_outputs * sizeof *ends);
+        r->graph = read_apart(graph, tape, begin, end, inputs, n_inputs, ends, n_outputs);
         if (graph->status == CAD_OK && cad_loops_list_steps(r)) {
             find_loops(r, least_numbers);
         }
@@ -161,8 +159,8 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         /* The owner numbers calls once. */
         is_read = graph->status == CAD_OK && (r->n_loops > 0 || cad_graph_has_calls(r->graph));
         if (is_read) {
-            roll(r, graph, recorded_outputs, n_outputs);
-            memcpy(outputs, recorded_outputs, n_outputs * sizeof *recorded_outputs);
+            roll(r, graph, ends, n_outputs);
+            memcpy(outputs, ends, n_outputs * sizeof *ends);
         }
         cad_graph_free(r->graph);
         cad_memory_give_back(&r->memory);

@@ -452,7 +452,7 @@ def test_bytes_whose_checksum_was_forged_never_lead_out_of_the_map() -> None:
         places = int.from_bytes(changed[8:16], "little")
         if again.m < 100 and again.n < 100 and places < 10**6:
             again.dense()
-            again.push_columns(np.ones(again.n))
+            again.carry_columns(np.ones(again.n), False)
     assert refused > 100
 
 

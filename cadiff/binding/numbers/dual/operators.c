@@ -17,7 +17,6 @@
 
 #define SEEN(name, left, right, dual) cad_dual_seen(CAD_OP_##name, left, right, dual)
 
-/* slot_add, slot_subtract, slot_multiply, slot_divide, slot_floor_divide and slot_mod. */
 #define BINARY_SLOT(name)                                                                         \
     static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
         double c;                                                                                 \
@@ -44,7 +43,7 @@
         return cad_apply2(CAD_OP_##name, left, right);                                            \
     }
 
-CAD_BINARY_OPERATORS(BINARY_SLOT)
+CAD_BINARY_OPERATORS(BINARY_SLOT) /* slot_multiply and its like */
 
 #define UNARY_SLOT(name)                                                                          \
     static PyObject *slot_##name(PyObject *operand) {                                             \

@@ -197,12 +197,11 @@ static PyObject *numpy_method(PyObject *self, const char *name, PyObject *args, 
     METHOD(argpartition) METHOD(choose) METHOD(put)
 /* clang-format on */
 
-/* array_mean and its like: methods of Vars and Duals that NumPy's functions carry out. */
 #define NUMPY_METHOD(name)                                                                        \
     static PyObject *array_##name(PyObject *self, PyObject *args, PyObject *kwargs) {             \
         return numpy_method(self, #name, args, kwargs);                                           \
     }
-NUMPY_METHODS(NUMPY_METHOD)
+NUMPY_METHODS(NUMPY_METHOD) /* array_mean and its like */
 
 /* Methods that change an array: the result of a function is written to it. */
 static PyObject *written_to(PyObject *self, PyObject *result) {

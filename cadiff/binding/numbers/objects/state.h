@@ -1,8 +1,7 @@
-/* Everything in these folders that changes while the process runs, beside the members of tapes
- * and objects: one struct, at one place in memory. Everything else that stands outside of
- * functions is constant, or a type or a table of a type that CPython wants writable. The core in
- * `src` has the loops that it borrows at import, and a door that tests shut. The GIL guards all
- * of it. */
+/* All that changes in these folders while the process runs, beside members of tapes and objects:
+ * one struct, at one place in memory. Everything else outside of functions is constant, or a type
+ * or a table of a type that CPython wants writable. The core in `src` has the loops that it
+ * borrows at import, and a door that tests shut. The GIL guards all of it. */
 #ifndef CADIFF_OBJECTS_STATE_H
 #define CADIFF_OBJECTS_STATE_H
 

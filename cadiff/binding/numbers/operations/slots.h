@@ -17,9 +17,8 @@ PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
     SLOT(floor_divide)                                                                            \
     SLOT(mod)
 
-/* cad_in_place_add, cad_in_place_subtract, … for x += y, x -= y, … */
 #define CAD_DECLARE_IN_PLACE(name) PyObject *cad_in_place_##name(PyObject *left, PyObject *right);
-CAD_BINARY_OPERATORS(CAD_DECLARE_IN_PLACE)
+CAD_BINARY_OPERATORS(CAD_DECLARE_IN_PLACE) /* cad_in_place_add and its like: x += y */
 CAD_DECLARE_IN_PLACE(matmul)
 PyObject *cad_in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus);
 
