@@ -137,7 +137,7 @@ from .factors import (
     transformed,
     whole_of_spectrum,
 )
-from .fast_paths import Calls, FastPathTable, Missed, ProgramPullback, Trust
+from .fast_paths import FastPathTable, Missed, ProgramMethods, ProgramPullback, Trust
 from .forward import (
     Forward,
     ForwardThen,

@@ -717,7 +717,7 @@ cdef FastPath new_path(Signature signature, object program, object assemble, Wat
 
 
 @cython.final
-cdef class FastPaths:
+cdef class MethodSignatures:
     """The signatures of one method; the one used last comes first."""
 
     cdef list known
@@ -798,14 +798,14 @@ cdef class ProgramPullback:
 
     cdef object pull
     cdef cnp.ndarray inputs
-    cdef FastPaths fast_paths  # shared by the pullbacks of one recording
+    cdef MethodSignatures fast_paths  # shared by the pullbacks of one recording
 
     def __init__(self,
                  pull: Callable[[NDArray[np.float64], Any, Callable[[Code, Callable[[NDArray[np.float64]], Any], bytes], None]], Any],
                  cnp.ndarray inputs):
         self.pull = pull
         self.inputs = inputs
-        self.fast_paths = FastPaths(Backoff())
+        self.fast_paths = MethodSignatures(Backoff())
 
     cdef ProgramPullback at(self, const double *inputs):
         """This pullback at another point; both share their fast paths."""
@@ -850,20 +850,20 @@ cdef class FastPathTable:
 
     def clear(self) -> None:
         self.backoff = Backoff()
-        self.of_methods = [FastPaths(self.backoff) for _ in NAMES]
+        self.of_methods = [MethodSignatures(self.backoff) for _ in NAMES]
 
     def forget(self, programs: Iterable[Code | MatrixPlan]) -> None:
         """Drop the paths to some programs."""
         for paths in self.of_methods:
-            (<FastPaths>paths).forget(programs)
+            (<MethodSignatures>paths).forget(programs)
 
     def forget_fallbacks(self) -> None:
         for paths in self.of_methods:
-            (<FastPaths>paths).forget_fallbacks()
+            (<MethodSignatures>paths).forget_fallbacks()
 
     cdef Signature signature_of(self, str what, Call call, tuple args, object argnums, tuple last):
         cdef int method = NAMES.index(what)
-        return (<FastPaths>self.of_methods[method]).signature_of(
+        return (<MethodSignatures>self.of_methods[method]).signature_of(
             call, args, argnums, last, method == <int>VALUE
         )
 
@@ -894,7 +894,7 @@ cdef class FastPathTable:
         return path
 
 
-cdef class Calls:
+cdef class ProgramMethods:
     """The methods of a Program that are called most: calls of recent signatures go straight to the
     code; any other goes to `self._general`, with what it has missed there, if that is known.
 
@@ -937,7 +937,7 @@ cdef class Calls:
 
     cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
         # f may drop them meanwhile
-        cdef FastPaths paths = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
+        cdef MethodSignatures paths = <MethodSignatures>PyList_GET_ITEM(self._fast_paths.of_methods, method)
         return paths.find_and_serve(args, kwargs, argnums)
 
     cdef object in_general(self, Method method, tuple args, dict kwargs, object argnums, object result):

@@ -554,12 +554,16 @@ cdef class Graph:
             return n >= of_machine
         return n >= interpreted and self.graph.n_scans > 0
 
+    def code_of(self, what: str, *which: Iterable[tuple[int, int]]) -> Code:
+        """The code of a name: "value", or that of a derivative by some inputs."""
+        return _CODES[what](self, *which)
+
     def code_for_points(self, what: str, *which: Iterable[tuple[int, int]]) -> Code:
         """The code that `what` names, for many points at once."""
         with GraphTransaction(self):
             self.for_lanes = True
             try:
-                return getattr(self, f"{what}_code")(*which)
+                return self.code_of(what, *which)
             finally:
                 self.for_lanes = False
 
@@ -569,7 +573,7 @@ cdef class Graph:
         with GraphTransaction(self):
             self.write_in_c(True)
             try:
-                return getattr(self, f"{what}_code")(*which)
+                return self.code_of(what, *which)
             finally:
                 self.write_in_c(False)
 
@@ -735,6 +739,15 @@ cdef class Graph:
             along = self.more_inputs(wrt.n)
             gradient = self.pulled(outputs, self.ones(outputs.n), wrt)
             return self.code([along], [self.pushed(wrt, along, gradient)])
+
+
+cdef dict _CODES = {
+    "value": Graph.value_code,
+    "gradient": Graph.gradient_code,
+    "pull": Graph.pull_code,
+    "push": Graph.push_code,
+    "second": Graph.second_code,
+}
 
 
 @cython.final

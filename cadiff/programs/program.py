@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from ..binding import Calls, WeakMethod, callers, foreign_names, is_eager, ways_to_take
+from ..binding import ProgramMethods, WeakMethod, callers, foreign_names, is_eager, ways_to_take
 from ..operations.naming import name_for_pickle
 from ..transforms._base import Function, P, T, answering, check_function, show_as
 from .batches import WHAT, Batches, checked_threads
@@ -26,7 +26,7 @@ from .verification import Verify, checked_verify
 ENOUGH_USES = 4  # of recordings, so that they were worth their time
 
 
-class Program(Report, Calls, Generic[P, T]):
+class Program(Report, ProgramMethods, Generic[P, T]):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
     Made by `compile`, which describes it and the limits of f. Called like f; the methods are the

@@ -166,8 +166,8 @@ class Recorded:
 
     def code(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
         """The program for something, made when it is first wanted."""
-        make: Callable[..., Code] = getattr(self.graph, f"{what}_code")
-        code: Code = self._made((what, ranges), make, *() if what == "value" else (ranges,))
+        which = () if what == "value" else (ranges,)
+        code: Code = self._made((what, ranges), self.graph.code_of, what, *which)
         return code
 
     def code_for_points(self, what: str, n: int, ranges: tuple[Range, ...] = ()) -> Code:

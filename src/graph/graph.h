@@ -318,8 +318,8 @@ typedef struct CadScanResults {
 
 /* If no turn waits for another one, they are arrays over all turns, and sums of these; else there
  * is a SCAN. */
-CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
-                          const CadScanResults *results);
+CadStatus cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
+                                      const CadScanResults *results);
 
 /* Whether a turn computes single numbers, and hands them on, but no arrays. */
 int cad_scan_is_of_singles(const CadScan *scan);

@@ -26,16 +26,16 @@ CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown 
  * CAD_NO_ID, and it stays the caller's. */
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands);
 
-/* As cad_graph_recur, but all is one SCAN with the ends that are asked for. Answers its first
- * number, or CAD_NO_ID. */
+/* As cad_graph_divide_recurrence, but all is one SCAN with the ends that are asked for. Answers
+ * its first number, or CAD_NO_ID. */
 CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked);
 
 /* --- scan_blocks.c --- */
 
 /* The same of any body; without `results` all is one SCAN with the ends that are asked for.
  * Answers its first number; or CAD_NO_ID, if there is none. */
-CadId cad_graph_recur_in_blocks(CadGraph *graph, const CadRecurrence *asked,
-                                const CadScanResults *results);
+CadId cad_graph_make_scan(CadGraph *graph, const CadRecurrence *asked,
+                          const CadScanResults *results);
 
 /* --- graph.c --- */
 

@@ -375,7 +375,7 @@ static CadId make_scan(Recurrence *r, int whole) {
     name_ends(r, whole);
     graph->status = graph->status == CAD_OK ? r->rest.body->status : graph->status;
     if (graph->status == CAD_OK) {
-        first = cad_graph_recur_in_blocks(graph, &r->rest, whole ? NULL : &r->of_rest);
+        first = cad_graph_make_scan(graph, &r->rest, whole ? NULL : &r->of_rest);
     }
     cad_graph_free(r->rest.body);
     return first;
@@ -494,7 +494,7 @@ static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanRes
     Recurrence *const r = &recurrence;
     CadId first = CAD_NO_ID;
     if (!is_of_singles(asked)) {
-        return cad_graph_recur_in_blocks(graph, asked, results);
+        return cad_graph_make_scan(graph, asked, results);
     }
     begin(r);
     if (graph->status == CAD_OK && results != NULL) {
@@ -513,8 +513,8 @@ static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanRes
     return first;
 }
 
-CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
-                          const CadScanResults *results) {
+CadStatus cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
+                                      const CadScanResults *results) {
     recur(graph, asked, results);
     return graph->status;
 }

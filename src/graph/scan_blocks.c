@@ -448,8 +448,8 @@ static int begin(Blocks *b) {
     return b->memory.status == CAD_OK;
 }
 
-CadId cad_graph_recur_in_blocks(CadGraph *graph, const CadRecurrence *asked,
-                                const CadScanResults *results) {
+CadId cad_graph_make_scan(CadGraph *graph, const CadRecurrence *asked,
+                          const CadScanResults *results) {
     Blocks blocks = {
         .graph = graph, .body = asked->body, .asked = asked, .whole = results == NULL};
     Blocks *const b = &blocks;

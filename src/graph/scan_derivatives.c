@@ -313,7 +313,7 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         pull_body(d, names + n_carried, names, wanted, pull);
     }
     if (graph->status == CAD_OK) {
-        cad_graph_recur(graph, &d->asked, &pulled);
+        cad_graph_divide_recurrence(graph, &d->asked, &pulled);
     }
     if (graph->status == CAD_OK && d->is_guarded) {
         cad_graph_guard(graph, pulled.sums[d->asked.n_summed - 1], 0.0);

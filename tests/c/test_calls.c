@@ -391,7 +391,7 @@ static CadId loop_of(CadGraph *graph, CadId x) {
     CadId end = cad_graph_pack(body, both, 2);
     graph->status = body->status;
     if (graph->status == CAD_OK) {
-        cad_graph_recur(graph,
+        cad_graph_divide_recurrence(graph,
                         &(CadRecurrence){.n = TURNS,
                                          .n_carried = 1,
                                          .body = body,
