@@ -127,7 +127,7 @@ def test_arrays_made_of_plain_numbers_are_assigned_to() -> None:
 
 def test_a_missing_rule_is_also_something_not_implemented() -> None:
     assert issubclass(cadiff.MissingRuleError, TypeError)
-    for call in (numpy.histogram, np.histogram, numpy.spacing):
+    for call in (numpy.spacing, np.spacing):
         with pytest.raises(NotImplementedError):
             call(Var([1.0, 2.0]))
 
