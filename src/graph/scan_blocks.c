@@ -1,5 +1,5 @@
-/* Recurrences whose turns compute arrays: all that a turn computes is in the loop, but for what is
- * there already. */
+/* SCANs are made here: of recurrences whose turns compute arrays, all that a turn computes is in
+ * the loop, but for what is there already; of those of single numbers what scan.c leaves to it. */
 #include "graph/inner.h"
 
 /* An end of the loop. */
