@@ -15,17 +15,12 @@ typedef struct Reader {
     size_t entry; /* that is being read */
 } Reader;
 
-static CadId constant_at(Reader *r, int64_t slot) {
-    return cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
-}
-
+/* What no entry has written to is a constant. */
 static CadId number_at(Reader *r, int64_t slot) {
-    if (slot < (int64_t)r->base) {
-        return constant_at(r, slot);
-    }
-    CadId *at = &r->at[slot - r->base];
+    CadId constant = CAD_NO_ID;
+    CadId *const at = slot < (int64_t)r->base ? &constant : &r->at[slot - r->base];
     if (*at == CAD_NO_ID) {
-        *at = constant_at(r, slot);
+        *at = cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
     }
     return *at;
 }
