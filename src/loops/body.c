@@ -533,12 +533,6 @@ static void name_results(Roller *o, Body *b) {
     }
 }
 
-static void count_operands(const Roller *o, Body *b) {
-    for (size_t q = 0; q < b->loop->period; q++) {
-        b->first[q + 1] = b->first[q] + arity(o, b->loop, q);
-    }
-}
-
 int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
     Body body = {.loop = loop,
                  .around = around,
@@ -555,7 +549,9 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
     b->kept = cad_memory_take(&b->memory, period, sizeof *b->kept);
     b->first = cad_memory_take(&b->memory, period + 1, sizeof *b->first);
     if (b->memory.status == CAD_OK) {
-        count_operands(o, b);
+        for (size_t q = 0; q < period; q++) {
+            b->first[q + 1] = b->first[q] + arity(o, loop, q);
+        }
         find_inner(b);
         find_carried(o, b);
     }
