@@ -479,8 +479,8 @@ static void begin(Recurrence *r) {
     find_live(r);
 }
 
-/* Without `results` all is one loop, which its first number is the answer to. */
-static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanResults *results) {
+CadId cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
+                                  const CadScanResults *results) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
     CadId first = CAD_NO_ID;
@@ -502,14 +502,4 @@ static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanRes
     }
     cad_memory_give_back(&r->memory);
     return first;
-}
-
-CadStatus cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
-                                      const CadScanResults *results) {
-    recur(graph, asked, results);
-    return graph->status;
-}
-
-CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
-    return recur(graph, asked, NULL);
 }

@@ -408,7 +408,7 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
         derive_push(d, tangents, 1, push);
     }
     if (graph->status == CAD_OK) {
-        first = cad_graph_recur_whole(graph, &d->asked);
+        first = cad_graph_divide_recurrence(graph, &d->asked, NULL);
     }
     if (first != CAD_NO_ID && d->is_guarded) { /* behind the ends that the scan has */
         cad_graph_guard(graph, first + (CadId)cad_scan_size(scan), 0.0);

@@ -515,8 +515,8 @@ static void name_results(Roller *o, Body *b) {
     }
     const size_t n_steps = b->asked.n_kept;
     b->asked.n_kept = n;
-    if (cad_graph_divide_recurrence(graph, &b->asked, &(CadScanResults){last, rows, NULL}) !=
-        CAD_OK) {
+    cad_graph_divide_recurrence(graph, &b->asked, &(CadScanResults){last, rows, NULL});
+    if (graph->status != CAD_OK) {
         return;
     }
     n = 0;
