@@ -399,27 +399,26 @@ static uint32_t *restore_sizes(CadGraph *graph, const CadScan *scan, const int64
     const size_t n = scan->n_given + cad_scan_n_ends(scan);
     const size_t most = CAD_MOST_SLOTS - graph->n_numbers;
     size_t n_inputs = 0, size = 0;
+    int sound = 1;
     CadScan sized = *scan;
     sized.sizes = cad_memory_zeroed(n, sizeof *sized.sizes);
     if (sized.sizes == NULL) {
         graph->status = CAD_NO_MEMORY;
         return NULL;
     }
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n && sound; k++) {
         sized.sizes[k] = words[k] >= 1 && words[k] <= INT32_MAX ? (uint32_t)words[k] : 0;
         n_inputs += k < cad_scan_n_operands(scan) ? sized.sizes[k] : 0;
-        if (sized.sizes[k] == 0 || n_inputs > most) {
-            cad_memory_free(sized.sizes);
-            return NULL;
-        }
+        sound = sized.sizes[k] > 0 && n_inputs <= most;
     }
-    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+    for (size_t k = 0; k < cad_scan_n_ends(scan) && sound; k++) {
         const size_t length = cad_scan_length_of_end(&sized, k);
-        if (length > most - size) {
-            cad_memory_free(sized.sizes);
-            return NULL;
-        }
+        sound = length <= most - size;
         size += length;
+    }
+    if (!sound) {
+        cad_memory_free(sized.sizes);
+        return NULL;
     }
     return sized.sizes;
 }
