@@ -117,11 +117,10 @@ static void note_operands(CadMaker *m, size_t record) {
 /* What only the last turn's is read of takes one place. */
 static int find_rows(CadMaker *m) {
     const size_t n = m->graph->n_records;
-    CadMemory memory = {0};
-    uint8_t *const marks = cad_memory_take(&memory, n, 1);
+    uint8_t *const marks = cad_memory_zeroed(n, 1);
     m->rows = cad_memory_take(&m->memory, n, 1);
     if (marks == NULL || m->rows == NULL) {
-        cad_memory_give_back(&memory);
+        cad_memory_free(marks);
         return fail(m);
     }
     cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
@@ -134,7 +133,7 @@ static int find_rows(CadMaker *m) {
     for (size_t k = 0; k < m->n_ends; k++) {
         note_read(m, m->ends[k]);
     }
-    cad_memory_give_back(&memory);
+    cad_memory_free(marks);
     return 1;
 }
 
@@ -370,15 +369,13 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     const CadScan *const scan = d->scan;
     const CadId n = d->body->n_numbers;
     const size_t n_told = d->plan.n_from_core;
-    CadMemory memory = {0};
-    CadId *const first = cad_memory_take(&memory, n, sizeof *first);
-    CadId *const now = cad_memory_take(&memory, scan->n_carried, sizeof *now);
-    CadId *const roots =
-        cad_memory_take(&memory, scan->n_carried + together * n_told, sizeof *roots);
+    const size_t n_roots = scan->n_carried + together * n_told;
+    CadId *const first = cad_memory_take(&d->memory, n, sizeof *first);
+    CadId *const now = cad_memory_take(&d->memory, scan->n_carried, sizeof *now);
+    CadId *const roots = cad_memory_take(&d->memory, n_roots, sizeof *roots);
     CadProgram *program = NULL;
-    if (memory.status != CAD_OK) {
+    if (d->memory.status != CAD_OK) {
         fail(d->m);
-        cad_memory_give_back(&memory);
         return NULL;
     }
     CadId next = CAD_SCAN_INPUT + (CadId)scan->n_carried;
@@ -391,7 +388,6 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     CadGraph *const to = cad_scan_body(next - CAD_SCAN_INPUT);
     if (to == NULL) {
         fail(d->m);
-        cad_memory_give_back(&memory);
         return NULL;
     }
     for (size_t j = 0; j < scan->n_carried; j++) {
@@ -419,7 +415,6 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
         }
     }
     memcpy(roots, now, scan->n_carried * sizeof *now);
-    const size_t n_roots = scan->n_carried + together * n_told;
     program = program_of(d, to, CAD_IN_BLOCKS, roots, n_roots);
     if (program != NULL && together > 1 && is_chain_of_singles(program)) {
         cad_program_free(program);
@@ -429,7 +424,6 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     for (size_t k = 0; k < n_roots && places != NULL; k++) {
         add_word(d, places[k]);
     }
-    cad_memory_give_back(&memory);
     cad_graph_free(to);
     return program;
 }
