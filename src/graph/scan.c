@@ -1,14 +1,13 @@
-/* Recurrences as numbers of a graph. Numbers of a turn that wait for no turn before are computed
- * for all turns at once, as arrays; so are, after the loop, numbers that no later turn waits for;
- * and numbers that turns only add up become a sum. The rest is a loop.
+/* Recurrences as numbers of a graph. What is carried though no turn waits for it becomes an array
+ * over all turns; what turns only add to becomes a sum. If nothing else is carried, all is arrays
+ * and sums of these; else the rest of a turn is a SCAN, what waits for no turn before, or no later
+ * turn for it, as well: programs compute that ahead, and behind (program/emit_scans.c).
  *
  *     body of a turn            for all turns
- *     u = w + a e[t]            u = w + a e           rows, before the loop
- *     h = u + b h'              h: SCAN of u, b       the loop
- *     l = l' + h                l' + sums of it       the loop, as a sum
- *
- * If there is no loop, sums are those of rows. Terms that the loop alone knows are summed in it:
- * programs compute them behind its turns, a stretch at a time (program/emit_scans.c). */
+ *     p = e[t]                  p': e, moved by one
+ *     u = w + a p'              u: in the SCAN, ahead
+ *     h = u + b h'              h: carried by the SCAN
+ *     l = l' + log h            l: a sum, of the SCAN; log h behind */
 #include "graph/inner.h"
 
 /* What becomes of what is carried. */
