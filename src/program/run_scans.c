@@ -124,12 +124,6 @@ static CAD_INLINE void run_turns(const Scan *s, const Part *part, const int64_t 
     memcpy(places, next, n_carried * sizeof *places);
 }
 
-static double sum_of(const double *x, size_t n) {
-    double sum = 0.0;
-    cad_strip_sum(&sum, (CadStrip){(double *)x, 1}, n);
-    return sum;
-}
-
 /* --- in blocks --- */
 
 /* Of one point, at `places`; or of many, with lanes of each number side by side. */
@@ -290,7 +284,9 @@ static void write_ends(const Scan *s, const int64_t *outs, const int64_t *strips
     }
     for (uint32_t k = 0; k < plan->n_summed; k++, outs += 2, strips++) {
         if (*outs != CAD_UNREAD) {
-            *numbers_at(s->places, (int32_t)*outs) += sum_of(s->strips + *strips, n);
+            double sum = 0.0;
+            cad_strip_sum(&sum, (CadStrip){s->strips + *strips, 1}, n);
+            *numbers_at(s->places, (int32_t)*outs) += sum;
         }
     }
 }
