@@ -13,14 +13,9 @@ CadGraph *cad_scan_body_of(const uint32_t *sizes, size_t n) {
         return NULL;
     }
     body->keeps_doubles = 1;
-    if (is_all_single(sizes, n)) {
-        if (n > 0) {
-            cad_graph_input(body, n, 0);
-        }
-    } else {
-        for (size_t k = 0; k < n; k++) {
-            cad_graph_input(body, sizes[k], 0);
-        }
+    const int is_one = is_all_single(sizes, n);
+    for (size_t k = 0; k < (is_one ? n > 0 : n); k++) {
+        cad_graph_input(body, is_one ? n : sizes[k], 0);
     }
     if (body->status != CAD_OK) {
         cad_graph_free(body);

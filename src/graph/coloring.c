@@ -11,10 +11,6 @@ void cad_coloring_free(CadColoring *coloring) {
     *coloring = (CadColoring){0};
 }
 
-static size_t length(const CadPattern *pattern, size_t row) {
-    return (size_t)(pattern->starts[row + 1] - pattern->starts[row]);
-}
-
 /* The columns, those of the largest degree first, else as they come. */
 static CadStatus order_by_degree(const size_t *degrees, size_t n, uint32_t *order) {
     size_t most = 0;
@@ -38,13 +34,6 @@ static CadStatus order_by_degree(const size_t *degrees, size_t n, uint32_t *orde
     }
     cad_memory_free(starts);
     return CAD_OK;
-}
-
-static void color_each(CadColoring *coloring, size_t n) {
-    for (size_t j = 0; j < n; j++) {
-        coloring->colors[j] = (uint32_t)j;
-    }
-    coloring->n_colors = n;
 }
 
 /* Of each colour the last column that has seen it, counted from 1. Others than itself have as many
@@ -142,7 +131,7 @@ static int find_degrees(const CadPattern *pattern, int of_star, size_t *degrees)
     const uint64_t n = pattern->n_columns, count = cad_pattern_count(pattern);
     uint64_t pairs = 0;
     for (size_t i = 0; i < pattern->n_rows; i++) {
-        const size_t row_length = length(pattern, i);
+        const size_t row_length = (size_t)(pattern->starts[i + 1] - pattern->starts[i]);
         pairs += (uint64_t)row_length * row_length;
         for (int64_t e = pattern->starts[i]; e < pattern->starts[i + 1] && !of_star; e++) {
             degrees[pattern->columns[e]] += row_length - 1;
@@ -166,7 +155,10 @@ static CadStatus color(const CadPattern *pattern, int of_star, CadColoring *colo
     *coloring = (CadColoring){.colors = cad_memory_resize(NULL, n, sizeof *coloring->colors)};
     CadStatus status = coloring->colors == NULL ? CAD_NO_MEMORY : memory.status;
     if (status == CAD_OK && !find_degrees(pattern, of_star, degrees)) {
-        color_each(coloring, n);
+        for (size_t j = 0; j < n; j++) {
+            coloring->colors[j] = (uint32_t)j;
+        }
+        coloring->n_colors = n;
     } else if (status == CAD_OK) {
         memset(coloring->colors, 0xff, n * sizeof *coloring->colors);
         status = order_by_degree(degrees, n, order);

@@ -193,16 +193,13 @@ static int comes_before(const Operand *a, const Operand *b) {
 
 CadId cad_graph_apply(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z) {
     const int arity = cad_op_info[op].arity;
+    const CadId ids[3] = {x, y, z};
     Operand operands[3];
     if (graph->is_verbatim) {
         return cad_graph_single(graph, op, x, y, z);
     }
-    look(graph, x, &operands[0]);
-    if (arity > 1) {
-        look(graph, y, &operands[1]);
-    }
-    if (arity > 2) {
-        look(graph, z, &operands[2]);
+    for (int k = 0; k < arity; k++) {
+        look(graph, ids[k], &operands[k]);
     }
     const Operand *const a = &operands[0];
     const Operand *const b = arity > 1 ? &operands[1] : a, *const c = arity > 2 ? &operands[2] : a;

@@ -317,9 +317,10 @@ typedef struct CadScanResults {
 } CadScanResults;
 
 /* If no turn waits for another one, they are arrays over all turns, and sums of these; else there
- * is a SCAN. */
-CadStatus cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
-                                      const CadScanResults *results);
+ * is a SCAN. Without `results` all is one SCAN with the ends that are asked for: answers its first
+ * number, or CAD_NO_ID. */
+CadId cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
+                                  const CadScanResults *results);
 
 /* Whether a turn computes single numbers, and hands them on, but no arrays. */
 int cad_scan_is_of_singles(const CadScan *scan);

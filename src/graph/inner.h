@@ -19,27 +19,21 @@ CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown 
                                 size_t n_inputs, const CadId *outputs, size_t n_outputs,
                                 CadId *results);
 
-/* --- scan.c --- */
+/* --- graph.c --- */
+
+void cad_scan_free(CadScan *scan);
 
 /* A SCAN. Its operands are the numbers carried at first, and those given for the first turn; the
  * scan is the graph's from then on. Answers the first number of its ends, which stand in a row; or
  * CAD_NO_ID, and it stays the caller's. */
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands);
 
-/* As cad_graph_divide_recurrence, but all is one SCAN with the ends that are asked for. Answers
- * its first number, or CAD_NO_ID. */
-CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked);
-
 /* --- scan_blocks.c --- */
 
-/* The same of any body; without `results` all is one SCAN with the ends that are asked for.
- * Answers its first number; or CAD_NO_ID, if there is none. */
+/* As cad_graph_divide_recurrence, but of any body, as one SCAN. Answers its first number; or
+ * CAD_NO_ID, if there is none. */
 CadId cad_graph_make_scan(CadGraph *graph, const CadRecurrence *asked,
                           const CadScanResults *results);
-
-/* --- graph.c --- */
-
-void cad_scan_free(CadScan *scan);
 
 /* --- blocks.c --- */
 

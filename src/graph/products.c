@@ -15,18 +15,13 @@ typedef struct Side {
     int64_t count, next;    /* rows, and from one to the next */
 } Side;
 
-static Side side_of(const CadMade *product, int view) {
-    const int outer = view == 1 ? 0 : 2;
-    const CadNumbers x = product->views[view];
-    return (Side){x.first, product->shape[outer], x.strides[outer], product->shape[1],
-                  x.strides[1]};
-}
-
 static Side side(CadGraph *graph, CadId product, int view) {
+    const int outer = view == 1 ? 0 : 2;
     CadAxes axes;
     CadMade made;
     cad_graph_look(graph, cad_graph_record_of(graph, product), axes, &made);
-    return side_of(&made, view);
+    const CadNumbers x = made.views[view];
+    return (Side){x.first, made.shape[outer], x.strides[outer], made.shape[1], x.strides[1]};
 }
 
 int cad_graph_is_product(CadGraph *graph, CadId first, CadAxes axes, CadMade *made) {

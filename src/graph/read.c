@@ -15,17 +15,12 @@ typedef struct Reader {
     size_t entry; /* that is being read */
 } Reader;
 
-static CadId constant_at(Reader *r, int64_t slot) {
-    return cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
-}
-
+/* What no entry has written to is a constant. */
 static CadId number_at(Reader *r, int64_t slot) {
-    if (slot < (int64_t)r->base) {
-        return constant_at(r, slot);
-    }
-    CadId *at = &r->at[slot - r->base];
+    CadId constant = CAD_NO_ID;
+    CadId *const at = slot < (int64_t)r->base ? &constant : &r->at[slot - r->base];
     if (*at == CAD_NO_ID) {
-        *at = constant_at(r, slot);
+        *at = cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
     }
     return *at;
 }
@@ -129,15 +124,11 @@ static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const in
     for (int i = 0; i < ndim; i++) {
         strides[i] = view[i + 1] != 0 ? strides[i] : 0;
     }
-    int all_one = 1;
-    for (size_t i = 1; i < count && all_one; i++) {
-        all_one = ids[i] == ids[0];
-    }
-    if (all_one) {
+    const CadDerivatives listed = cad_derivatives_listed(r->graph, ids, count);
+    if (listed.step == 0) {
         memset(strides, 0, (size_t)ndim * sizeof *strides);
-        return (CadNumbers){ids[0], strides};
     }
-    return (CadNumbers){cad_graph_pack(r->graph, ids, count), strides};
+    return (CadNumbers){listed.first, strides};
 }
 
 /* --- entries over arrays --- */
@@ -279,15 +270,6 @@ static void read_sum(Reader *r, CadOp op, CadPlan *plan) {
               cad_graph_apply_over(&over, CAD_OP_add, former, views[1], views[1]));
 }
 
-/* The numbers that an entry wrote, all at slots of its own, are rounded, if it is in single
- * precision. */
-static void round_own(Reader *r, CadEntry entry, CadPlan *plan) {
-    for (uint32_t i = 0; i < entry.b && cad_plan_is_single(plan); i++) {
-        CadId *const id = &r->at[entry.out + i - r->base];
-        *id = *id == CAD_NO_ID ? *id : rounded(r, plan, *id);
-    }
-}
-
 /* An operation of a kind. */
 static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
     const CadOp op = CAD_CODE_OP(entry.code);
@@ -296,8 +278,9 @@ static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
     const int is_small = r->graph->optimize && plan->size <= small;
     if (in_place ? is_small || !r->graph->optimize : is_small && cad_op_sums_up(op)) {
         read_singly(r, plan, in_place);
-        if (!in_place) {
-            round_own(r, entry, plan);
+        for (uint32_t i = 0; i < entry.b && !in_place; i++) {
+            CadId *const id = &r->at[entry.out + i - r->base];
+            *id = *id == CAD_NO_ID ? *id : rounded(r, plan, *id);
         }
         return;
     }

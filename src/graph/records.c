@@ -58,20 +58,15 @@ CadReach cad_scan_reach(const CadScan *scan, size_t operand, CadId first) {
 
 /* --- copies --- */
 
-/* Numbers of an input that stand in a row there need not be packed. */
-static CadId name_input(const CadCopier *copier, const CadRecord *input) {
-    const CadId *const ids = copier->operands + input->of.array.first;
-    const uint32_t size = input->of.array.size;
-    return cad_graph_are_in_row(copier->to, ids, size) ? ids[0]
-                                                       : cad_graph_pack(copier->to, ids, size);
-}
-
 static CadId view_name(const CadCopier *copier, CadId id) {
     const uint32_t i = cad_graph_record_of(copier->from, id);
     const CadRecord *record = &copier->from->records[i];
     if (copier->names[i] == CAD_NO_ID) {
-        copier->names[i] = record->kind == CAD_RECORD_INPUT ? name_input(copier, record)
-                                                            : cad_graph_copy(copier, i);
+        copier->names[i] =
+            record->kind == CAD_RECORD_INPUT
+                ? cad_graph_block(copier->to, copier->operands + record->of.array.first,
+                                  record->of.array.size)
+                : cad_graph_copy(copier, i);
     }
     return copier->names[i] + (id - cad_graph_first(copier->from, i));
 }
@@ -168,11 +163,6 @@ static CadId copy_scan(const CadCopier *copier, size_t index) {
     return first == CAD_NO_ID ? CAD_ZERO : first - 1;
 }
 
-static CadId copy_end(const CadCopier *copier, const CadMade *made) {
-    const CadId scan = (CadId)made->list, copy = view_name(copier, scan);
-    return copy + (made->first - scan);
-}
-
 CadId cad_graph_copy(const CadCopier *copier, size_t index) {
     CadGraph *const from = copier->from, *const to = copier->to;
     CadAxes axes;
@@ -190,7 +180,7 @@ CadId cad_graph_copy(const CadCopier *copier, size_t index) {
     case CAD_RECORD_SCAN:
         return copy_scan(copier, index);
     case CAD_RECORD_END:
-        return copy_end(copier, &made);
+        return view_name(copier, (CadId)made.list) + (made.first - (CadId)made.list);
     default:
         for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
             made.views[k].first = view_name(copier, made.views[k].first);

@@ -1,11 +1,13 @@
-/* Recurrences as numbers of a graph. Numbers of a turn that wait for no turn before are computed
- * for all turns at once, as arrays; so are, after the loop, numbers that no later turn waits for;
- * and numbers that turns only add up become a sum. The rest is a loop.
+/* Recurrences as numbers of a graph. What is carried though no turn waits for it becomes an array
+ * over all turns; what turns only add to becomes a sum. If nothing else is carried, all is arrays
+ * and sums of these; else the rest of a turn is a SCAN, what waits for no turn before, or no later
+ * turn for it, as well: programs compute that ahead, and behind (program/emit_scans.c).
  *
  *     body of a turn            for all turns
- *     u = w + a e[t]            u = w + a e           ahead
- *     h = u + b h'              h: SCAN of u, b       within
- *     l = l' + log h            l = sum of log h      behind */
+ *     p = e[t]                  p': e, moved by one
+ *     u = w + a p'              u: in the SCAN, ahead
+ *     h = u + b h'              h: carried by the SCAN
+ *     l = l' + log h            l: a sum, of the SCAN; log h behind */
 #include "graph/inner.h"
 
 /* What becomes of what is carried. */
@@ -34,16 +36,6 @@ typedef struct Recurrence {
 } Recurrence;
 
 /* --- rows --- */
-
-static CadOverTurns row_of(CadGraph *graph, size_t n, CadOp op, const CadOverTurns x[3]) {
-    static const int64_t one = 1;
-    const int64_t length = (int64_t)n;
-    const CadShape shape = {graph, 1, &length, &one, n};
-    const CadNumbers row = cad_graph_apply_over(&shape, op, (CadNumbers){x[0].first, &x[0].step},
-                                                (CadNumbers){x[1].first, &x[1].step},
-                                                (CadNumbers){x[2].first, &x[2].step});
-    return (CadOverTurns){row.first, n > 1 ? row.strides[0] : 0};
-}
 
 static CadId sum_of(CadGraph *graph, size_t n, CadOverTurns x) {
     static const int64_t nowhere = 0;
@@ -213,13 +205,17 @@ static void mark_terms(const Recurrence *r, size_t j, uint8_t *marks) {
 /* --- rows of the graph --- */
 
 static void set_row(Recurrence *r, size_t record, CadId id) {
+    static const int64_t one = 1;
+    const int64_t length = (int64_t)r->asked->n;
+    const CadShape shape = {r->graph, 1, &length, &one, r->asked->n};
     CadId ids[3];
-    CadOverTurns x[3];
+    CadNumbers x[3];
     operands_of(r, record, ids);
     for (int k = 0; k < 3; k++) {
-        x[k] = r->rows[ids[k]];
+        x[k] = (CadNumbers){r->rows[ids[k]].first, &r->rows[ids[k]].step};
     }
-    r->rows[id] = row_of(r->graph, r->asked->n, op_of(r, record), x);
+    const CadNumbers row = cad_graph_apply_over(&shape, op_of(r, record), x[0], x[1], x[2]);
+    r->rows[id] = (CadOverTurns){row.first, length > 1 ? row.strides[0] : 0};
 }
 
 /* Of what is marked as read, and of all that it depends on: none of it waits. */
@@ -482,18 +478,12 @@ static void begin(Recurrence *r) {
     find_live(r);
 }
 
-static int is_of_singles(const CadRecurrence *asked) {
-    return cad_body_is_of_singles(asked->body, asked->sizes,
-                                  asked->n_carried + asked->n_given + asked->n_kept +
-                                      asked->n_summed);
-}
-
-/* Without `results` all is one loop, which its first number is the answer to. */
-static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanResults *results) {
+CadId cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
+                                  const CadScanResults *results) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
     CadId first = CAD_NO_ID;
-    if (!is_of_singles(asked)) {
+    if (!cad_body_is_of_singles(asked->body, asked->sizes, n_ends(r) + asked->n_given)) {
         return cad_graph_make_scan(graph, asked, results);
     }
     begin(r);
@@ -511,14 +501,4 @@ static CadId recur(CadGraph *graph, const CadRecurrence *asked, const CadScanRes
     }
     cad_memory_give_back(&r->memory);
     return first;
-}
-
-CadStatus cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
-                                      const CadScanResults *results) {
-    recur(graph, asked, results);
-    return graph->status;
-}
-
-CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
-    return recur(graph, asked, NULL);
 }

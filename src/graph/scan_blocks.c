@@ -1,5 +1,5 @@
-/* Recurrences whose turns compute arrays: all that a turn computes is in the loop, but for what is
- * there already. */
+/* SCANs are made here: of recurrences whose turns compute arrays, all that a turn computes is in
+ * the loop, but for what is there already; of those of single numbers what scan.c leaves to it. */
 #include "graph/inner.h"
 
 /* An end of the loop. */
@@ -183,11 +183,6 @@ static void find_read(Blocks *b) {
     }
 }
 
-static int is_operand_read(const Blocks *b, size_t k) {
-    const uint8_t *const marks = b->is_read + (b->inputs[k] - b->asked->input);
-    return memchr(marks, 1, b->asked->sizes[k]) != NULL;
-}
-
 /* --- the loop --- */
 
 static void name_operand(Blocks *b, size_t k, CadId *next) {
@@ -209,7 +204,9 @@ static void name_inputs(Blocks *b, CadScan *scan, CadId *operands) {
         }
     }
     for (size_t k = 0; k < n_operands(b); k++) {
-        if ((k >= asked->n_carried || !is_carried_on(b, k)) && is_operand_read(b, k)) {
+        const uint8_t *const is_read = b->is_read + (b->inputs[k] - asked->input);
+        if ((k >= asked->n_carried || !is_carried_on(b, k)) &&
+            memchr(is_read, 1, asked->sizes[k]) != NULL) {
             scan->sizes[n] = asked->sizes[k];
             operands[n++] = b->of[k].first;
             scan->steps[scan->n_given++] = b->of[k].step;
@@ -419,6 +416,7 @@ static void read_results(Blocks *b, CadId first, const CadScan *scan,
     }
 }
 
+/* Answers 0 without memory. */
 static int begin(Blocks *b) {
     const CadRecurrence *const asked = b->asked;
     const size_t n = n_operands(b), n_inputs = cad_sum_of_sizes(asked->sizes, n);
@@ -428,7 +426,6 @@ static int begin(Blocks *b) {
     b->names = cad_memory_take(&b->memory, n_inputs, sizeof *b->names);
     b->is_read = cad_memory_take(&b->memory, n_inputs, 1);
     if (b->memory.status != CAD_OK) {
-        b->graph->status = CAD_NO_MEMORY;
         return 0;
     }
     for (size_t k = 0; k < n; k++) {

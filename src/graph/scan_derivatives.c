@@ -48,19 +48,11 @@ static CadOverTurns in_order(CadOverTurns row, size_t n, int is_backwards) {
     return is_backwards ? backwards(row, n) : row;
 }
 
-static size_t n_in_ends(const CadScan *scan) {
-    size_t n = 0;
-    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
-        n += cad_scan_size_of_end(scan, k);
-    }
-    return n;
-}
-
 /* Room for as many inputs as there may be, all that the scan had among them. */
 static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_seeds) {
     const CadScan *const scan = of.scan;
     const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
-    const size_t n_inputs = cad_scan_n_inputs(scan), n_outputs = n_in_ends(scan);
+    const size_t most = cad_sum_of_sizes(scan->sizes, scan->n_given + n_ends); /* of a turn */
     *d = (Derived){.graph = graph, .of = of};
     d->asked =
         (CadRecurrence){.n = scan->n, .n_carried = scan->n_carried, .input = CAD_SCAN_INPUT};
@@ -69,10 +61,10 @@ static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_seeds) {
     d->kept = cad_memory_take(&d->memory, n_ends, sizeof *d->kept);
     d->asked.known = cad_memory_take(&d->memory, n_ends, sizeof *d->asked.known);
     d->asked.initial = cad_memory_take(&d->memory, n_operands, sizeof *d->asked.initial);
-    d->inputs.ids = cad_memory_take(&d->memory, n_inputs, sizeof *d->inputs.ids);
-    d->of_inputs.ids = cad_memory_take(&d->memory, n_inputs, sizeof *d->of_inputs.ids);
-    d->outputs.ids = cad_memory_take(&d->memory, n_outputs, sizeof *d->outputs.ids);
-    d->of_outputs.ids = cad_memory_take(&d->memory, n_outputs, sizeof *d->of_outputs.ids);
+    d->inputs.ids = cad_memory_take(&d->memory, most, sizeof *d->inputs.ids);
+    d->of_inputs.ids = cad_memory_take(&d->memory, most, sizeof *d->of_inputs.ids);
+    d->outputs.ids = cad_memory_take(&d->memory, most, sizeof *d->outputs.ids);
+    d->of_outputs.ids = cad_memory_take(&d->memory, most, sizeof *d->of_outputs.ids);
     d->asked.ends = cad_memory_take(&d->memory, n_operands + n_ends + 1, sizeof *d->asked.ends);
     d->asked.sizes = cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_seeds + 1,
                                      sizeof *d->asked.sizes);
@@ -96,15 +88,10 @@ static void begin_lists(Derived *d) {
     d->inputs.n = d->of_inputs.n = d->outputs.n = d->of_outputs.n = 0;
 }
 
+/* CAD_NO_ID: zeros. */
 static void add_block(Numbers *numbers, CadId first, uint32_t size) {
     for (uint32_t e = 0; e < size; e++) {
-        numbers->ids[numbers->n++] = first + e;
-    }
-}
-
-static void add_zeros(Numbers *numbers, uint32_t size) {
-    for (uint32_t e = 0; e < size; e++) {
-        numbers->ids[numbers->n++] = CAD_ZERO;
+        numbers->ids[numbers->n++] = first != CAD_NO_ID ? first + e : CAD_ZERO;
     }
 }
 
@@ -336,11 +323,7 @@ static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
     begin_lists(d);
     for (size_t k = 0; k < n_operands; k++) {
         add_block(&d->inputs, d->names[k], scan->sizes[k]);
-        if (along[k] == CAD_NO_ID) {
-            add_zeros(&d->of_inputs, scan->sizes[k]);
-        } else {
-            add_block(&d->of_inputs, along[k], scan->sizes[k]);
-        }
+        add_block(&d->of_inputs, along[k], scan->sizes[k]);
     }
     for (size_t k = 0; k < n_ends; k++) {
         add_block(&d->outputs, d->names[n_operands + k], cad_scan_size_of_end(scan, k));
@@ -425,7 +408,7 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
         derive_push(d, tangents, 1, push);
     }
     if (graph->status == CAD_OK) {
-        first = cad_graph_recur_whole(graph, &d->asked);
+        first = cad_graph_divide_recurrence(graph, &d->asked, NULL);
     }
     if (first != CAD_NO_ID && d->is_guarded) { /* behind the ends that the scan has */
         cad_graph_guard(graph, first + (CadId)cad_scan_size(scan), 0.0);

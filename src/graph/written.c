@@ -24,19 +24,13 @@ static void write_operands(const CadGraph *graph, const CadRecord *record, uint3
     }
 }
 
-/* Of a body, without the ends of loops within. */
-static size_t n_rows_of(const CadGraph *body) {
-    size_t n = body->n_records - 1;
-    for (size_t k = 0; k < body->n_scans; k++) {
-        n -= cad_scan_n_ends(&body->scans[k]);
-    }
-    return n;
-}
-
-/* Of a recurrence how many records of its body follow, and how many numbers are carried and given.
- */
+/* Of a recurrence how many records of its body follow, without the ends of loops within, and how
+ * many numbers are carried and given. */
 static void write_scan(const CadScan *scan, uint32_t to[3]) {
-    to[0] = (uint32_t)n_rows_of(scan->body);
+    to[0] = (uint32_t)scan->body->n_records - 1;
+    for (size_t k = 0; k < scan->body->n_scans; k++) {
+        to[0] -= (uint32_t)cad_scan_n_ends(&scan->body->scans[k]);
+    }
     to[1] = (uint32_t)scan->n_carried;
     to[2] = (uint32_t)scan->n_given;
 }
@@ -272,13 +266,6 @@ static const void *take(const void *items, size_t item, size_t n_items, size_t *
     return (const char *)items + (*next - count) * item;
 }
 
-static CadId restore_constants(Restorer *r, uint32_t size) {
-    const CadGraphParts *parts = r->parts;
-    const double *values =
-        take(parts->constants, sizeof *values, parts->n_constants, &r->constant, size);
-    return values != NULL ? cad_graph_constants(r->graph, values, size) : CAD_NO_ID;
-}
-
 static CadId restore_pack(Restorer *r, uint32_t size) {
     const CadId *ids = take(r->parts->lists, sizeof *ids, r->parts->n_lists, &r->list, size);
     int sound = ids != NULL && size > 1;
@@ -318,6 +305,7 @@ static CadId restore_views(Restorer *r, CadMade *made, uint32_t ndim) {
 
 static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const uint32_t *row) {
     const uint32_t size = row[0], ndim = row[1];
+    const double *values;
     CadMade made = {.kind = kind, .op = (CadOp)op, .size = size, .number = row[2]};
     const uint32_t most = kind == CAD_RECORD_CALL ? UINT32_MAX : kind == CAD_RECORD_INPUT;
     if (row[2] > most || (op != 0 && kind != CAD_RECORD_MAP) ||
@@ -329,7 +317,9 @@ static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const u
     case CAD_RECORD_INPUT:
         return cad_graph_input(r->graph, size, row[2] != 0);
     case CAD_RECORD_CONSTANTS:
-        return restore_constants(r, size);
+        values =
+            take(r->parts->constants, sizeof *values, r->parts->n_constants, &r->constant, size);
+        return values != NULL ? cad_graph_constants(r->graph, values, size) : CAD_NO_ID;
     case CAD_RECORD_PACK:
         return restore_pack(r, size);
     case CAD_RECORD_MAP:
@@ -409,27 +399,26 @@ static uint32_t *restore_sizes(CadGraph *graph, const CadScan *scan, const int64
     const size_t n = scan->n_given + cad_scan_n_ends(scan);
     const size_t most = CAD_MOST_SLOTS - graph->n_numbers;
     size_t n_inputs = 0, size = 0;
+    int sound = 1;
     CadScan sized = *scan;
     sized.sizes = cad_memory_zeroed(n, sizeof *sized.sizes);
     if (sized.sizes == NULL) {
         graph->status = CAD_NO_MEMORY;
         return NULL;
     }
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n && sound; k++) {
         sized.sizes[k] = words[k] >= 1 && words[k] <= INT32_MAX ? (uint32_t)words[k] : 0;
         n_inputs += k < cad_scan_n_operands(scan) ? sized.sizes[k] : 0;
-        if (sized.sizes[k] == 0 || n_inputs > most) {
-            cad_memory_free(sized.sizes);
-            return NULL;
-        }
+        sound = sized.sizes[k] > 0 && n_inputs <= most;
     }
-    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+    for (size_t k = 0; k < cad_scan_n_ends(scan) && sound; k++) {
         const size_t length = cad_scan_length_of_end(&sized, k);
-        if (length > most - size) {
-            cad_memory_free(sized.sizes);
-            return NULL;
-        }
+        sound = length <= most - size;
         size += length;
+    }
+    if (!sound) {
+        cad_memory_free(sized.sizes);
+        return NULL;
     }
     return sized.sizes;
 }
@@ -471,11 +460,11 @@ static CadId restore_scan(Restorer *r, const uint32_t *row) {
     const CadId first = sound && is_sound_scan(r->graph, &scan, operands)
                             ? cad_graph_append_scan(r->graph, &scan, operands)
                             : CAD_NO_ID;
-    if (first == CAD_NO_ID) {
-        cad_scan_free(&scan);
-        return CAD_NO_ID;
+    if (first != CAD_NO_ID) {
+        return first - 1;
     }
-    return first - 1;
+    cad_scan_free(&scan);
+    return CAD_NO_ID;
 }
 
 /* Whether the next row is a record, and one that was not there before; the first one is the

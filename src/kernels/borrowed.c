@@ -209,6 +209,14 @@ void cad_run_retyped(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *s
     }
 }
 
+/* A loop by a function that is told one thing more. */
+#define LOOP_WITH(name, function, other)                                                          \
+    void cad_##name(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,              \
+                    void *data) {                                                                 \
+        (void)steps;                                                                              \
+        function(arguments, dims, data, other);                                                   \
+    }
+
 /* --- pseudo-inverses --- */
 
 /* to (n x m) += the conjugate of what stands in the rows of v (k x n) and the columns of u (m x
@@ -232,10 +240,11 @@ static void add_complex(double *to, const double *v, const double *s, const doub
     }
 }
 
-static void pseudo_inverse(char **arguments, const ptrdiff_t *dims, int is_complex) {
+static void pseudo_inverse(char **arguments, const ptrdiff_t *dims, void *data, int is_complex) {
     const ptrdiff_t m = dims[1], k = dims[2], n = dims[3];
     double *const u = (double *)arguments[0], *const s = (double *)arguments[1],
                   *const vh = (double *)arguments[2], *const to = (double *)arguments[4];
+    (void)data;
     const double cutoff = k > 0 ? *(double *)arguments[3] * s[0] : 0.0;
     for (ptrdiff_t l = 0; l < k; l++) {
         s[l] = s[l] <= cutoff ? 0.0 : s[l];
@@ -251,19 +260,8 @@ static void pseudo_inverse(char **arguments, const ptrdiff_t *dims, int is_compl
     }
 }
 
-void cad_pseudo_inverse_of_reals(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
-                                 void *data) {
-    (void)steps;
-    (void)data;
-    pseudo_inverse(arguments, dims, 0);
-}
-
-void cad_pseudo_inverse_of_complex(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
-                                   void *data) {
-    (void)steps;
-    (void)data;
-    pseudo_inverse(arguments, dims, 1);
-}
+LOOP_WITH(pseudo_inverse_of_reals, pseudo_inverse, 0)
+LOOP_WITH(pseudo_inverse_of_complex, pseudo_inverse, 1)
 
 /* --- eigenvalues --- */
 
@@ -318,17 +316,8 @@ static void eigh_by_evr(char **arguments, const ptrdiff_t *dims, void *data, cha
     cad_memory_free(whole);
 }
 
-void cad_eigh_by_evr_of_lower(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
-                              void *data) {
-    (void)steps;
-    eigh_by_evr(arguments, dims, data, 'L');
-}
-
-void cad_eigh_by_evr_of_upper(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
-                              void *data) {
-    (void)steps;
-    eigh_by_evr(arguments, dims, data, 'U');
-}
+LOOP_WITH(eigh_by_evr_of_lower, eigh_by_evr, 'L')
+LOOP_WITH(eigh_by_evr_of_upper, eigh_by_evr, 'U')
 
 typedef void Sygvd(int *type, char *job, char *triangle, int *n, double *a, int *a_step, double *b,
                    int *b_step, double *w, double *work, int *n_work, int *whole_work,
@@ -364,17 +353,8 @@ static void vectors_of_pair(char **arguments, const ptrdiff_t *dims, void *data,
     cad_memory_free(whole);
 }
 
-void cad_vectors_of_pair_of_lower(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
-                                  void *data) {
-    (void)steps;
-    vectors_of_pair(arguments, dims, data, 'L');
-}
-
-void cad_vectors_of_pair_of_upper(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
-                                  void *data) {
-    (void)steps;
-    vectors_of_pair(arguments, dims, data, 'U');
-}
+LOOP_WITH(vectors_of_pair_of_lower, vectors_of_pair, 'L')
+LOOP_WITH(vectors_of_pair_of_upper, vectors_of_pair, 'U')
 
 /* --- pivots --- */
 

@@ -119,13 +119,6 @@ static CadStatus build_terms(CadBuild *build, CadOp op, CadPlan *plan, int which
     return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_TERMS, step);
 }
 
-/* Whether a number kept by an assignment has an influence: most often it was never read. */
-static int64_t kept_by(const CadBuild *build, CadSpan kept) {
-    const int counts =
-        cad_build_has_any(build, kept, CAD_NEEDED) && cad_build_has_any(build, kept, CAD_REACHED);
-    return counts ? kept.low : -1;
-}
-
 /* What was there goes to where it is kept, if that counts, and becomes 0. */
 static CadStatus build_assignment(CadBuild *build, CadPlan *plan, int64_t kept) {
     CadStatus status = CAD_OK;
@@ -162,7 +155,9 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
     const CadOp op = CAD_CODE_OP(entry.code);
     const CadSpans spans = cad_build_spans(build, entry);
     const int sums = cad_build_sums_views(entry), indexed = cad_entry_kind(entry)->indexed;
-    const int64_t kept = kept_by(build, spans.kept);
+    const int counts = cad_build_has_any(build, spans.kept, CAD_NEEDED) &&
+                       cad_build_has_any(build, spans.kept, CAD_REACHED);
+    const int64_t kept = counts ? spans.kept.low : -1; /* most often it was never read */
     CadStatus status = CAD_OK;
     int active = 0;
     if (!sums || spans.changes) {

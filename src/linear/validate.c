@@ -69,10 +69,6 @@ static uint64_t size_of(CadPlan *plan, uint64_t most) {
     return size;
 }
 
-static int are_within(int64_t begin, uint64_t size, size_t count) {
-    return begin >= 0 && (uint64_t)begin <= count && size <= count - (uint64_t)begin;
-}
-
 /* Whether so many words are a plan of these parts. */
 static int is_plan(const CadPlan *plan, size_t count, int n_views, size_t n_extra) {
     return plan->ndim <= CAD_MOST_AXES && plan->n_views == n_views && plan->n_extra == n_extra &&
@@ -89,7 +85,8 @@ static int is_add(const CadLinear *linear, CadPlan *plan) {
         return extra[1] == 0;
     }
     const uint64_t factors = extra[1] == 0 ? 1 : size_of(plan, numbers);
-    return (extra[1] == 0 || extra[1] == 1) && are_within(extra[0], factors, numbers);
+    return (extra[1] == 0 || extra[1] == 1) && (uint64_t)extra[0] <= numbers &&
+           factors <= numbers - (uint64_t)extra[0];
 }
 
 static int is_terms(CadLinear *linear, CadPlan *plan, size_t count) {

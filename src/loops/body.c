@@ -515,8 +515,8 @@ static void name_results(Roller *o, Body *b) {
     }
     const size_t n_steps = b->asked.n_kept;
     b->asked.n_kept = n;
-    if (cad_graph_divide_recurrence(graph, &b->asked, &(CadScanResults){last, rows, NULL}) !=
-        CAD_OK) {
+    cad_graph_divide_recurrence(graph, &b->asked, &(CadScanResults){last, rows, NULL});
+    if (graph->status != CAD_OK) {
         return;
     }
     n = 0;
@@ -530,12 +530,6 @@ static void name_results(Roller *o, Body *b) {
         for (size_t turn = 0; turn < loop->n; turn++) {
             name_around(o, b, turn, q, (CadId)(row.first + row.step * (int64_t)turn));
         }
-    }
-}
-
-static void count_operands(const Roller *o, Body *b) {
-    for (size_t q = 0; q < b->loop->period; q++) {
-        b->first[q + 1] = b->first[q] + arity(o, b->loop, q);
     }
 }
 
@@ -555,7 +549,9 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
     b->kept = cad_memory_take(&b->memory, period, sizeof *b->kept);
     b->first = cad_memory_take(&b->memory, period + 1, sizeof *b->first);
     if (b->memory.status == CAD_OK) {
-        count_operands(o, b);
+        for (size_t q = 0; q < period; q++) {
+            b->first[q + 1] = b->first[q] + arity(o, loop, q);
+        }
         find_inner(b);
         find_carried(o, b);
     }

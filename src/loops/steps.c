@@ -12,15 +12,6 @@ static uint32_t arity_of_record(const CadGraph *graph, const CadRecord *record) 
                : cad_graph_plan(graph, record)->n_views - first_operand(record);
 }
 
-static size_t count_operands(const CadGraph *graph) {
-    size_t n = 0;
-    for (size_t i = 1; i < graph->n_records; i++) {
-        const CadRecord *const record = &graph->records[i];
-        n += cad_record_is_made(record) ? arity_of_record(graph, record) : 0;
-    }
-    return n;
-}
-
 static void find_sources(Recorded *r, size_t step) {
     CadGraph *const graph = r->graph;
     const uint32_t arity = arity_of_record(graph, record_of_step(r, step)), begin = r->first[step];
@@ -53,11 +44,6 @@ static int64_t word_of_plan(CadPlan *plan, uint32_t first, uint32_t word) {
 
 static int has_plan(const CadRecord *record) {
     return record->kind == CAD_RECORD_MAP || record->kind == CAD_RECORD_CALL;
-}
-
-static int may_be_in_turn(const CadRecord *record) {
-    return (record->kind == CAD_RECORD_PACK || has_plan(record)) &&
-           record->of.array.size <= LONG_ARRAY;
 }
 
 /* Which call it is, by the first one that does the same. */
@@ -114,19 +100,27 @@ static uint32_t kind_of_array(const Recorded *r, Table kinds, size_t step) {
 
 static uint32_t kind_of_step(const Recorded *r, Table kinds, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
-    return record->kind == CAD_RECORD_SINGLE ? (uint32_t)record->op << 3 | r->constants[step]
-           : may_be_in_turn(record)          ? kind_of_array(r, kinds, step)
-                                             : ALONE;
+    if (record->kind == CAD_RECORD_SINGLE) {
+        return (uint32_t)record->op << 3 | r->constants[step];
+    }
+    const int may_be_in_turn = (record->kind == CAD_RECORD_PACK || has_plan(record)) &&
+                               record->of.array.size <= LONG_ARRAY;
+    return may_be_in_turn ? kind_of_array(r, kinds, step) : ALONE;
 }
 
 int cad_loops_list_steps(Recorded *r) {
     CadGraph *const graph = r->graph;
     const Table kinds = cad_loops_table(&r->memory, graph->n_arrays);
+    size_t n_operands = 0;
+    for (size_t i = 1; i < graph->n_records; i++) {
+        const CadRecord *const record = &graph->records[i];
+        n_operands += cad_record_is_made(record) ? arity_of_record(graph, record) : 0;
+    }
     r->records = cad_memory_take(&r->memory, graph->n_records, sizeof *r->records);
     r->constants = cad_memory_take(&r->memory, graph->n_records, sizeof *r->constants);
     r->kinds = cad_memory_take(&r->memory, graph->n_records, sizeof *r->kinds);
     r->steps = cad_memory_take(&r->memory, graph->n_numbers, sizeof *r->steps);
-    r->sources = cad_memory_take(&r->memory, count_operands(graph), sizeof *r->sources);
+    r->sources = cad_memory_take(&r->memory, n_operands, sizeof *r->sources);
     r->first = cad_memory_take(&r->memory, graph->n_records + 1, sizeof *r->first);
     if (r->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;

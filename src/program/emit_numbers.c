@@ -53,18 +53,14 @@ typedef struct CadMember {
     uint32_t unused; /* items of 24 bytes are moved word by word by glibc when it sorts them */
 } Member;
 
-static int compare(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 static int order_of_members(const void *left, const void *right) {
     const Member *a = left, *b = right;
-    int order = compare(a->op, b->op);
-    order = order != 0 ? order : compare(a->x_group, b->x_group);
-    order = order != 0 ? order : compare(a->y_group, b->y_group);
-    order = order != 0 ? order : compare(a->x, b->x);
-    order = order != 0 ? order : compare(a->y, b->y);
-    return order != 0 ? order : compare(a->record, b->record);
+    int order = compare(0, a->op, b->op);
+    order = compare(order, a->x_group, b->x_group);
+    order = compare(order, a->y_group, b->y_group);
+    order = compare(order, a->x, b->x);
+    order = compare(order, a->y, b->y);
+    return compare(order, a->record, b->record);
 }
 
 static Member member_of(CadMaker *m, uint32_t i) {
@@ -146,17 +142,6 @@ static void emit_as_vector(CadMaker *m, const Member *members, size_t count, uin
     m->program->n_operations += count;
 }
 
-/* All members are of one operation. */
-static void emit_members(CadMaker *m, const Member *members, size_t count, uint32_t level) {
-    if (count >= FEW) {
-        emit_as_vector(m, members, count, level);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        emit_single(m, members[i].record);
-    }
-}
-
 /* Operations of one kind on one level: those whose operands stand side by side together, the rest
  * together if it is many. */
 static void emit_kind(CadMaker *m, Member *members, size_t count, uint32_t level) {
@@ -175,7 +160,13 @@ static void emit_kind(CadMaker *m, Member *members, size_t count, uint32_t level
         }
         i = end;
     }
-    emit_members(m, members, rest, level);
+    if (rest >= FEW) {
+        emit_as_vector(m, members, rest, level);
+        return;
+    }
+    for (size_t i = 0; i < rest; i++) {
+        emit_single(m, members[i].record);
+    }
 }
 
 /* --- chains --- */
@@ -242,23 +233,16 @@ static void emit_chain(CadMaker *m, uint32_t head, uint32_t level) {
 /* --- all of one level --- */
 
 void cad_maker_emit_singles(CadMaker *m, const uint32_t *records, size_t count, uint32_t level) {
-    if (count < FEW || !m->joins) {
-        for (size_t i = 0; i < count && m->status == CAD_OK; i++) {
-            if (is_chain(m, records[i])) {
-                emit_chain(m, records[i], level);
-            } else {
-                emit_single(m, records[i]);
-            }
-        }
-        return;
-    }
-    if (!GROW(m, members, 0, count)) {
-        return;
-    }
+    const int in_vectors = count >= FEW && m->joins;
     size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
+    if (in_vectors && !GROW(m, members, 0, count)) {
+        return;
+    }
+    for (size_t i = 0; i < count && m->status == CAD_OK; i++) {
         if (is_chain(m, records[i])) {
             emit_chain(m, records[i], level);
+        } else if (!in_vectors) {
+            emit_single(m, records[i]);
         } else {
             m->members[n++] = member_of(m, records[i]);
         }

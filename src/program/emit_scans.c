@@ -117,11 +117,10 @@ static void note_operands(CadMaker *m, size_t record) {
 /* What only the last turn's is read of takes one place. */
 static int find_rows(CadMaker *m) {
     const size_t n = m->graph->n_records;
-    CadMemory memory = {0};
-    uint8_t *const marks = cad_memory_take(&memory, n, 1);
+    uint8_t *const marks = cad_memory_zeroed(n, 1);
     m->rows = cad_memory_take(&m->memory, n, 1);
     if (marks == NULL || m->rows == NULL) {
-        cad_memory_give_back(&memory);
+        cad_memory_free(marks);
         return fail(m);
     }
     cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
@@ -134,7 +133,7 @@ static int find_rows(CadMaker *m) {
     for (size_t k = 0; k < m->n_ends; k++) {
         note_read(m, m->ends[k]);
     }
-    cad_memory_give_back(&memory);
+    cad_memory_free(marks);
     return 1;
 }
 
@@ -206,19 +205,14 @@ static void find_readers(Divider *d) {
 /* Strips: first those of carried numbers, as each turn finds them; the next turn's stand one on.
  * */
 static void take_strips(Divider *d) {
-    for (CadId id = 0; id < d->body->n_numbers; id++) {
-        d->strip[id] = NO_STRIP;
-    }
     for (size_t j = 0; j < d->scan->n_carried; j++) {
         d->strip[CAD_SCAN_INPUT + j] = d->n_strips++;
     }
-    for (CadId id = CAD_ZERO; id < d->body->n_numbers; id++) {
-        if (is_carried(d, id)) {
-            continue;
-        }
-        const int is_given = given_of(d, id) >= 0 && !is_same_in_all(d, id);
-        if ((is_given || d->when[id] != NEVER) && (d->is_read[id] != 0 || is_given)) {
-            d->strip[id] = d->n_strips++;
+    for (CadId id = 0; id < d->body->n_numbers; id++) {
+        if (!is_carried(d, id)) {
+            const int is_given = given_of(d, id) >= 0 && !is_same_in_all(d, id);
+            const int is_told = d->when[id] != NEVER && d->is_read[id] != 0;
+            d->strip[id] = is_given || is_told ? d->n_strips++ : NO_STRIP;
         }
     }
 }
@@ -366,14 +360,6 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
     return program;
 }
 
-/* What a turn reads from elsewhere, ends included. */
-static void mark_read_in_turn(const Divider *d, uint8_t *marks) {
-    mark_read(d, IN_TURN, marks);
-    for (size_t j = 0; j < d->scan->n_carried; j++) {
-        marks[d->scan->ends[j]] = 1;
-    }
-}
-
 static int comes_into_turn(const Divider *d, const uint8_t *marks, CadId id) {
     return comes_from_elsewhere(d, marks, id, IN_TURN) && !is_carried(d, id);
 }
@@ -383,15 +369,13 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     const CadScan *const scan = d->scan;
     const CadId n = d->body->n_numbers;
     const size_t n_told = d->plan.n_from_core;
-    CadMemory memory = {0};
-    CadId *const first = cad_memory_take(&memory, n, sizeof *first);
-    CadId *const now = cad_memory_take(&memory, scan->n_carried, sizeof *now);
-    CadId *const roots =
-        cad_memory_take(&memory, scan->n_carried + together * n_told, sizeof *roots);
+    const size_t n_roots = scan->n_carried + together * n_told;
+    CadId *const first = cad_memory_take(&d->memory, n, sizeof *first);
+    CadId *const now = cad_memory_take(&d->memory, scan->n_carried, sizeof *now);
+    CadId *const roots = cad_memory_take(&d->memory, n_roots, sizeof *roots);
     CadProgram *program = NULL;
-    if (memory.status != CAD_OK) {
+    if (d->memory.status != CAD_OK) {
         fail(d->m);
-        cad_memory_give_back(&memory);
         return NULL;
     }
     CadId next = CAD_SCAN_INPUT + (CadId)scan->n_carried;
@@ -404,7 +388,6 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     CadGraph *const to = cad_scan_body(next - CAD_SCAN_INPUT);
     if (to == NULL) {
         fail(d->m);
-        cad_memory_give_back(&memory);
         return NULL;
     }
     for (size_t j = 0; j < scan->n_carried; j++) {
@@ -417,11 +400,9 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
             }
         }
         compute(d, to, IN_TURN);
-        for (size_t j = 0; j < scan->n_carried; j++) {
-            now[j] = name_of(d, to, scan->ends[j]);
-        }
         size_t told = 0;
         for (size_t j = 0; j < scan->n_carried; j++) {
+            now[j] = name_of(d, to, scan->ends[j]);
             roots[scan->n_carried + told++ * together + turn] = now[j];
         }
         for (CadId id = 1; id < n; id++) {
@@ -434,7 +415,6 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
         }
     }
     memcpy(roots, now, scan->n_carried * sizeof *now);
-    const size_t n_roots = scan->n_carried + together * n_told;
     program = program_of(d, to, CAD_IN_BLOCKS, roots, n_roots);
     if (program != NULL && together > 1 && is_chain_of_singles(program)) {
         cad_program_free(program);
@@ -444,17 +424,8 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     for (size_t k = 0; k < n_roots && places != NULL; k++) {
         add_word(d, places[k]);
     }
-    cad_memory_give_back(&memory);
     cad_graph_free(to);
     return program;
-}
-
-static size_t count_in_turn(const Divider *d) {
-    size_t n = 1;
-    for (CadId id = 1; id < d->body->n_numbers; id++) {
-        n += d->when[id] == IN_TURN;
-    }
-    return n;
 }
 
 /* What is carried at first, what is given, and sizes. */
@@ -512,8 +483,13 @@ static void divide(Divider *d, const CadId *operands) {
     add_operands(d, operands);
     place_ends(d);
     plan->ahead = divide_stretch(d, AHEAD, marks, roots, &plan->n_into_ahead, &plan->n_from_ahead);
-    mark_read_in_turn(d, marks);
+    mark_read(d, IN_TURN, marks);
+    for (size_t j = 0; j < scan->n_carried; j++) { /* so do those who read what is carried */
+        marks[scan->ends[j]] = 1;
+    }
+    size_t in_turn = 1;
     for (CadId id = 1; id < n; id++) {
+        in_turn += d->when[id] == IN_TURN;
         if (comes_into_turn(d, marks, id)) {
             add_source(d, id);
             plan->n_into_core++;
@@ -529,7 +505,7 @@ static void divide(Divider *d, const CadId *operands) {
             plan->n_from_core++;
         }
     }
-    const size_t most = MOST_SINGLES / count_in_turn(d);
+    const size_t most = MOST_SINGLES / in_turn;
     plan->together = 1;
     while (plan->together < MOST_TOGETHER && 2 * plan->together <= most &&
            4 * plan->together <= scan->n) {
@@ -578,17 +554,14 @@ static void add_plan(const Divider *d) {
 static void make_core(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
     const size_t n_ends = cad_scan_n_ends(scan);
+    const size_t most = cad_sum_of_sizes(scan->sizes, scan->n_given + n_ends);
+    CadId *const roots = cad_memory_take(&d->memory, most, sizeof *roots);
     size_t n_roots = 0;
-    d->plan.in_blocks = 1;
-    for (size_t k = 0; k < n_ends; k++) {
-        n_roots += is_end_read(d, k) ? cad_scan_size_of_end(scan, k) : 0;
-    }
-    CadId *const roots = cad_memory_take(&d->memory, n_roots, sizeof *roots);
     if (roots == NULL) {
         fail(d->m);
         return;
     }
-    n_roots = 0;
+    d->plan.in_blocks = 1;
     for (size_t k = 0; k < n_ends; k++) {
         for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k) && is_end_read(d, k); e++) {
             roots[n_roots++] = scan->ends[k] + e;

@@ -53,16 +53,24 @@ static int32_t widen(CadMaker *m, uint32_t i) {
     return place;
 }
 
+/* The values of one constant, for which there is room, or of many; else NULL. */
+static const double *constants_of(const CadMaker *m, const CadRecord *record, double *room) {
+    if (record->kind == CAD_RECORD_CONSTANT) {
+        *room = cad_record_value(record);
+        return room;
+    }
+    return record->kind == CAD_RECORD_CONSTANTS
+               ? m->graph->constants + cad_graph_array(m->graph, record)->list
+               : NULL;
+}
+
 int32_t cad_maker_place_of(CadMaker *m, CadId id) {
     const uint32_t i = resolve(m, &id);
     const CadRecord *record = &m->graph->records[i];
-    if (m->place[i] == NOWHERE && record->kind == CAD_RECORD_CONSTANT) {
-        const double value = cad_record_value(record);
-        m->place[i] = cad_maker_add_constants(m, &value, 1);
-    } else if (m->place[i] == NOWHERE && record->kind == CAD_RECORD_CONSTANTS) {
-        const size_t list = cad_graph_array(m->graph, record)->list;
-        m->place[i] =
-            cad_maker_add_constants(m, m->graph->constants + list, record->of.array.size);
+    double value;
+    const double *const values = m->place[i] == NOWHERE ? constants_of(m, record, &value) : NULL;
+    if (values != NULL) {
+        m->place[i] = cad_maker_add_constants(m, values, cad_record_size(record));
     } else if (m->place[i] == NOWHERE && m->floats[i] != NOWHERE) {
         m->place[i] = widen(m, i);
     }
@@ -82,16 +90,11 @@ static int32_t floats_of(CadMaker *m, uint32_t i) {
     if (m->floats[i] != NOWHERE) {
         return m->floats[i];
     }
-    if (record->kind == CAD_RECORD_CONSTANT) {
-        const double value = cad_record_value(record);
-        m->floats[i] = take_constants(m, &value, 1);
-        return m->floats[i];
-    }
-    const size_t size = record->of.array.size;
-    if (record->kind == CAD_RECORD_CONSTANTS) {
-        const size_t list = cad_graph_array(m->graph, record)->list;
-        m->floats[i] = take_constants(m, m->graph->constants + list, size);
-        return m->floats[i];
+    double value;
+    const double *const values = constants_of(m, record, &value);
+    const size_t size = cad_record_size(record);
+    if (values != NULL) {
+        return m->floats[i] = take_constants(m, values, size);
     }
     const CadPlaces x[3] = {{cad_maker_place_of(m, record->of.array.first), 1}};
     m->floats[i] = take_floats(m, size);
@@ -151,22 +154,18 @@ static int is_float(double x) {
 /* Whether the numbers of an operand are floats; it is no single number that is computed. */
 static int has_floats(const CadMaker *m, uint32_t i) {
     const CadRecord *const record = &m->graph->records[i];
-    if (record->kind == CAD_RECORD_CONSTANT) {
-        return is_float(cad_record_value(record));
-    }
-    if (!is_array(m, i) || m->floats[i] != NOWHERE) {
+    double value;
+    const double *const values = constants_of(m, record, &value);
+    const size_t size = cad_record_size(record);
+    if (values != &value && (!is_array(m, i) || m->floats[i] != NOWHERE)) {
         return m->floats[i] != NOWHERE;
     }
-    const size_t size = record->of.array.size;
-    if (record->kind == CAD_RECORD_CONSTANTS) {
-        const double *const x = m->graph->constants + cad_graph_array(m->graph, record)->list;
-        size_t n = 0;
-        while (n < size && is_float(x[n])) {
-            n++;
-        }
-        return n == size;
+    size_t n = 0;
+    while (values != NULL && n < size && is_float(values[n])) {
+        n++;
     }
-    return size >= LEAST_FLOATS && cad_graph_has_floats(m->graph, record);
+    return values != NULL ? n == size
+                          : size >= LEAST_FLOATS && cad_graph_has_floats(m->graph, record);
 }
 
 /* Whether a row of the table gives floats of floats, along axes that are not short. */

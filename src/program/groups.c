@@ -334,13 +334,6 @@ static size_t find_ways(const Tiler *t, size_t from, int64_t *ways) {
     return n;
 }
 
-/* Numbers from the first to the last one that a sum adds to. */
-static int64_t extent(const Tiler *t, uint32_t k, int64_t *low) {
-    int64_t high;
-    cad_plan_bounds((CadPlan *)(t->program->plans + t->program->code[k].x), 0, low, &high);
-    return high - *low + 1;
-}
-
 /* Divide the turns of a group into parts, if there is enough to do in each of them, and little to
  * add up. */
 static void divide(Tiler *t, Group *group, int64_t score) {
@@ -348,10 +341,12 @@ static void divide(Tiler *t, Group *group, int64_t score) {
     int64_t most = m->use == CAD_AT_A_POINT ? score / PART : 0;
     for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
         const uint32_t k = t->order[at];
-        if (is_sum(t->program, &t->program->code[k], t->axes[k])) {
-            int64_t low;
+        const CadInstruction *const i = &t->program->code[k];
+        if (is_sum(t->program, i, t->axes[k])) {
+            int64_t low, high; /* the first and the last number that it adds to */
+            cad_plan_bounds((CadPlan *)(t->program->plans + i->x), 0, &low, &high);
             t->sums[k] = (uint32_t)group->sums;
-            group->sums += (extent(t, k, &low) + LINE - 1) / LINE * LINE;
+            group->sums += (high - low + LINE) / LINE * LINE;
         }
     }
     if (group->sums > 0 && most > score / PER_SUM / group->sums) {

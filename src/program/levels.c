@@ -38,12 +38,26 @@ static void find_earliest_levels(CadMaker *m) {
     }
 }
 
+/* The earliest levels, apart from those that are kept; NULL without memory. */
+static uint32_t *earliest_apart(CadMaker *m) {
+    uint32_t *const early = cad_memory_zeroed(m->graph->n_records, sizeof *early);
+    uint32_t *const kept = m->level;
+    if (early == NULL) {
+        fail(m);
+        return NULL;
+    }
+    m->level = early;
+    find_earliest_levels(m);
+    m->level = kept;
+    return early;
+}
+
 /* What guards need, early: the earliest level never comes after the latest one, and what guards
  * need has operands that they need, too, so both may be mixed. */
 static void find_mixed_levels(CadMaker *m) {
     const size_t n = m->graph->n_records;
     uint8_t *const is_early = cad_memory_zeroed(n, 1);
-    uint32_t *const early = cad_memory_zeroed(n, sizeof *early), *const late = m->level;
+    uint32_t *const early = earliest_apart(m);
     CadOperands of;
     if (is_early == NULL || early == NULL) {
         fail(m);
@@ -59,12 +73,9 @@ static void find_mixed_levels(CadMaker *m) {
                 }
             }
         }
-        m->level = early;
-        find_earliest_levels(m);
-        m->level = late;
         find_latest_levels(m);
         for (size_t i = 0; i < n; i++) {
-            late[i] = is_early[i] ? early[i] : late[i];
+            m->level[i] = is_early[i] ? early[i] : m->level[i];
         }
     }
     cad_memory_free(is_early);
@@ -74,18 +85,12 @@ static void find_mixed_levels(CadMaker *m) {
 /* Products that are put together come before their time, though never before they can. */
 static void bring_products_together(CadMaker *m) {
     const uint32_t n_levels = m->n_levels;
-    uint32_t *const early = cad_memory_zeroed(m->graph->n_records, sizeof *early);
-    uint32_t *const late = m->level;
-    if (early == NULL) {
-        fail(m);
-        return;
+    uint32_t *const early = earliest_apart(m);
+    if (early != NULL) {
+        m->n_levels = n_levels;
+        cad_maker_bring_products_together(m, early);
+        cad_memory_free(early);
     }
-    m->level = early;
-    find_earliest_levels(m);
-    m->level = late;
-    m->n_levels = n_levels;
-    cad_maker_bring_products_together(m, early);
-    cad_memory_free(early);
 }
 
 /* --- checks --- */

@@ -118,6 +118,11 @@ static inline int fail(CadMaker *m) {
     return 0;
 }
 
+/* An order, or what those before have told already. */
+static inline int compare(int order, int64_t a, int64_t b) {
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
 #define GROW(owner, items, n, more)                                                               \
     (cad_memory_grow((void **)&(owner)->items, &(owner)->items##_capacity, (n) + (more),          \
                      sizeof *(owner)->items) == CAD_OK ||                                         \

@@ -63,25 +63,16 @@ static size_t add_member(const CadMaker *m, uint32_t i, Member *members, size_t 
 
 static int by_matrix(const void *a, const void *b) {
     const Member *const x = a, *const y = b;
-    if (x->matrix != y->matrix) {
-        return x->matrix < y->matrix ? -1 : 1;
-    }
-    if (x->is_left != y->is_left) {
-        return x->is_left < y->is_left ? -1 : 1;
-    }
-    if (x->length != y->length) {
-        return x->length < y->length ? -1 : 1;
-    }
-    if (x->level != y->level) {
-        return x->level < y->level ? -1 : 1;
-    }
-    return (x->record > y->record) - (x->record < y->record);
+    int order = compare(0, x->matrix, y->matrix);
+    order = compare(order, x->is_left, y->is_left);
+    order = compare(order, x->length, y->length);
+    order = compare(order, x->level, y->level);
+    return compare(order, x->record, y->record);
 }
 
 static int by_place(const void *a, const void *b) {
     const Member *const x = a, *const y = b;
-    return x->place != y->place ? (x->place > y->place) - (x->place < y->place)
-                                : (x->record > y->record) - (x->record < y->record);
+    return compare(compare(0, x->place, y->place), x->record, y->record);
 }
 
 /* Whether two are rows times the same matrix, seen in the same way. */

@@ -19,16 +19,6 @@ typedef struct Part {
     uint32_t n_into, n_from;
 } Part;
 
-static const double *first_given(const Scan *s, int64_t k) {
-    return numbers_at(s->places, (int32_t)s->given[3 * k]);
-}
-
-static void fill(double *to, double value, size_t n) {
-    for (size_t k = 0; k < n; k++) {
-        to[k] = value;
-    }
-}
-
 /* Take room for lanes. What is the same in all turns is written to the inputs once, for all of
  * them; inputs stand behind what is carried, and others have a place for each turn. */
 static void begin_part(const Scan *s, Part *part, size_t lanes, size_t n_carried, size_t together,
@@ -43,7 +33,10 @@ static void begin_part(const Scan *s, Part *part, size_t lanes, size_t n_carried
     for (uint32_t k = 0; k < part->n_into; k++) {
         const int64_t source = part->sources[k];
         if (source < 0) {
-            fill(input, *first_given(s, -1 - source), lanes);
+            const double value = *numbers_at(s->places, (int32_t)s->given[3 * (-1 - source)]);
+            for (size_t lane = 0; lane < lanes; lane++) {
+                input[lane] = value;
+            }
         }
         input += lanes * (source < 0 ? 1 : together);
     }
@@ -129,12 +122,6 @@ static CAD_INLINE void run_turns(const Scan *s, const Part *part, const int64_t 
         }
     }
     memcpy(places, next, n_carried * sizeof *places);
-}
-
-static double sum_of(const double *x, size_t n) {
-    double sum = 0.0;
-    cad_strip_sum(&sum, (CadStrip){(double *)x, 1}, n);
-    return sum;
 }
 
 /* --- in blocks --- */
@@ -297,7 +284,9 @@ static void write_ends(const Scan *s, const int64_t *outs, const int64_t *strips
     }
     for (uint32_t k = 0; k < plan->n_summed; k++, outs += 2, strips++) {
         if (*outs != CAD_UNREAD) {
-            *numbers_at(s->places, (int32_t)*outs) += sum_of(s->strips + *strips, n);
+            double sum = 0.0;
+            cad_strip_sum(&sum, (CadStrip){s->strips + *strips, 1}, n);
+            *numbers_at(s->places, (int32_t)*outs) += sum;
         }
     }
 }

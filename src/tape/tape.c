@@ -157,24 +157,26 @@ static void shrink_buffer(void **buffer, size_t *capacity, size_t wanted, size_t
     }
 }
 
+#define SHRINK(items, capacity, wanted)                                                           \
+    shrink_buffer((void **)&tape->items, &tape->capacity, wanted, sizeof *tape->items)
+
 /* Give back what is more than twice what stands on the tape, and more than `peak` slots need. */
 static void shrink_tape(CadTape *tape, size_t peak) {
     enum { FEW = 1024, WORDS = 8 /* of plans, for each slot */ };
     const size_t wanted = larger(2 * peak, 2 * (tape->n_slots + tape->n_entries)) + FEW;
-    shrink_buffer((void **)&tape->entries, &tape->entry_capacity, wanted, sizeof *tape->entries);
-    shrink_buffer((void **)&tape->values, &tape->slot_capacity, wanted, sizeof *tape->values);
-    shrink_buffer((void **)&tape->plans, &tape->plan_capacity,
-                  larger(WORDS * wanted, 2 * tape->n_plan_words), sizeof *tape->plans);
-    shrink_buffer((void **)&tape->blocks, &tape->block_capacity,
-                  larger(wanted, 2 * tape->n_blocks), sizeof *tape->blocks);
+    SHRINK(entries, entry_capacity, wanted);
+    SHRINK(values, slot_capacity, wanted);
+    SHRINK(plans, plan_capacity, larger(WORDS * wanted, 2 * tape->n_plan_words));
+    SHRINK(blocks, block_capacity, larger(wanted, 2 * tape->n_blocks));
 }
 
+#define GROW(items, capacity, needed)                                                             \
+    cad_memory_grow((void **)&tape->items, &tape->capacity, needed, sizeof *tape->items)
+
 static CadStatus grow_buffers(CadTape *tape, size_t slots) {
-    CadStatus status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
-                                       tape->n_entries + 2 * CAD_HEADROOM, sizeof *tape->entries);
+    CadStatus status = GROW(entries, entry_capacity, tape->n_entries + 2 * CAD_HEADROOM);
     if (status == CAD_OK) {
-        status = cad_memory_grow((void **)&tape->values, &tape->slot_capacity,
-                                 tape->n_slots + slots + 2 * CAD_HEADROOM, sizeof *tape->values);
+        status = GROW(values, slot_capacity, tape->n_slots + slots + 2 * CAD_HEADROOM);
     }
     return status;
 }
@@ -208,17 +210,13 @@ CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more) {
     }
     CadStatus status = cad_tape_grow(tape, more.slots);
     if (status == CAD_OK) {
-        status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
-                                 tape->n_entries + more.entries + 2 * CAD_HEADROOM,
-                                 sizeof *tape->entries);
+        status = GROW(entries, entry_capacity, tape->n_entries + more.entries + 2 * CAD_HEADROOM);
     }
     if (status == CAD_OK && more.plan_words > 0) {
-        status = cad_memory_grow((void **)&tape->plans, &tape->plan_capacity,
-                                 tape->n_plan_words + more.plan_words, sizeof *tape->plans);
+        status = GROW(plans, plan_capacity, tape->n_plan_words + more.plan_words);
     }
     if (status == CAD_OK && more.blocks > 0) {
-        status = cad_memory_grow((void **)&tape->blocks, &tape->block_capacity,
-                                 tape->n_blocks + more.blocks, sizeof *tape->blocks);
+        status = GROW(blocks, block_capacity, tape->n_blocks + more.blocks);
     }
     set_room(tape);
     return status;
@@ -226,8 +224,7 @@ CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more) {
 
 /* Those of numbers on the tape stay: the last pass may be asked for them. */
 static void shrink_adjoints(CadTape *tape) {
-    shrink_buffer((void **)&tape->adjoints, &tape->adjoint_capacity, larger(tape->n_slots, 1),
-                  sizeof *tape->adjoints);
+    SHRINK(adjoints, adjoint_capacity, larger(tape->n_slots, 1));
     tape->dirty_end = smaller(tape->dirty_end, tape->adjoint_capacity);
     tape->dirty_begin = smaller(tape->dirty_begin, tape->dirty_end);
     tape->known_end = smaller(tape->known_end, tape->adjoint_capacity);
