@@ -22,6 +22,8 @@ _PRECISION = float(np.finfo(float).eps)
 _FEW = 16  # inputs, and outputs: so many are always checked one by one
 _MOST = 1000  # entries that are looked at one by one when something is wrong
 _SHOWN = 10
+_LOOSER = 10  # times the tolerances with each further order
+_STRICTER = 1e-3  # of them are those of comparisons without a difference quotient
 
 
 @answering
@@ -126,13 +128,9 @@ class _Settings(NamedTuple):
     allows_truncation: bool
     random: np.random.Generator
 
-    def looser(self) -> _Settings:
-        """The settings for derivatives of the next order."""
-        return self._replace(atol=10 * self.atol, rtol=10 * self.rtol)
-
-    def stricter(self) -> _Settings:
-        """The settings for comparisons without a difference quotient."""
-        return self._replace(atol=1e-3 * self.atol, rtol=1e-3 * self.rtol)
+    def scaled(self, factor: float) -> _Settings:
+        """The settings with other tolerances."""
+        return self._replace(atol=factor * self.atol, rtol=factor * self.rtol)
 
 
 def _in_double(tree: Any) -> Any:
@@ -272,7 +270,7 @@ def _check(f: _FunctionAtPoint, order: int, settings: _Settings, before: tuple[s
     for mode in settings.modes if order > 1 else ():
         derivative = _first_derivative(f.function, f.at(check.direction), mode)
         next_one = _FunctionAtPoint(derivative, f.args, f.names)
-        _check(next_one, order - 1, settings.looser(), (*before, mode))
+        _check(next_one, order - 1, settings.scaled(_LOOSER), (*before, mode))
 
 
 class _Check:
@@ -290,7 +288,7 @@ class _Check:
 
     def values(self) -> None:
         """What f returns for numbers with derivatives is what it returns for plain ones."""
-        strict = self.settings.stricter()
+        strict = self.settings.scaled(_STRICTER)
         for mode in self.settings.modes:
             found = self.f.push(self.direction)[0] if mode == "fwd" else self.reverse_value
             if found.shape != self.f.value.shape:
@@ -401,7 +399,7 @@ class _Check:
             size = _dot(abs(self.weights), abs(tangent)) + _dot(
                 abs(cotangent), abs(self.direction)
             )
-        strict = self.settings.stricter()
+        strict = self.settings.scaled(_STRICTER)
         doubt = np.array([strict.rtol * size])
         if not _agree(np.array([forward]), np.array([reverse]), doubt, strict).all():
             raise AssertionError(

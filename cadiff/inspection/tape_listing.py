@@ -606,11 +606,9 @@ class Tape:
                 nodes.append((f"left_out_{row.what}", [str(row)]))
                 continue
             head = f"{row.label} {row.operation}" if row.operands else row.label
-            label = [head, _joined(row), f"= {row.value}", f"adjoint {row.adjoint}", row.note]
-            if not row.value:
-                label[2] = ""
-            if not row.adjoint:
-                label[3] = ""
+            value = row.value and f"= {row.value}"
+            adjoint = row.adjoint and f"adjoint {row.adjoint}"
+            label = [head, _joined(row), value, adjoint, row.note]
             nodes.append((row.node, [line for line in label if line]))
             wanted += [(operand.source, row.node) for operand in row.operands if operand.source]
         shown = {node for node, _ in nodes}

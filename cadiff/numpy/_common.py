@@ -80,11 +80,6 @@ def written(name: str, x: Any, numbers: Any) -> Number:
     return arrays.in_precision(numbers, kind) if kind.kind == "f" else numbers
 
 
-def is_float(dtype: Any) -> bool:
-    """Whether a dtype given by a user means real floating-point numbers."""
-    return bool(np.dtype(dtype).kind == "f")
-
-
 def refuse(function: str, **arguments: Any) -> None:
     """Refuse arguments that numbers with derivatives do not support: all but None.
 
@@ -95,7 +90,7 @@ def refuse(function: str, **arguments: Any) -> None:
             continue
         if name != "dtype":
             unsupported(function, f"{name}=", INSTEAD[name])
-        if not is_float(value):
+        if np.dtype(value).kind != "f":
             unsupported(function, f"dtype={np.dtype(value)}", INSTEAD["dtype"])
 
 

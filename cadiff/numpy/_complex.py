@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Complex
+from ..binding import Complex, holds_complex
 from ..binding import make_complex as paired
 from ..operations import arrays, complexes
 from ..operations import table as _table
@@ -29,10 +29,6 @@ from ._common import Axis, as_number, existing, flat_axis, refuse, refuse_real
 from ._products import spelt_out
 
 # --- by parts ------------------------------------------------------------------------------------
-
-
-def _holds(x: Any) -> bool:
-    return binding.holds_complex(x)
 
 
 def _part(x: Any, which: int) -> Any:
@@ -54,7 +50,7 @@ def _function(original: Any) -> Callable[..., Any]:
     """What differentiates one of NumPy's functions for real numbers, and takes plain ones too."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if _holds((args, kwargs)):
+        if holds_complex((args, kwargs)):
             raise TypeError(
                 f"numpy.{original.__name__} takes complex numbers only where its result is linear "
                 "in them: pass z.real, z.imag or abs(z)"
@@ -93,20 +89,18 @@ def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
     implements_complex(original)(call)
 
 
-for _name in (
+for _original in existing(
     "array_split", "around", "broadcast_to", "copy", "cumsum", "delete", "diagflat", "diagonal",
     "expand_dims", "gradient", "mean", "moveaxis", "permute_dims", "ravel", "repeat", "reshape",
     "round", "split", "squeeze", "swapaxes", "take", "take_along_axis", "trace", "transpose",
 ):  # fmt: skip
-    for _original in existing(_name):
-        by_parts(_original, 0, names=("a", "x"))
+    by_parts(_original, 0, names=("a", "x"))
 by_parts(np.lib.stride_tricks.sliding_window_view, 0, names=("x",))
 by_parts(np.ediff1d, 0, 1, 2, names=("ary", "to_begin", "to_end"))
 by_parts(np.sum, 0, 5, names=("a", "initial"))
 by_parts(np.linspace, 0, 1, names=("start", "stop"))
-for _name in ("concatenate", "concat", "stack", "block"):
-    for _original in existing(_name):
-        by_parts(_original, 0)
+for _original in existing("concatenate", "concat", "stack", "block"):
+    by_parts(_original, 0)
 by_parts(np.where, 1, 2)
 by_parts(np.select, 1, 2, names=("default",))
 by_parts(np.compress, 1)
@@ -119,7 +113,7 @@ def function_of(original: Any) -> Callable[..., Any]:
     """One of NumPy's functions for numbers of any kind."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _holds(args):
+        if holds_complex(args):
             return complexes.function(original, args, kwargs)
         return _function(original)(*args, **kwargs)
 
@@ -172,12 +166,11 @@ def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
 # --- alike -------------------------------------------------------------------------------------
 
 # What the functions for real numbers do step by step serves complex ones as well.
-for _name in (
+for _original in existing(
     "apply_along_axis", "average", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid",
     "ndim", "place", "ptp", "put", "put_along_axis", "putmask", "shape", "size",
 ):  # fmt: skip
-    for _original in existing(_name):
-        implements_complex(_original)(FUNCTIONS[_original].__wrapped__)  # type: ignore[attr-defined]
+    implements_complex(_original)(FUNCTIONS[_original].__wrapped__)  # type: ignore[attr-defined]
 
 
 # --- products ------------------------------------------------------------------------------------
@@ -201,17 +194,11 @@ def product_of(original: Any, conjugated: int | None = None) -> None:
     call.__name__ = original.__name__
 
 
-for _name in ("dot", "matmul", "inner", "kron", "cross", "convolve"):
-    product_of(getattr(np, _name))
-for _name, _which in (
-    ("vdot", 0),
-    ("vecdot", 0),
-    ("matvec", None),
-    ("vecmat", 0),
-    ("correlate", 1),
-):
-    for _original in existing(_name):
-        product_of(_original, _which)
+for _original in existing("dot", "matmul", "inner", "kron", "cross", "convolve", "matvec"):
+    product_of(_original)
+for _original in existing("vdot", "vecdot", "vecmat"):
+    product_of(_original, 0)
+product_of(np.correlate, 1)
 
 
 @implements_complex(np.einsum)
@@ -368,11 +355,7 @@ def _ranked(z: Any, axis: int, ranks: Any, sign: float, of_nan: tuple[float, flo
     keys = [sign * im, sign * re, of_nan[0] * lost[0] + of_nan[1] * lost[1]]
     if of_nan[0] == of_nan[1]:  # whichever part it is
         some = _table.maximum(*lost)
-        keys = [
-            _table.where(some, 0.0, keys[0]),
-            _table.where(some, 0.0, keys[1]),
-            of_nan[0] * some,
-        ]
+        keys = [*(_table.where(some, 0.0, key) for key in keys[:2]), of_nan[0] * some]
     ranks = np.reshape(ranks, (-1, *[1] * (re.ndim - 1)))
     ranks = np.broadcast_to(ranks, (len(ranks), *re.shape[1:]))
     ranked = paired(*ranked_by(keys, ranks, re, im))
@@ -480,7 +463,7 @@ class _Elements(flatiter):
 @changing
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     src = joined(src)
-    kind = np.dtype(complex) if _holds(src) else np.result_type(src)
+    kind = np.dtype(complex) if holds_complex(src) else np.result_type(src)
     if not np.can_cast(kind, complex, casting):
         raise TypeError(f"Cannot cast array data from {kind!r} according to the rule {casting!r}")
     dst[...] = src if where is True else ELEMENTWISE["where"](mask_of(where), src, dst)

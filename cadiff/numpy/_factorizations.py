@@ -327,13 +327,6 @@ def over_gaps(x: Any, gaps: Gaps, values: Any, cause: Cause, what: str, warn: Wa
     return _quotient(x, between, none | on, lost, f"{what} at repeated ones", warn)
 
 
-def _still_loop(v: Any, g: Any, *a: Any) -> Any:
-    """The kernel; for a stack it is not told that vectors of real matrices may be real."""
-    if not a:
-        return "still_of_pairs", 0
-    return "still_beside_of_pairs", int(len(binding.shape(v)) == 3)
-
-
 @partial(on_pairs, real=(True,))
 def _still(v: Any, g: Any, *a: Any) -> Any:
     """Zeros, one for each column of v, if turning it by a factor of length 1 does nothing to g.
@@ -355,7 +348,10 @@ def _still(v: Any, g: Any, *a: Any) -> Any:
     return np.zeros(v.shape[:-2] + v.shape[-1:])
 
 
-_still.primitive.loop = _still_loop
+# For a stack the kernel is not told that vectors of real matrices may be real.
+_still.primitive.loop = lambda v, g, *a: (
+    ("still_beside_of_pairs", int(len(binding.shape(v)) == 3)) if a else ("still_of_pairs", 0)
+)
 _still.defvjp(None, None, None)
 
 

@@ -113,15 +113,11 @@ class Transform(NamedTuple):
     @functools.lru_cache(maxsize=256)  # noqa: B019 - of tuples
     def turned(self, shape: tuple[int, ...], inner: float = 1.0) -> Transform:
         """The adjoint, of arrays of a shape."""
-        return Transform(
-            self.library,
-            self.axes,
-            self.lengths,
-            EXCHANGED[self.norm],
-            not self.is_inverse,
-            inner,
-            tuple([shape[axis] for axis in self.axes]),
-            self.options,
+        return self._replace(
+            norm=EXCHANGED[self.norm],
+            is_inverse=not self.is_inverse,
+            inner=inner,
+            sizes=tuple([shape[axis] for axis in self.axes]),
         )
 
 

@@ -199,10 +199,8 @@ def meshgrid(
         lengths = [1] * n
         lengths[order.index(k)] = -1
         grids.append(x.reshape(tuple(lengths)))
-    if sparse:
-        return tuple(arrays.copy(grid) for grid in grids) if copy else tuple(grids)
-    full = broadcast_arrays(*grids)
-    return tuple(arrays.copy(grid) for grid in full) if copy else full
+    full = tuple(grids) if sparse else broadcast_arrays(*grids)
+    return tuple(map(arrays.copy, full)) if copy else full
 
 
 # --- repeating, removing, rolling ----------------------------------------------------------------

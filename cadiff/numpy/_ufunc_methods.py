@@ -288,19 +288,18 @@ def _written_by(ufunc: np.ufunc, a: Number, indices: Any, /, *others: Any) -> No
     operands = [  # copies, since these may be what is written to
         arrays.copy(arrays.broadcast_to(as_number(x), places.shape)).reshape(-1) for x in others
     ]
-    if is_mask(places) and ufunc in (np.add, np.subtract):
-        total = summed_at(a, places, operands[0] if ufunc is np.add else -operands[0])
+    if ufunc is np.subtract:
+        ufunc, operands = np.add, [-operands[0]]
+    if is_mask(places) and ufunc is np.add:
+        total = summed_at(a, places, operands[0])
         if total is not None:
             a[...] = total
             return
-    places = np.asarray(places)
-    places = places.ravel()
-    if ufunc in (np.add, np.subtract):
-        _add_at(a, places, operands[0] if ufunc is np.add else -operands[0])
-        return
-    if ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
+    places = np.asarray(places).ravel()
+    if ufunc is np.add or ufunc in _CODES:
         where, numbers, members = _written_at(a, places, operands[0])
-        a[where] = _extremes(numbers, ufunc, members)
+        is_sum = ufunc is np.add  # in NumPy's order: to what stands there, one after the other
+        a[where] = bincount(members, numbers) if is_sum else _extremes(numbers, ufunc, members)
         return
     for each in _occurrences(places):
         where = np.unravel_index(places[each], a.shape)
@@ -310,12 +309,6 @@ def _written_by(ufunc: np.ufunc, a: Number, indices: Any, /, *others: Any) -> No
 _at = cache(lambda ufunc: changing(partial(_written_by, ufunc)))
 
 METHODS.update(outer=outer, at=at)
-
-
-def _add_at(a: Number, places: Any, added: Number) -> None:
-    """Add numbers at places, in NumPy's order: to what stands there, one after the other."""
-    where, summands, members = _written_at(a, places, added)
-    a[where] = bincount(members, summands)
 
 
 def _written_at(a: Number, places: Any, others: Number) -> tuple[Any, Number, Any]:

@@ -191,7 +191,7 @@ def _tried(
     inputs = _in_a_row(values)
     onto = _in_a_row([*values, *cotangents, *(np.zeros(binding.shape(x)) for x in values)])
     begun = perf_counter()
-    row, pulled = call.row_and_pulled(values, cotangents)
+    row, pulled = call._pulled(values, cotangents, _in_a_row)
     called = perf_counter()
     outputs, back = codes[0].evaluate(inputs), codes[1].evaluate(onto)
     seconds = perf_counter() - called, called - begun
@@ -321,19 +321,13 @@ class _Again:
         """Cotangents of the operands."""
         return self._pulled(operands, cotangents)[1]
 
-    def row_and_pulled(
-        self, operands: Sequence[Number], cotangents: Numbers
-    ) -> tuple[np.ndarray[Any, Any], Numbers]:
-        """The numbers of all results, and cotangents of the operands."""
-        row, pulled = self._pulled(operands, cotangents, _in_a_row)
-        return row, pulled
-
     def _pulled(
         self,
         operands: Sequence[Number],
         cotangents: Numbers,
         read: Callable[[Numbers], Any] = lambda found: None,
     ) -> tuple[Any, Numbers]:
+        """What is read of all results, and cotangents of the operands."""
         with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
             with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
                 outputs, _ = _taken_apart(self.run(recording.lifted), self.orders)

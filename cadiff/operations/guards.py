@@ -169,12 +169,9 @@ def peaks(sign: float) -> Note:
         key = list(np.ogrid[tuple(map(slice, plain.shape))])
         key[axis] = where
         peak = x[tuple(key)]
-        if sign > 0:
-            binding.compare(x, peak, LESS)
-            binding.compare(x, peak, LESS_EQUAL)
-        else:
-            binding.compare(peak, x, LESS)
-            binding.compare(peak, x, LESS_EQUAL)
+        ascending = (x, peak) if sign > 0 else (peak, x)
+        binding.compare(*ascending, LESS)
+        binding.compare(*ascending, LESS_EQUAL)
         if nan.any():
             binding.compare(x, x, NOT_EQUAL)
 
@@ -198,9 +195,7 @@ def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
         np.asarray(plain_values(v)),
         side,  # type: ignore[call-overload]
     )
-    before, after = LESS, LESS_EQUAL
-    if side == "right":
-        before, after = after, before
+    before, after = (LESS_EQUAL, LESS) if side == "right" else (LESS, LESS_EQUAL)
     binding.compare(a[np.clip(between - 1, 0, len(a) - 1)], v, before)
     binding.compare(v, a[np.clip(between, 0, len(a) - 1)], after)
 

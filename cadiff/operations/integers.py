@@ -162,9 +162,7 @@ def assigned(target: Any, key: Any, value: Any) -> Any:
     if not is_anew(places):
         return None
     n, m = target.size, places.size
-    if n > max(FEW, MOST_REPEATED * m):
-        return None
-    if isinstance(value, (list, tuple)):
+    if n > max(FEW, MOST_REPEATED * m) or isinstance(value, (list, tuple)):
         return None
     if not carries(value):
         value = np.asarray(value, dtype=np.float64)

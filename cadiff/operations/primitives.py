@@ -360,7 +360,11 @@ class primitive:  # noqa: N801 - a decorator
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if kwargs and carries(kwargs):
-            raise self._refused(kwargs)
+            names = [name for name, value in kwargs.items() if carries(value)]
+            raise TypeError(
+                f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
+                "carries a derivative: pass it by position, or cadiff.value of it"
+            )
         tag = binding.tag_of_arguments(args)
         if tag == -1:
             apart = binding.is_differentiating()
@@ -398,13 +402,6 @@ class primitive:  # noqa: N801 - a decorator
         """What the function returns for plain numbers, as it does outside of differentiations."""
         with binding.OutsideDifferentiation():
             return without_constants(self.function(*args, **kwargs))
-
-    def _refused(self, kwargs: dict[str, Any]) -> TypeError:
-        names = [name for name, value in kwargs.items() if carries(value)]
-        return TypeError(
-            f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
-            "carries a derivative: pass it by position, or cadiff.value of it"
-        )
 
     def __reduce__(self) -> Any:
         """By name, as functions are; for cloudpickle with its function and its rules."""

@@ -150,9 +150,7 @@ class Scalar(Operand):
         return _operated(operator.sub, -1, self)
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        return self._whole(
-            lambda x: round(x, ndigits) if ndigits is not None else round(x), ndigits
-        )
+        return self._whole(lambda x: round(x, ndigits), ndigits)
 
     def __trunc__(self) -> Any:
         return self._whole(int)

@@ -73,6 +73,7 @@ class Batches:
             batch = recent.again(X, what, numbers, single)
             if batch is not None and batch.is_met(threads):
                 return batch.result()
+        options = {} if what == "value" else {"argnums": argnums}
         if not is_eager((X, *others), kwargs):
             container = binding.opened(X)
             if container is not None and not container[0].is_sequence:
@@ -89,8 +90,7 @@ class Batches:
                 outputs = _narrowed(outputs, what, X.dtype.newbyteorder("="))
                 if X.dtype.itemsize < 4 or not X.ndim or not len(X):
                     return outputs
-                asked = {} if what == "value" else {"argnums": argnums}
-                of_one = one(_point(X[0]), *others, **asked, **kwargs)
+                of_one = one(_point(X[0]), *others, **options, **kwargs)
                 return _in_precision(outputs, _stacked([of_one], what))
             if what == "value" and X.dtype.kind in "iu":
                 pass  # nothing is differentiated: integers are what they are
@@ -100,7 +100,6 @@ class Batches:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
             )
-        options = {} if what == "value" else {"argnums": argnums}
 
         def each(points: Any) -> list[Any]:
             return [one(_point(x), *others, **options, **kwargs) for x in points]

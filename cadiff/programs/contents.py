@@ -162,10 +162,6 @@ def _logger(walk: Findings, value: Any, path: str) -> None:
         walk.value(type(value), library_types.name_of(type(value)))
 
 
-def _lock(walk: Findings, value: Any, path: str) -> None:
-    walk.locks.append((path, value))
-
-
 def _exception(walk: Findings, value: BaseException, path: str) -> None:
     for base in library_types.bases(type(value)):
         for name, part in library_types.inside(base).items():
@@ -178,8 +174,7 @@ def _exception(walk: Findings, value: BaseException, path: str) -> None:
 
 def _view(walk: Findings, value: Any, path: str) -> None:
     """What shows the keys or the values of a dict, or all of it."""
-    of = gc.get_referents(value)
-    walk.items(of, path)
+    walk.items(gc.get_referents(value), path)
 
 
 def _fixed(walk: Findings, value: Any, path: str) -> None:
@@ -285,40 +280,30 @@ def _objects_in(table: Any) -> Iterator[Any]:
 
 
 _HANDLERS: dict[type, Callable[[Findings, Any, str], None]] = {
-    object: lambda walk, value, path: None,
-    types.SimpleNamespace: lambda walk, value, path: None,
+    **dict.fromkeys((object, types.SimpleNamespace), lambda walk, value, path: None),
     types.BuiltinFunctionType: _builtin,
     types.MethodType: _method,
     types.MethodWrapperType: lambda walk, value, path: walk.value(value.__self__, path),
     types.CellType: lambda walk, value, path: walk.value(walk.watch.cell(value, path), path),
     ReferenceType: lambda walk, value, path: walk.value(value(), path),
     functools.partial: _partial,
-    property: _wrapped,
-    staticmethod: _wrapped,
-    classmethod: _wrapped,
+    **dict.fromkeys((property, staticmethod, classmethod), _wrapped),
     dict: _mapping,
     defaultdict: _mapping,
     OrderedDict: _ordered,
-    list: _sequence,
-    set: _sequence,
-    deque: _sequence,
-    tuple: _fixed,
-    frozenset: _fixed,
-    slice: _fixed,
+    **dict.fromkeys((list, set, deque), _sequence),
+    **dict.fromkeys((tuple, frozenset, slice), _fixed),
     types.MappingProxyType: _view,
-    type({}.keys()): _view,
-    type({}.values()): _view,
-    type({}.items()): _view,
-    bytearray: _buffer,
-    array: _buffer,
-    memoryview: _buffer,
-    ctypes.Array: _buffer,
+    **dict.fromkeys(map(type, ({}.keys(), {}.values(), {}.items())), _view),
+    **dict.fromkeys((bytearray, array, memoryview, ctypes.Array), _buffer),
     np.ndarray: _array,
     np.void: _record,
     np.ufunc: _ufunc,
     random.Random.__mro__[1]: _generator,
-    type(threading.Lock()): _lock,
-    type(threading.RLock()): _lock,
+    **dict.fromkeys(
+        (type(threading.Lock()), type(threading.RLock())),
+        lambda walk, value, path: walk.locks.append((path, value)),
+    ),
 }
 # Of modules that are not loaded for this.
 _HANDLERS_BY_NAME: dict[str, Callable[[Findings, Any, str], None]] = {

@@ -27,15 +27,7 @@ from ..transforms._blocks import blocks_of_matrix
 from ..transforms._holomorphic import COMPLEX_RESULT
 from ..transforms._outputs import check_real
 from .fallbacks import EAGER, Asked, Eager
-from .recorded import (
-    NOT_SERVED,
-    FloatArray,
-    MissedError,
-    Recorded,
-    leaves_of,
-    met,
-    of_blocks,
-)
+from .recorded import NOT_SERVED, FloatArray, MissedError, Recorded, leaves_of, met, of_blocks
 from .recordings import carries_derivatives, record, run
 from .traces import Traces
 

@@ -287,7 +287,12 @@ class Eager:
             traces.optimize
             and binding.takes_entries()  # or a program is what f does itself
             and not traces.backoff.passes()
-            and not _hold_stand_ins(args, kwargs)
+            # Integers and masks that the outer program has as inputs would be constants of an
+            # entry of the tape, whose inputs are floats alone.
+            and not (
+                binding.is_guarding()
+                and any(isinstance(arg, Replayed) for arg in (*args, *kwargs.values()))
+            )
         ):
             call = traces.call(args, kwargs, ways_to_take(args)[0])
             result = self._entered(call)
@@ -326,16 +331,6 @@ class Eager:
 
         done, result = self._traces.replayed_once(call, enter, within=True)
         return result if done else NOT_ENTERED
-
-
-def _hold_stand_ins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether integers or masks are among them that the outer program has as inputs.
-
-    An entry of the tape has floats alone as inputs, and would make constants of them.
-    """
-    return binding.is_guarding() and any(
-        isinstance(arg, Replayed) for arg in (*args, *kwargs.values())
-    )
 
 
 def run_once(

@@ -14,15 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
-from .instructions import (
-    Places,
-    Region,
-    Trait,
-    bounds_of,
-    first_places,
-    heads_of,
-    in_workspace,
-)
+from .instructions import Places, Region, Trait, bounds_of, first_places, heads_of, in_workspace
 
 _OPEN = 4  # loops that may still grow
 _ROUNDS = 8  # in which instructions are put together

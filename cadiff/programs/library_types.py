@@ -271,13 +271,8 @@ _ENTROPY = frozenset(
 )
 _OF_TYPES = frozenset(
     (
-        "__dir__",
-        "__instancecheck__",
-        "__new__",
-        "__prepare__",
-        "__sizeof__",
-        "__subclasscheck__",
-        "mro",
+        *("__dir__", "__instancecheck__", "__new__", "__prepare__", "__sizeof__"),
+        *("__subclasscheck__", "mro"),
     )
 )
 _OF_CLASSES = (dict, float, int, bytes, bytearray, str, complex, tuple, list, type, object)
@@ -433,20 +428,15 @@ def n_followed() -> int:
     return len(_followed)
 
 
-def is_read(function: FunctionType) -> bool:
-    """Whether its names are followed: it is of a user's, or is treated as such."""
-    return is_code_read(function.__code__)
-
-
 def is_code_read(code: CodeType) -> bool:
-    """The same of code."""
+    """Whether names in code are followed: it is of a user's, or is treated as such."""
     return id(code) in _followed or not is_of_library(code.co_filename)
 
 
 def is_class_read(kind: type) -> bool:
-    """Whether a class of a library has such functions."""
+    """Whether a class of a library has functions whose code is read."""
     parts = (item for part in list(inside(kind).values()) for item in behind(part))
-    return any(type(item) is FunctionType and is_read(item) for item in parts)
+    return any(type(item) is FunctionType and is_code_read(item.__code__) for item in parts)
 
 
 def behind(part: Any) -> Iterator[Any]:

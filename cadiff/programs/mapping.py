@@ -80,19 +80,14 @@ class Mapped(Transform):
         rows = rows_of(self._names, args, kwargs, self._in_axes)
         if rows.n == 0:
             return self._of_none(rows)
-        if not is_eager(args, kwargs):
+        is_plain = not is_eager(args, kwargs)
+        if is_plain or (binding.takes_entries() and not binding.is_guarding()):
             vectors = Vectors(rows, self._root)
             program = self._program(vectors)
-            batch = None if program is None else program.run(vectors)
-            if batch is not None:
-                return self._completed(rows, batch, batch.columns())
-        elif binding.takes_entries() and not binding.is_guarding():
-            vectors = Vectors(rows, self._root)
-            program = self._program(vectors)
-            plain = Vectors(rows.plain(), self._root)
+            plain = vectors if is_plain else Vectors(rows.plain(), self._root)
             batch = None if program is None else program.run(plain)
             if program is not None and batch is not None:
-                numbers = _differentiable(program, batch, vectors)
+                numbers = None if is_plain else _differentiable(program, batch, vectors)
                 return self._completed(rows, batch, batch.columns(numbers))
         results = rows.each(self._function)
         form = Form.of(results[0])

@@ -154,12 +154,10 @@ def requested(what: str, sparsity: Any, format: str) -> Request:
     """A request; of the same matrix, as it is detected, the same one."""
     if sparsity is not None or not isinstance(format, str):
         return Request(what, sparsity, format)
-    return _plain(what, format)
+    return _plain(what, None, format)
 
 
-@functools.lru_cache
-def _plain(what: str, format: str) -> Request:
-    return Request(what, None, format)
+_plain = functools.lru_cache(Request)
 
 
 class SparseMatrices:

@@ -31,9 +31,8 @@ class Pace:
 
     def __init__(self) -> None:
         self._credit = self.FREE
-        self._latest: deque[weakref.ref[Recorded]] = deque(
-            maxlen=self.LATEST
-        )  # that have not paid
+        # Those that have not paid.
+        self._latest: deque[weakref.ref[Recorded]] = deque(maxlen=self.LATEST)
         self._came: dict[int, tuple[int, int, Any]] = {}  # how often, since when, and marks
         self._n_looks = 0
 

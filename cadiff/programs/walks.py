@@ -69,12 +69,10 @@ class _Walk(Findings):
     ) -> None:
         if not self.is_new(function, owner):
             return
-        if not library_types.is_read(function):
+        if not library_types.is_code_read(function.__code__):
             self.of_library(function, path)
-            if owner is not None and not library_types.is_log(
-                function
-            ):  # which it may read all of
-                self.value(owner, path.rpartition(".")[0] or path)
+            if owner is not None and not library_types.is_log(function):
+                self.value(owner, path.rpartition(".")[0] or path)  # it may read all of it
             return
         reads = reads_of(function.__code__)
         self.watch.codes.append(function.__code__)

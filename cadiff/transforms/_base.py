@@ -172,14 +172,13 @@ def checked_argnums(
     `name` is what makes a function of `function`, if its argnums may have been meant for a point.
     """
     single = is_int(argnums)
-    chosen: tuple[Any, ...] = (argnums,) if single else ()
-    if not single and isinstance(argnums, (tuple, list)):
+    chosen: tuple[Any, ...] = (argnums,)
+    if isinstance(argnums, (tuple, list)):
         chosen = tuple(argnums)
-    if not single and (not isinstance(argnums, (tuple, list)) or not all(map(is_int, chosen))):
-        names = (argnums,) if isinstance(argnums, str) else chosen
+    if not all(map(is_int, chosen)):
         instead = ""
-        if names and all(isinstance(item, str) for item in names):
-            instead = f"; {foreign_names.positions(names, function)}"
+        if all(isinstance(item, str) for item in chosen):
+            instead = f"; {foreign_names.positions(chosen, function)}"
         elif name:
             instead = (
                 "; to differentiate at a point, call what is returned, as in "

@@ -53,8 +53,13 @@ class InBlocks:
         return map(self._block, range(0, max(self._n, 1), self._step))
 
     def _block(self, begin: int) -> tuple[list[Any], int]:
+        """Tangents of atoms along some unit vectors, a lane for each."""
         lanes = min(self._step, self._n - begin)
-        return _units(self._below, begin, lanes), lanes
+        rows = np.eye(self._n, lanes, -begin)
+        return [
+            rows[part].reshape((*shape, lanes)) if shape != () else tuple(rows[part][0].tolist())
+            for part, shape in places(self._below)
+        ], lanes
 
     def add(self, pairs: Sequence[tuple[Any, Any]], lanes: int) -> None:
         if lanes == self._n:
@@ -78,15 +83,6 @@ class InBlocks:
                 self.pairs[k] = x, whole
             whole[..., part] = tangent
         self._done = part.stop
-
-
-def _units(shapes: Sequence[Shape], begin: int, lanes: int) -> list[Any]:
-    """Tangents of atoms along some unit vectors, a lane for each."""
-    rows = np.eye(sum(map(prod, shapes)), lanes, -begin)
-    return [
-        rows[part].reshape((*shape, lanes)) if shape != () else tuple(rows[part][0].tolist())
-        for part, shape in places(shapes)
-    ]
 
 
 def blocks_of_tangents(

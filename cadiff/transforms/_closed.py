@@ -14,14 +14,7 @@ import functools
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from types import (
-    BuiltinFunctionType,
-    CellType,
-    CodeType,
-    FunctionType,
-    MethodType,
-    ModuleType,
-)
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
 

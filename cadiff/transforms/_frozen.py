@@ -7,8 +7,6 @@ rules are the map itself and its transpose, so derivatives of all orders are rig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ from .. import binding
 from ..binding import FrozenMap
 from ..operations.arrays import concatenate, reshape
 from ..operations.primitives import primitive
-from ._outputs import Shape
+from ._outputs import Shape, places
 
 MOST_ENTRIES = 1 << 28  # of a map whose matrix is computed to find its structure, ...
 COLUMNS = 64  # ... so many at a time
@@ -66,18 +64,15 @@ def parted(vector: Any, shapes: Sequence[Shape]) -> list[Any]:
     """The numbers and arrays of these shapes that stand in a vector."""
     if isinstance(vector, np.ndarray) and not any(shapes):
         return list(vector.tolist())
-    bounds = pairwise(accumulate(map(prod, shapes), initial=0))
-    return [
-        _part(vector, begin, end, shape)
-        for (begin, end), shape in zip(bounds, shapes, strict=True)
-    ]
+    return [_part(vector, place, shape) for place, shape in places(shapes)]
 
 
-def _part(vector: Any, begin: int, end: int, shape: Shape) -> Any:
+def _part(vector: Any, place: slice, shape: Shape) -> Any:
     if shape == ():
-        return vector[begin].item() if isinstance(vector, np.ndarray) else vector[begin]
-    part = reshape(vector[begin:end], shape)
-    return part.copy() if isinstance(part, np.ndarray) and end - begin < len(vector) else part
+        number = vector[place.start]
+        return number.item() if isinstance(vector, np.ndarray) else number
+    part = reshape(vector[place], shape)
+    return part.copy() if isinstance(part, np.ndarray) and part.size < len(vector) else part
 
 
 def carried(

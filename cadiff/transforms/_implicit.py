@@ -64,11 +64,7 @@ def root(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
     >>> square_root(4.0), cadiff.grad(square_root)(4.0)
     (2.0, 0.25)
     """
-    check_function("root", f)
-    try:
-        return _solved(_Root("root", f, x0, args, solver or _newton))
-    except Exception as error:
-        raise binding.callers.shortened(error)  # noqa: B904
+    return _solved(_Root, "root", f, x0, args, solver or _newton)
 
 
 def fixed_point(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
@@ -84,11 +80,7 @@ def fixed_point(f: Function, x0: Any, *args: Any, solver: Solver | None = None) 
     ...     return cadiff.fixed_point(lambda E: 1.0 + eccentricity * cadiff.sin(E), 1.0)
     >>> cadiff.check_grads(kepler, (0.3,), order=2)
     """
-    check_function("fixed_point", f)
-    try:
-        return _solved(_FixedPoint("fixed_point", f, x0, args, solver or _iterate))
-    except Exception as error:
-        raise binding.callers.shortened(error)  # noqa: B904
+    return _solved(_FixedPoint, "fixed_point", f, x0, args, solver or _iterate)
 
 
 class _Root(Equation):
@@ -161,12 +153,19 @@ class _AtNumbers:
         return pair
 
 
-def _solved(equation: _Root) -> Any:
-    if equation.n == 0 or not binding.carries(equation.theta):
-        x, _ = equation.find(equation.theta)
-    else:
-        x, *_ = solution(equation, equation.theta)
-    return equation.unflatten(x)
+def _solved(
+    kind: type[_Root], name: str, f: Function, x0: Any, args: tuple[Any, ...], solver: Function
+) -> Any:
+    check_function(name, f)
+    try:
+        equation = kind(name, f, x0, args, solver)
+        if equation.n == 0 or not binding.carries(equation.theta):
+            x, _ = equation.find(equation.theta)
+        else:
+            x, *_ = solution(equation, equation.theta)
+        return equation.unflatten(x)
+    except Exception as error:
+        raise binding.callers.shortened(error)  # noqa: B904
 
 
 def _checked_solution(name: str, returned: Any, guess: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NoReturn
@@ -71,13 +72,13 @@ class _Recorded:
 
     def push_atoms(self, atoms: Sequence[Any]) -> list[Any]:
         """The pull is linear, so its own pullback, at whatever point, is the push."""
+        zeros = parted(np.zeros(sum(map(prod, self._outputs))), self._outputs)
         if not self._atoms or not self._inputs:
-            return parted(np.zeros(sum(map(prod, self._outputs))), self._outputs)
+            return zeros
 
         def pulled(weights: list[Any]) -> Any:
             return joined(self.pull_atoms(weights))
 
-        zeros = parted(np.zeros(sum(map(prod, self._outputs))), self._outputs)
         _, transposed = vjp(pulled, zeros)
         pushed: list[Any] = transposed(joined(atoms))
         return pushed
@@ -264,12 +265,8 @@ class LinearMap:
                 return carry(matrix.real, back) + 1j * carry(matrix.imag, back)
             return self._action.carry_columns(matrix, back)
 
-        def push(matrix: NDArray[Any]) -> Any:
-            return carry(matrix, self._transposed)
-
-        def pull(matrix: NDArray[Any]) -> Any:
-            return carry(matrix, not self._transposed)
-
+        push = functools.partial(carry, back=self._transposed)
+        pull = functools.partial(carry, back=not self._transposed)
         return LinearOperator(
             self.shape,
             matvec=lambda vector: push(np.ravel(vector)),

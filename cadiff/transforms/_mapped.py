@@ -16,6 +16,7 @@ import numpy as np
 from .. import binding
 from ..binding import Dual, Tree, Var
 from ..operations import arrays
+from ..operations.recorded_calls import unshared
 from ..operations.replayed import Replayed
 from ._base import Function, is_int
 from ._outputs import Shape
@@ -51,11 +52,10 @@ def leaves_with_axes(axes: Axes, item: Any, path: str, name: str) -> list[Leaf]:
     else:
         below = None if opened is None else opened[0].parts_like(axes, len(opened[1]))
     if opened is None or below is None:
-        other = binding.opened(axes)
         raise ValueError(
-            f"{name} for {path} is {axes!r}, "
-            f"{'a leaf' if other is None else other[0].describe(len(other[1]))}, but {path} is "
-            f"{_kind(item)}: give an int, None, or a container like it"
+            f"{name} for {path} is {axes!r}, {_described(axes, 'a leaf')}, but {path} is "
+            f"{_described(item, f'of type {type(item).__name__}')}: give an int, None, or a "
+            "container like it"
         )
     container, parts = opened
     return [
@@ -65,11 +65,10 @@ def leaves_with_axes(axes: Axes, item: Any, path: str, name: str) -> list[Leaf]:
     ]
 
 
-def _kind(item: Any) -> str:
+def _described(item: Any, of_leaf: str) -> str:
+    """What kind of container it is; `of_leaf`: what is said of something else."""
     found = binding.opened(item)
-    if found is not None:
-        return found[0].describe(len(found[1]))
-    return f"of type {type(item).__name__}"
+    return of_leaf if found is None else found[0].describe(len(found[1]))
 
 
 # --- arguments -------------------------------------------------------------------------------
@@ -158,12 +157,12 @@ class Rows:
 
     def call(self, i: int) -> tuple[list[Any], dict[str, Any]]:
         """The arguments for a row, in which the function may write."""
-        row = [_own(leaf[i]) for leaf in self.leaves]
+        row = [unshared(leaf[i]) for leaf in self.leaves]
         return self.layout.call(row, self.others)
 
     def each(self, f: Function, which: Any = None) -> list[Any]:
         """What f returns for each row, or for some; it may write in what is a row's own."""
-        leaves = [_own(leaf if which is None else leaf[which]) for leaf in self.leaves]
+        leaves = [unshared(leaf if which is None else leaf[which]) for leaf in self.leaves]
         slices = map(_slices, leaves)
         if self.layout.is_flat:
             columns = self.layout.call(slices, map(repeat, self.others))[0]
@@ -181,10 +180,6 @@ class Rows:
             ones = np.ones(leaf.shape[1:], leaf.dtype)
             row.append(ones if ones.ndim else ones[()])
         return self.layout.call(row, self.others)
-
-
-def _own(leaf: Any) -> Any:
-    return leaf.copy() if binding.shape(leaf) else leaf
 
 
 def _slices(leaf: Any) -> Iterator[Any]:
@@ -233,8 +228,8 @@ def rows_of(
             + ("in_axes is None for all arguments" if args else "it was called without arrays")
         )
     _check_sizes(mapped_leaves)
-    leaves = [_axis_first(leaf) for leaf in mapped_leaves]
-    return Rows(Layout(len(args), [*kwargs], mapped), leaves, others)
+    rows = [np.moveaxis(x.value, x.axis, 0) if x.axis else x.value for x in mapped_leaves]
+    return Rows(Layout(len(args), [*kwargs], mapped), rows, others)
 
 
 def _check_sizes(leaves: Sequence[Leaf]) -> None:
@@ -258,10 +253,6 @@ def _check_sizes(leaves: Sequence[Leaf]) -> None:
         sizes.setdefault(shape[axis], f"{path} has {shape[axis]} (axis {axis} of shape {shape})")
     if len(sizes) > 1:
         raise ValueError(f"vmap maps over axes of one size, but {', '.join(sizes.values())}")
-
-
-def _axis_first(leaf: Leaf) -> Any:
-    return np.moveaxis(leaf.value, leaf.axis, 0) if leaf.axis else leaf.value
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -321,7 +312,7 @@ class Form(NamedTuple):
                     if binding.shape(part) == shape:
                         column.append(part)
                         continue
-                there = _described(part)
+                there = _described(part, "") or f"of shape {binding.shape(part)}"
                 raise ValueError(f"{differs} {i} {path} is {there}, at the first of shape {shape}")
         return columns
 
@@ -335,13 +326,6 @@ class Form(NamedTuple):
             single = self.tree.fill([Dual(0.0, 0.0)] * len(columns))
         placed = leaves_with_axes(out_axes, single, "what f returns", "out_axes")
         return self.tree.fill(map(_with_axis, placed, columns))
-
-
-def _described(part: Any) -> str:
-    found = binding.opened(part)
-    if found is None:
-        return f"of shape {binding.shape(part)}"
-    return found[0].describe(len(found[1]))
 
 
 def _check_leaf(leaf: Any) -> None:
