@@ -268,16 +268,6 @@ cdef class Graph:
                 self.known_steps[key] = number
         return number
 
-    cdef uint32_t form(self, uint32_t number) except? 0:
-        """The first of the calls that do the same."""
-        step = self.steps[number]
-        if step.form is None:
-            try:
-                step.form = self.known_steps.setdefault((step.rule.form(),), number)
-            except (AttributeError, TypeError):  # it says nothing of it, or nothing to look up
-                step.form = number
-        return step.form
-
     cdef int forget_steps(self, Py_ssize_t n) except -1:
         """Have the first n steps alone. Codes that know others keep their own list of them."""
         if len(self.steps) > n:
@@ -363,20 +353,6 @@ cdef class Graph:
         )
 
     # --- what calls depend on
-
-    cdef CadStatus link(self, uint32_t number, CadLinks *links) except CAD_RAISED:
-        """How the results of a call depend on its operands: see CadCalls."""
-        cdef cnp.ndarray of, by
-        if number not in self.links:
-            self.links[number] = self.found_links(self.steps[number])
-        found = self.links[number]
-        links.is_known = found is not None or self.leaves_out
-        if found is not None:
-            of, by, links.n_between = found
-            links.of = <const uint32_t *>cnp.PyArray_DATA(of)
-            links.by = <const uint32_t *>cnp.PyArray_DATA(by)
-            links.n = cnp.PyArray_SIZE(of)
-        return CAD_OK
 
     cdef object found_links(self, step):
         """Pairs (of, by) of a call, as its rule states them, or as can be read off it."""
@@ -891,47 +867,39 @@ def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0
 
 
 cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passive,
-                         CadNoted *noted) noexcept:
+                         CadNoted *noted) except CAD_RAISED:
     """What a rule on the tape is in a graph: rows taken or added by indices, or a step."""
-    cdef Graph graph = <Graph>owner
     cdef Py_ssize_t k
-    try:
-        rule = rule_call(tape, entry).rule
-        if not hasattr(rule, "compute_results"):
-            raise ObstacleError(f"{rule_name(rule)} has a rule that is no step of a program")
-        for k, cut in enumerate(rule.passive):
-            passive[k] = cut
-        operands, results = rule.point
-        by_index = getattr(rule, "by_index", None)
-        if by_index is not None and np.size(results[0]) > 0 and np.size(operands[0]) > 0:
-            noted.kind = CAD_NOTED_TAKE if by_index == "take" else CAD_NOTED_ADD
-        else:
-            noted.kind = CAD_NOTED_CALL
-            noted.number = <uint32_t>graph.add_step(rule, operands, results)
-        return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
+    rule = rule_call(tape, entry).rule
+    if not hasattr(rule, "compute_results"):
+        raise ObstacleError(f"{rule_name(rule)} has a rule that is no step of a program")
+    for k, cut in enumerate(rule.passive):
+        passive[k] = cut
+    operands, results = rule.point
+    by_index = getattr(rule, "by_index", None)
+    if by_index is not None and np.size(results[0]) > 0 and np.size(operands[0]) > 0:
+        noted.kind = CAD_NOTED_TAKE if by_index == "take" else CAD_NOTED_ADD
+    else:
+        noted.kind = CAD_NOTED_CALL
+        noted.number = <uint32_t>(<Graph>owner).add_step(rule, operands, results)
+    return CAD_OK
 
 
 cdef CadStatus derive_in(Graph owner, CadGraph *graph, uint32_t number, str way, CadId operands,
                          CadId results, CadId first_seed, int64_t step, const uint8_t *active,
-                         CadId *first_term) noexcept:
+                         CadId *first_term) except CAD_RAISED:
     """Derivatives of a call as numbers of the owner's graph, or of what a turn computes in it."""
     cdef CadGraph *former = owner.graph
     owner.graph = graph
     try:
         return owner.derive(number, way, operands, results, first_seed, step, active, first_term)
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
     finally:
         owner.graph = former
 
 
 cdef CadStatus pull_step(void *owner, CadGraph *graph, uint32_t number, CadId operands,
                          CadId results, CadId cotangents, int64_t step, const uint8_t *wanted,
-                         CadId *first_term) noexcept:
+                         CadId *first_term) except CAD_RAISED:
     return derive_in(
         <Graph>owner, graph, number, "pull", operands, results, cotangents, step, wanted, first_term
     )
@@ -939,27 +907,38 @@ cdef CadStatus pull_step(void *owner, CadGraph *graph, uint32_t number, CadId op
 
 cdef CadStatus push_step(void *owner, CadGraph *graph, uint32_t number, CadId operands,
                          CadId results, CadId tangents, int64_t step, const uint8_t *move,
-                         CadId *first_term) noexcept:
+                         CadId *first_term) except CAD_RAISED:
     return derive_in(
         <Graph>owner, graph, number, "push", operands, results, tangents, step, move, first_term
     )
 
 
-cdef CadStatus form_of_step(void *owner, uint32_t number, uint32_t *first) noexcept:
-    try:
-        first[0] = (<Graph>owner).form(number)
-        return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
+cdef CadStatus form_of_step(void *owner, uint32_t number, uint32_t *first) except CAD_RAISED:
+    """The first of the calls that do the same."""
+    step = (<Graph>owner).steps[number]
+    if step.form is None:
+        try:
+            step.form = (<Graph>owner).known_steps.setdefault((step.rule.form(),), number)
+        except (AttributeError, TypeError):  # it says nothing of it, or nothing to look up
+            step.form = number
+    first[0] = step.form
+    return CAD_OK
 
 
-cdef CadStatus link_step(void *owner, uint32_t number, CadLinks *links) noexcept:
-    try:
-        return (<Graph>owner).link(number, links)
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
+cdef CadStatus link_step(void *owner, uint32_t number, CadLinks *links) except CAD_RAISED:
+    """How the results of a call depend on its operands: see CadCalls."""
+    cdef Graph graph = <Graph>owner
+    cdef cnp.ndarray of, by
+    if number not in graph.links:
+        graph.links[number] = graph.found_links(graph.steps[number])
+    found = graph.links[number]
+    links.is_known = found is not None or graph.leaves_out
+    if found is not None:
+        of, by, links.n_between = found
+        links.of = <const uint32_t *>cnp.PyArray_DATA(of)
+        links.by = <const uint32_t *>cnp.PyArray_DATA(by)
+        links.n = cnp.PyArray_SIZE(of)
+    return CAD_OK
 
 
 cdef int may_raise(void *owner, uint32_t number) noexcept:
@@ -968,13 +947,9 @@ cdef int may_raise(void *owner, uint32_t number) noexcept:
 
 
 cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
-                           CadId *results) noexcept:
-    try:
-        (<DirectRule>rule_at(tape, entry)).insert_into((<Graph>owner).graph, operands, results)
-        return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
+                           CadId *results) except CAD_RAISED:
+    (<DirectRule>rule_at(tape, entry)).insert_into((<Graph>owner).graph, operands, results)
+    return CAD_OK
 
 
 cdef CadCalls STEPS

@@ -417,7 +417,7 @@ cdef int remove_hook(Hook hook) except -1:
     return 0
 
 
-cdef CadStatus on_array(void *holder, int ndim, const Py_ssize_t *shape) noexcept:
+cdef CadStatus on_array(void *holder, int ndim, const Py_ssize_t *shape) except CAD_RAISED:
     # The collector would run finalizers, and these may append entries.
     cdef bint collecting = PyGC_Disable()
     try:
@@ -426,9 +426,6 @@ cdef CadStatus on_array(void *holder, int ndim, const Py_ssize_t *shape) noexcep
         if (<Hook>holder).checks is not None:
             (<Hook>holder).checks.look_at_array(<Hook>holder, lengths)
         return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
     finally:
         if collecting:
             PyGC_Enable()
