@@ -161,10 +161,7 @@ cdef class Graph:
     def outcomes(self) -> bytes:
         """What the guards of f came to, in their order: float64, as bytes."""
         cdef size_t k
-        cdef cnp.ndarray values = np.empty(self.kept_guards)
-        for k in range(self.kept_guards):
-            values[k] = self.own_guards[k].value
-        return values.tobytes()
+        return np.array([self.own_guards[k].value for k in range(self.kept_guards)]).tobytes()
 
     cdef void take_guards(self) noexcept:
         """Have the guards of this graph alone, of those that share its numbers."""
@@ -209,13 +206,9 @@ cdef class Graph:
 
     cdef Ids more_inputs(self, Py_ssize_t size):
         """All elements of an input beside those of f."""
-        cdef Ids result = new_ids(size)
         cdef CadId first = cad_graph_input(self.graph, size, False)
-        cdef Py_ssize_t i
         check(self.graph.status)
-        for i in range(size):
-            result.data[i] = first + <CadId>i
-        return result
+        return in_a_row(first, size, 1)
 
     cdef Ids all_outputs(self):
         cdef Ids result = new_ids(self.n_outputs)
@@ -359,7 +352,10 @@ cdef class Graph:
         if hasattr(step.rule, "links"):
             found = step.rule.links(step.operands, step.results)
             if found is not None:
-                return checked_links(found, sum(step.sizes()))
+                of, by, n_between = found
+                if len(of) and max(of.max(), by.max()) >= sum(step.sizes()) + n_between:
+                    raise ValueError("a pattern names numbers that there are not")
+                return found
         if getattr(step.rule, "takes_plain", False) or self.depth >= MOST_RULES:
             return None
         try:
@@ -496,7 +492,7 @@ cdef class Graph:
         """Two programs: from the inputs of f to numbers that do not depend on a direction; and
         from these and one of n directions, an input `along`, to `roots`."""
         cdef Graph part = Graph.__new__(Graph)
-        cdef Ids given = Ids.__new__(Ids), own = new_ids(1), ends = joined_ids([roots])
+        cdef Ids given = Ids.__new__(Ids), ends = joined_ids([roots])
         cdef CadPart split
         cdef CadStatus status = cad_graph_split(
             self.graph, along.data[0], ends.data, ends.n, &split
@@ -515,7 +511,7 @@ cdef class Graph:
             check(CAD_NO_MEMORY)
         part.sizes = [given.n]
         part.inputs[0] = split.inputs
-        own.data[0] = split.own
+        own = in_a_row(split.own, 1, 1)
         part.for_lanes = not self.graph.keeps_doubles and part.has_many_directions(n)
         rest = part.code([own], [ends])
         if part.for_lanes and (not rest.is_for_lanes or rest.program.has_calls):
@@ -780,14 +776,6 @@ cdef tuple blocks_of(Recording recording):
                 are_single.append(is_single)
             in_row = lengths == ()
     return sizes or [0], are_single or [False]
-
-
-cdef tuple checked_links(tuple links, Py_ssize_t n):
-    """Pairs that name none but n numbers and those between."""
-    of, by, n_between = links
-    if len(of) and max(of.max(), by.max()) >= n + n_between:
-        raise ValueError("a pattern names numbers that there are not")
-    return links
 
 
 cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
