@@ -151,6 +151,7 @@ class Declaration:
         for row in filter(None, map(str.strip, text.split(";"))):
             some = self.read(MEMBERS, row)
             clause = " except -1" if self.has_objects and some["type"] == "int" else " noexcept"
+            clause = " except CAD_RAISED" if some["type"] == "CadStatus" else clause
             for item in re.split(COMMA, some["all"]):
                 item = re.sub(r"(\w+)\[\]$", r"*\1", re.sub(r" : \d+$", "", item))
                 name = self.read(MEMBER, item)["name"]

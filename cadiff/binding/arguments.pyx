@@ -255,17 +255,12 @@ cdef class Node:
         return self.container.make([(<Node>child).fill(leaves) for child in self.children])
 
 
-cdef object blank_array(tuple shape, object dtype):
-    """An array that has a shape and a dtype, and a single number."""
-    return np.broadcast_to(np.zeros((), dtype), shape)
-
-
 cdef Node node_of_state(tuple state):
     cdef Node node = Node.__new__(Node)
     node.shape, node.offset, node.size, node.atom, node.container = state[:5]
     node.is_single, array, children = state[5:]
     if array is not None:
-        node.original = blank_array(array[0], array[1])
+        node.original = np.broadcast_to(np.zeros((), array[1]), array[0])
     if children is not None:
         node.children = tuple([node_of_state(child) for child in children])
         node.has_complex = holds_complex(node)
@@ -428,7 +423,10 @@ cdef class Collector:
                     refuse_leaf(None, f"argument {k}")
                 nodes.append(self.add(args[k]))
         except _NotDifferentiable:
-            refuse_argument(args, argnums)
+            for k in argnums:
+                if _where(args[k], "") is not None:
+                    refuse_leaf(args[k], f"argument {k}")
+            raise TypeError("an argument is no real number")
         except RecursionError:
             cad_raise_nested()
         return tuple(nodes)
@@ -534,10 +532,7 @@ cdef class Collector:
         flat = argument
         if kind != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(argument):
             flat = cnp.PyArray_FROMANY(
-                argument,
-                cnp.NPY_DOUBLE,
-                0,
-                0,
+                argument, cnp.NPY_DOUBLE, 0, 0,
                 cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST,
             )
         node.size = n
@@ -598,13 +593,6 @@ cdef int refuse_leaf(object tree, object path) except -1:
             if path.startswith("argument") else ""
         )
     ) from None
-
-
-cdef int refuse_argument(tuple args, tuple argnums) except -1:
-    for k in argnums:
-        if _where(args[k], "") is not None:
-            refuse_leaf(args[k], f"argument {k}")
-    raise TypeError("an argument is no real number")
 
 
 cdef int check_argnums(tuple args, tuple argnums) except -1:

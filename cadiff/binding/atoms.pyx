@@ -124,19 +124,14 @@ cdef list map_items(items, function):
         cad_leave_container()
 
 
-cdef object object_array(list numbers, tuple shape):
+cdef object array_of(list numbers, tuple shape):
+    """An array of floats if the numbers are, else an array of objects."""
+    if all([type(number) is float for number in numbers]):
+        return np.array(numbers, dtype=np.float64).reshape(shape)
     result = np.empty(len(numbers), dtype=object)
     for i in range(len(numbers)):  # a slice assignment would look into the numbers
         result[i] = numbers[i]
     return result.reshape(shape)
-
-
-cdef object array_of(list numbers, tuple shape):
-    """An array of floats if the numbers are, else an array of objects."""
-    for number in numbers:
-        if type(number) is not float:
-            return object_array(numbers, shape)
-    return np.array(numbers, dtype=np.float64).reshape(shape)
 
 
 cdef list numbers_in(tree):
@@ -365,7 +360,9 @@ def join_lanes(list lanes, primal):
         )
     most = max(lanes, key=ndim)
     lanes = [
-        lane if ndim(lane) == ndim(most) else spread_lanes(lane, shape(most)) for lane in lanes
+        lane if ndim(lane) == ndim(most)  # else it is the same along lanes of an inner derivative
+        else cad_apply2(CAD_OP_add, lane[..., None], np.zeros(shape(most)))
+        for lane in lanes
     ]
     for lane in lanes:
         if CAD_IS_VAR(lane):
@@ -377,11 +374,6 @@ def join_lanes(list lanes, primal):
     for k, lane in enumerate(lanes):
         write_into(joined, (slice(None),) * place + (k,), lane)
     return joined
-
-
-cdef object spread_lanes(object lane, tuple lengths):
-    """A tangent that is the same along lanes of an inner derivative, for each of them."""
-    return cad_apply2(CAD_OP_add, lane[..., None], np.zeros(lengths))
 
 
 cpdef object highest_tag(list atoms):  #: int

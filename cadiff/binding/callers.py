@@ -357,12 +357,6 @@ def _is_scipys(frame: FrameType) -> bool:
     return name.startswith("scipy.") and _is_own(name)
 
 
-def _has_file(module: str) -> bool:
-    """Whether the package defines something of a module, and does not only have its names."""
-    spec = importlib.util.find_spec(module)
-    return spec is not None and spec.origin is not None
-
-
 def _of_library(frames: list[FrameType]) -> str:
     """For a call of a library, by the first of its functions that has a public name."""
     names = [_public(frame) for frame in frames[:_DEPTH]]
@@ -387,7 +381,8 @@ def _instead_of(name: str) -> str:
         )
     ways = next((way for prefix, way in _INSTEAD.items() if prefix in f"{name}."), "")
     of_scipy = re.match(r"scipy(\.[a-z]+)+(?=\.)", name)
-    if of_scipy and not ways and _has_file(f"cadiff.{of_scipy[0]}"):
+    spec = importlib.util.find_spec(f"cadiff.{of_scipy[0]}") if of_scipy and not ways else None
+    if of_scipy and spec is not None and spec.origin is not None:  # it has more than the names
         ways = f"cadiff.{of_scipy[0]} takes such numbers, after `import cadiff.{of_scipy[0]}`"
     return (
         f"{ways or 'write it with functions of cadiff'}; or give it cadiff.value(v), or make "

@@ -92,6 +92,7 @@ cdef class Code:
     cdef int ask_for_machine(self) except -1
     cdef void note_run(self) noexcept
     cdef long carry(self, const double *inputs, double *results, double *outcome) except -2
+    cdef int check_inputs(self, cnp.ndarray inputs) except -1
     cdef long carry_array(self, cnp.ndarray inputs, double *results,
                           double *outcome) except -2
     cdef int set_natives(self) except -1

@@ -221,15 +221,19 @@ cdef class Code:
         )
         return results if missed == -1 else (missed, outcome)
 
-    cdef long carry_array(self, cnp.ndarray inputs, double *results,
-                          double *outcome) except -2:
-        """As carry, for inputs that are checked first."""
+    cdef int check_inputs(self, cnp.ndarray inputs) except -1:
         if (
             cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.program.n_inputs
             or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
             or not cnp.PyArray_ISCARRAY_RO(inputs)
         ):
             raise ValueError(f"expected {self.program.n_inputs} numbers in a contiguous array")
+        return 0
+
+    cdef long carry_array(self, cnp.ndarray inputs, double *results,
+                          double *outcome) except -2:
+        """As carry, for inputs that are checked first."""
+        self.check_inputs(inputs)
         return self.carry(<const double *>cnp.PyArray_DATA(inputs), results, outcome)
 
     def profile(self, cnp.ndarray inputs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -243,12 +247,7 @@ cdef class Code:
         cdef double *places = cad_program_places(p, numbers)
         cdef const double *source = <const double *>cnp.PyArray_DATA(inputs)
         cdef long missed
-        if (
-            cnp.PyArray_SIZE(inputs) != <Py_ssize_t>p.n_inputs
-            or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
-            or not cnp.PyArray_ISCARRAY_RO(inputs)
-        ):
-            raise ValueError(f"expected {p.n_inputs} numbers in a contiguous array")
+        self.check_inputs(inputs)
         cad_program_prepare(p, numbers)
         cad_program_take_inputs(p, places, source)
         missed = cad_program_profile(p, numbers, -1, now, <double *>cnp.PyArray_DATA(whole))

@@ -452,12 +452,12 @@ cdef class ActiveProgram(DirectRule):
         if kind == SLOPES:
             return plan_matrix(whole.graph, "jacobian", self.ranges, None, "rows")
         if kind == PULLED:
-            made = new_tape_program(
+            made = tape_program_of(
                 whole.graph.pull_graph(self.ranges), f"the pull of {whole.name}",
                 whole.inputs + whole.outputs, self.active_shapes(),
             )
         else:
-            made = new_tape_program(
+            made = tape_program_of(
                 whole.graph.push_graph(self.ranges), f"the push of {whole.name}",
                 whole.inputs + self.active_shapes(), whole.outputs + whole.outputs,
             )
@@ -717,8 +717,10 @@ cdef class ActiveProgram(DirectRule):
         if not cnp.PyArray_Check(derivatives):
             self.is_met(0)
             derivatives = self.jacobian_again(inputs)
-            if self.every_entry is None:
-                self.every_entry = entries_of_matrix(derivatives)
+            if self.every_entry is None:  # row by row
+                starts = np.arange(slopes.n_results + 1, dtype=np.int64) * <int64_t>self.n_active
+                columns = np.arange(self.n_active, dtype=np.int32)
+                self.every_entry = starts, np.tile(columns, slopes.n_results)
             starts, columns = self.every_entry
             slopes.starts = <const int64_t *>cnp.PyArray_DATA(starts)
             slopes.columns = <const int32_t *>cnp.PyArray_DATA(columns)
@@ -784,13 +786,6 @@ cdef class ActiveProgram(DirectRule):
         return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
 
 
-cdef tuple entries_of_matrix(cnp.ndarray matrix):
-    """Where rows start, and the columns, if all entries of a matrix are named row by row."""
-    rows, columns = np.shape(matrix)
-    starts = np.arange(rows + 1, dtype=np.int64) * columns
-    return starts, np.tile(np.arange(columns, dtype=np.int32), rows)
-
-
 cdef bint any_of(const double *numbers, size_t n) noexcept:
     """Whether one of some numbers is not 0."""
     cdef size_t i
@@ -798,17 +793,6 @@ cdef bint any_of(const double *numbers, size_t n) noexcept:
         if numbers[i] != 0.0:
             return True
     return False
-
-
-cdef TapeProgram new_tape_program(Graph graph, str name, list inputs, list outputs):
-    cdef TapeProgram result = TapeProgram.__new__(TapeProgram)
-    result.graph = graph
-    result.name = name
-    result.inputs = inputs
-    result.outputs = outputs
-    result.n_outputs = sum(map(prod, outputs))
-    result.choices = {}
-    return result
 
 
 cdef ActiveProgram new_active_program(TapeProgram whole, bytes active, bint guarded):
@@ -847,8 +831,12 @@ def tape_program_of(Graph graph, str name, list inputs, list shapes,
     otherwise: a rule (see record_rule) for calls whose derivative chooses in another way than at the
     point of the recording; without it, what is recorded chooses by values of f alone.
     """
-    cdef TapeProgram program = new_tape_program(graph, name, inputs, shapes)
+    cdef TapeProgram program = TapeProgram.__new__(TapeProgram)
+    program.graph, program.name = graph, name
+    program.inputs, program.outputs = inputs, shapes
+    program.n_outputs = sum(map(prod, shapes))
     program.otherwise = otherwise
+    program.choices = {}
     return program
 
 
@@ -951,7 +939,6 @@ cdef class Entered:
     def __init__(self, make: Callable[[tuple[Any, ...], tuple[str, ...]], Any]):
         self.make = make
         self.forms = {}
-        self.n_failures = 0
 
     cdef tuple form_of(self, tuple args, tuple names, list atoms):
         """What tells a call from others; None if there may be no program of it. `atoms` gets the

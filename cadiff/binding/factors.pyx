@@ -187,51 +187,52 @@ cdef void go_over(Args *args, CadStackLoop *loop, cnp.ndarray stack, bint of_par
 
 # --- triangles and LU ----------------------------------------------------------------------------
 
+cdef object solved(t, order, b, CadStackLoop *of_reals, CadStackLoop *of_pairs, int told,
+                   bint may_be_turned=False):
+    """Solve by triangles t; or by LU factors, whose rows stand in an order, if there is one."""
+    cdef bint of_parts = is_complex(t) or is_complex(b)
+    # A stack of one is as good as the transposed: its matrix may have been transposed before.
+    cdef bint turned = may_be_turned and not of_parts and t.ndim == 2 and t.flags.f_contiguous
+    cdef cnp.ndarray ts = floats(t.T if turned else t, of_parts), bs = floats(b, of_parts), x
+    cdef cnp.ndarray places = None if order is None else indices(order)
+    cdef Args args
+    args.n = args.n_core = 0
+    check_stacks(ts, bs, 2)
+    if places is not None:
+        check_factors(ts, places, of_parts)
+    x = like(bs)
+    if cnp.PyArray_SIZE(x) == 0:
+        return joined(x, of_parts)
+    if places is not None:
+        refuse_singular(ts, of_parts)
+    elif not told & CAD_UNIT:
+        check_diagonal(ts, of_parts)
+    put(&args, ts, 2, of_parts, turned)
+    if places is not None:
+        put_order(&args, places, of_parts)
+    put(&args, bs, 2, of_parts)
+    put(&args, x, 2, of_parts)
+    go_over(&args, of_pairs if of_parts else of_reals, bs, of_parts, told)
+    return joined(x, of_parts)
+
+
 #: _Floats = NDArray[np.float64]
 #: _Array = NDArray[Any]  # real or complex
 def solve_triangle(t: _Array, b: _Array, bint lower, bint unit=False,
                    bint adjoint=False) -> _Array:
     """Solve t @ x = b, or H(t) @ x = b, for a triangle t, whose diagonal is 1 if `unit`."""
-    cdef bint of_parts = is_complex(t) or is_complex(b)
-    # A stack of one is as good as the transposed: its matrix may have been transposed before.
-    cdef bint turned = not of_parts and t.ndim == 2 and t.flags.f_contiguous
-    cdef cnp.ndarray ts = floats(t.T if turned else t, of_parts), bs = floats(b, of_parts), x
-    cdef Args args
-    args.n = args.n_core = 0
-    check_stacks(ts, bs, 2)
-    x = like(bs)
-    if cnp.PyArray_SIZE(x) == 0:
-        return joined(x, of_parts)
-    if not unit:
-        check_diagonal(ts, of_parts)
-    put(&args, ts, 2, of_parts, turned)
-    put(&args, bs, 2, of_parts)
-    put(&args, x, 2, of_parts)
-    go_over(
-        &args, cad_solve_triangle_of_pairs if of_parts else cad_solve_triangle_of_reals, bs,
-        of_parts,
+    return solved(
+        t, None, b, cad_solve_triangle_of_reals, cad_solve_triangle_of_pairs,
         (CAD_LOWER if lower else 0) + (CAD_UNIT if unit else 0) + (CAD_ADJOINT if adjoint else 0),
+        True,
     )
-    return joined(x, of_parts)
 
 
 def cho_solve(c: _Array, b: _Array, bint lower) -> _Array:
     """Solve a @ x = b for a = c @ H(c) of a lower triangle, or H(c) @ c of an upper one."""
-    cdef bint of_parts = is_complex(c) or is_complex(b)
-    cdef cnp.ndarray cs = floats(c, of_parts), bs = floats(b, of_parts), x
-    cdef Args args
-    args.n = args.n_core = 0
-    check_stacks(cs, bs, 2)
-    x = like(bs)
-    if cnp.PyArray_SIZE(x) == 0:
-        return joined(x, of_parts)
-    check_diagonal(cs, of_parts)
-    put(&args, cs, 2, of_parts)
-    put(&args, bs, 2, of_parts)
-    put(&args, x, 2, of_parts)
-    go_over(&args, cad_cho_solve_of_pairs if of_parts else cad_cho_solve_of_reals, bs, of_parts,
-            CAD_LOWER if lower else 0)
-    return joined(x, of_parts)
+    return solved(
+        c, None, b, cad_cho_solve_of_reals, cad_cho_solve_of_pairs, CAD_LOWER if lower else 0
+    )
 
 
 def factor_lu(a: _Array) -> tuple[_Array, _Floats]:
@@ -253,26 +254,10 @@ def factor_lu(a: _Array) -> tuple[_Array, _Floats]:
 
 def solve_factored(lu: _Array, order: _Floats, b: _Array, bint adjoint=False) -> _Array:
     """Solve a @ x = b, or H(a) @ x = b, by what `factor_lu` has made of a."""
-    cdef bint of_parts = is_complex(lu) or is_complex(b)
-    cdef cnp.ndarray factors = floats(lu, of_parts), bs = floats(b, of_parts), x
-    cdef cnp.ndarray places = indices(order)
-    cdef Args args
-    args.n = args.n_core = 0
-    check_stacks(factors, bs, 2)
-    check_factors(factors, places, of_parts)
-    x = like(bs)
-    if cnp.PyArray_SIZE(x) == 0:
-        return joined(x, of_parts)
-    refuse_singular(factors, of_parts)
-    put(&args, factors, 2, of_parts)
-    put_order(&args, places, of_parts)
-    put(&args, bs, 2, of_parts)
-    put(&args, x, 2, of_parts)
-    go_over(
-        &args, cad_solve_factored_of_pairs if of_parts else cad_solve_factored_of_reals, bs,
-        of_parts, CAD_ADJOINT if adjoint else 0,
+    return solved(
+        lu, order, b, cad_solve_factored_of_reals, cad_solve_factored_of_pairs,
+        CAD_ADJOINT if adjoint else 0,
     )
-    return joined(x, of_parts)
 
 
 def inverse_adjoint(lu: _Array, order: _Floats) -> _Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from types import CoroutineType, FrameType, FunctionType, GeneratorType
+from types import CoroutineType, FunctionType, GeneratorType
 from typing import Any, NoReturn
 
 from .bytecode import Kind, kind_at
@@ -385,7 +385,8 @@ def missing(module: str, name: str) -> NoReturn:
     instead = "" if name.startswith("_") else NAMES.get(name) or _place_of(name)
     if instead:
         text += f": {instead}"
-        if _is_imported_from(sys._getframe(2)):
+        frame = sys._getframe(2)  # perhaps at `from module import name`, which shows no text
+        if frame.f_lasti >= 0 and kind_at(frame.f_code, frame.f_lasti) is Kind.IMPORT_FROM:
             raise ImportError(f"cannot import name {name!r} from {module!r}: {instead}", name=name)
     raise AttributeError(text, name=name, obj=sys.modules.get(module))
 
@@ -398,10 +399,3 @@ def _place_of(name: str) -> str:
     places = (f"{package}.{place}" for place in PLACES)
     found = next((p for p in places if name in dir(sys.modules.get(p))), "")
     return f"write {found}.{name}" if found else ""
-
-
-def _is_imported_from(frame: FrameType | None) -> bool:
-    """Whether a frame is at `from module import name`, which would not show the text."""
-    if frame is None or frame.f_lasti < 0:
-        return False
-    return kind_at(frame.f_code, frame.f_lasti) is Kind.IMPORT_FROM

@@ -121,13 +121,15 @@ cdef object call_carrying(
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
     try:
         if has_complex(args, n if names is NULL else n + len(<object>names)):
-            return in_complex(called.original, args, nargsf, names)
+            positional, named = separated(args, n, names)
+            return complex_function(called.original, positional, named)
         if cad_state.guarding > 0:
             return call_named(called.function, called, args, nargsf, names)
         if called.enters:
             if called.entered is None:
                 called.entered = entered(called.function)
-            result = enter(called.entered, args, n, names)
+            keys = () if names is NULL else <object>names
+            result = called.entered(tuple([<object>args[i] for i in range(n + len(keys))]), keys)
             if result is not NotImplemented:
                 return result
         return PyObject_Vectorcall(called.function, args, nargsf, names)
@@ -161,13 +163,6 @@ cdef object of_constants(object function, tuple values, dict named):
     return out
 
 
-cdef object enter(object known, PyObject *const *args, Py_ssize_t n, PyObject *names):
-    cdef Py_ssize_t i
-    named = () if names is NULL else <object>names
-    n += len(named)
-    return known(tuple([<object>args[i] for i in range(n)]), named)
-
-
 cdef public object cad_call_dispatched(object function, tuple args, dict kwargs):
     """What NumPy found to be called with numbers with derivatives, wherever they stand in its
     arguments: to ask about these would lead back to NumPy."""
@@ -192,12 +187,6 @@ cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:
         if holds_complex(<object>args[i]):
             return True
     return False
-
-
-cdef object in_complex(object original, PyObject *const *args, size_t nargsf, PyObject *names):
-    """What a function comes to where an argument is a complex number."""
-    positional, named = separated(args, PyVectorcall_NARGS(nargsf), names)
-    return complex_function(original, positional, named)
 
 
 @cython.final

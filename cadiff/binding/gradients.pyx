@@ -84,12 +84,6 @@ cdef class RecordedSweep:
                 cad_sweep_redo(self.tape, i, self.last)
         return 0
 
-    cdef list results_of_captures(self):
-        """The cotangents of the captures."""
-        return [
-            self.result(view_of(self.tape, low, (high - low,))) for low, high, _ in self.captures
-        ]
-
     cdef object result(self, object var):
         """The cotangent of a Var."""
         cdef size_t low, high
@@ -267,18 +261,22 @@ cdef class RecordedSweep:
         return plan_view(self.tape, plan, k, self.region_slot + <CadSlot>first)
 
     cdef int step_array(self, CadEntry e, int op) except -1:
-        cdef CadPlan *plan = self.copy_plan(e)
+        cdef CadPlan *on_tape = cad_tape_plan(self.tape, e)
+        cdef CadPlan *plan = <CadPlan *>cad_memory_resize(NULL, on_tape.words, sizeof(int64_t))
+        if plan == NULL:
+            check(CAD_NO_MEMORY)
+        memcpy(plan, on_tape, on_tape.words * sizeof(int64_t))  # which moves as steps are appended
         try:
             if op == CAD_OP_ASSIGN:
                 self.step_assign(e, plan)
             elif op == CAD_OP_SCATTER:
                 self.step_scatter(e, plan)
             elif op == CAD_OP_ADD_AT:
-                self.step_add_at(e, plan)
+                self.step_add_at(plan)
             elif not self.is_touched_view(plan, 0):
                 pass
             elif op == CAD_OP_GATHER:
-                self.step_gather(e, plan)
+                self.step_gather(plan)
             elif cad_op_is_kind(<CadOp>op):
                 self.step_kind(op, plan)
             else:
@@ -286,15 +284,6 @@ cdef class RecordedSweep:
         finally:
             cad_memory_free(plan)
         return 0
-
-    cdef CadPlan *copy_plan(self, CadEntry e) except NULL:
-        """The plan of an entry: the tape's own moves when something is appended."""
-        cdef CadPlan *plan = cad_tape_plan(self.tape, e)
-        cdef CadPlan *copied = <CadPlan *>cad_memory_resize(NULL, plan.words, sizeof(int64_t))
-        if copied == NULL:
-            check(CAD_NO_MEMORY)
-        memcpy(copied, plan, plan.words * sizeof(int64_t))
-        return copied
 
     cdef bint is_touched_view(self, CadPlan *plan, int k):
         cdef int64_t low, high
@@ -384,7 +373,7 @@ cdef class RecordedSweep:
         cdef int64_t first = self.place_of(extra[0])
         return None if first < 0 else self.region[first : first + extra[1] + 1 - extra[0]]
 
-    cdef int step_gather(self, CadEntry e, CadPlan *plan) except -1:
+    cdef int step_gather(self, CadPlan *plan) except -1:
         cdef int64_t *extra = cad_plan_extra(plan)
         target = self.indexed_part(plan)
         if target is not None and not plan.passive & 2:
@@ -392,7 +381,7 @@ cdef class RecordedSweep:
             self.touch(extra[0], extra[1])
         return 0
 
-    cdef int step_add_at(self, CadEntry e, CadPlan *plan) except -1:
+    cdef int step_add_at(self, CadPlan *plan) except -1:
         cdef int64_t *extra = cad_plan_extra(plan)
         target = self.indexed_part(plan)
         source = self.place(plan, 0)
@@ -557,23 +546,12 @@ cdef int pull_plain(Recording recording, list outputs, list seeds) except -1:
     return 0
 
 
-cdef cnp.ndarray read_adjoints(Recording recording):
-    """Of all inputs, if one block holds them."""
-    cdef cnp.npy_intp n = recording.n
-    cdef CadSlot slot
-    cdef cnp.ndarray flat = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
-    if n > 0:
-        slot = CAD_VAR(recording.block).slot
-        cad_tape_read_adjoints(
-            recording.tape, slot, slot + n, <double *>cnp.PyArray_DATA(flat)
-        )
-    return flat
-
-
 cdef list plain_cotangents(Recording recording):
     """Of each atom: a float or an array."""
     if recording.block is not None:
-        return recording.cut(read_adjoints(recording))
+        return recording.cut(
+            adjoints_of(recording.tape, CAD_VAR(recording.block).slot, recording.n)
+        )
     return [cad_var_adjoint(CAD_VAR(var)) for var in recording.inputs]
 
 
@@ -867,11 +845,9 @@ def scalar_output(out, *, name: str = "grad"):
     kind = cad_classify(out, &value)
     if kind == CAD_PLAIN:
         return out if cad_is_single(out) else PyFloat_FromDouble(value)
-    if kind == CAD_VAR_CLASS:
-        if CAD_VAR(out).kind == CAD_STALE:
-            cad_raise_stale()
-        return out
-    if kind == CAD_DUAL_CLASS:
+    if kind == CAD_VAR_CLASS and CAD_VAR(out).kind == CAD_STALE:
+        cad_raise_stale()
+    if kind == CAD_VAR_CLASS or kind == CAD_DUAL_CLASS:
         return out
     if kind == CAD_ARRAY_CLASS:
         if out.size == 1:
@@ -963,11 +939,15 @@ def record_pull_of_captures(Recording recording, list outputs, list seeds, list 
 
     With `linear`, what was recorded counts as constant, and becomes that.
     """
+    cdef RecordedSweep sweep
     cdef size_t begin = recording.begin(), end = recording.end(outputs)
     recording.kept = True
     cad_tape_pin(recording.tape)
     try:
-        cotangents = swept(recording, outputs, seeds, linear, captures).results_of_captures()
+        sweep = swept(recording, outputs, seeds, linear, captures)
+        cotangents = [
+            sweep.result(view_of(sweep.tape, low, (high - low,))) for low, high, _ in sweep.captures
+        ]
         if linear:
             cad_freeze(recording.tape, begin, end)
     finally:

@@ -65,14 +65,12 @@ cdef class Graph:
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)
     cdef void own_calls(self) noexcept
     cdef int64_t add_step(self, rule, operands, results) except -1
-    cdef uint32_t form(self, uint32_t number) except? 0
     cdef int forget_steps(self, Py_ssize_t n) except -1
     cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
                           CadId first_seed, int64_t step, const uint8_t *active,
                           CadId *first_term) except CAD_RAISED
     cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
                               Ids names, bint finite)
-    cdef CadStatus link(self, uint32_t number, CadLinks *links) except CAD_RAISED
     cdef object found_links(self, step)
     cdef object read_links(self, step)
     cdef list unlinked(self)

@@ -161,10 +161,7 @@ cdef class Graph:
     def outcomes(self) -> bytes:
         """What the guards of f came to, in their order: float64, as bytes."""
         cdef size_t k
-        cdef cnp.ndarray values = np.empty(self.kept_guards)
-        for k in range(self.kept_guards):
-            values[k] = self.own_guards[k].value
-        return values.tobytes()
+        return np.array([self.own_guards[k].value for k in range(self.kept_guards)]).tobytes()
 
     cdef void take_guards(self) noexcept:
         """Have the guards of this graph alone, of those that share its numbers."""
@@ -209,13 +206,9 @@ cdef class Graph:
 
     cdef Ids more_inputs(self, Py_ssize_t size):
         """All elements of an input beside those of f."""
-        cdef Ids result = new_ids(size)
         cdef CadId first = cad_graph_input(self.graph, size, False)
-        cdef Py_ssize_t i
         check(self.graph.status)
-        for i in range(size):
-            result.data[i] = first + <CadId>i
-        return result
+        return in_a_row(first, size, 1)
 
     cdef Ids all_outputs(self):
         cdef Ids result = new_ids(self.n_outputs)
@@ -267,16 +260,6 @@ cdef class Graph:
             if key is not None:
                 self.known_steps[key] = number
         return number
-
-    cdef uint32_t form(self, uint32_t number) except? 0:
-        """The first of the calls that do the same."""
-        step = self.steps[number]
-        if step.form is None:
-            try:
-                step.form = self.known_steps.setdefault((step.rule.form(),), number)
-            except (AttributeError, TypeError):  # it says nothing of it, or nothing to look up
-                step.form = number
-        return step.form
 
     cdef int forget_steps(self, Py_ssize_t n) except -1:
         """Have the first n steps alone. Codes that know others keep their own list of them."""
@@ -364,26 +347,15 @@ cdef class Graph:
 
     # --- what calls depend on
 
-    cdef CadStatus link(self, uint32_t number, CadLinks *links) except CAD_RAISED:
-        """How the results of a call depend on its operands: see CadCalls."""
-        cdef cnp.ndarray of, by
-        if number not in self.links:
-            self.links[number] = self.found_links(self.steps[number])
-        found = self.links[number]
-        links.is_known = found is not None or self.leaves_out
-        if found is not None:
-            of, by, links.n_between = found
-            links.of = <const uint32_t *>cnp.PyArray_DATA(of)
-            links.by = <const uint32_t *>cnp.PyArray_DATA(by)
-            links.n = cnp.PyArray_SIZE(of)
-        return CAD_OK
-
     cdef object found_links(self, step):
         """Pairs (of, by) of a call, as its rule states them, or as can be read off it."""
         if hasattr(step.rule, "links"):
             found = step.rule.links(step.operands, step.results)
             if found is not None:
-                return checked_links(found, sum(step.sizes()))
+                of, by, n_between = found
+                if len(of) and max(of.max(), by.max()) >= sum(step.sizes()) + n_between:
+                    raise ValueError("a pattern names numbers that there are not")
+                return found
         if getattr(step.rule, "takes_plain", False) or self.depth >= MOST_RULES:
             return None
         try:
@@ -520,7 +492,7 @@ cdef class Graph:
         """Two programs: from the inputs of f to numbers that do not depend on a direction; and
         from these and one of n directions, an input `along`, to `roots`."""
         cdef Graph part = Graph.__new__(Graph)
-        cdef Ids given = Ids.__new__(Ids), own = new_ids(1), ends = joined_ids([roots])
+        cdef Ids given = Ids.__new__(Ids), ends = joined_ids([roots])
         cdef CadPart split
         cdef CadStatus status = cad_graph_split(
             self.graph, along.data[0], ends.data, ends.n, &split
@@ -539,7 +511,7 @@ cdef class Graph:
             check(CAD_NO_MEMORY)
         part.sizes = [given.n]
         part.inputs[0] = split.inputs
-        own.data[0] = split.own
+        own = in_a_row(split.own, 1, 1)
         part.for_lanes = not self.graph.keeps_doubles and part.has_many_directions(n)
         rest = part.code([own], [ends])
         if part.for_lanes and (not rest.is_for_lanes or rest.program.has_calls):
@@ -806,14 +778,6 @@ cdef tuple blocks_of(Recording recording):
     return sizes or [0], are_single or [False]
 
 
-cdef tuple checked_links(tuple links, Py_ssize_t n):
-    """Pairs that name none but n numbers and those between."""
-    of, by, n_between = links
-    if len(of) and max(of.max(), by.max()) >= n + n_between:
-        raise ValueError("a pattern names numbers that there are not")
-    return links
-
-
 cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
     """Pairs (of, by), from numbers that are found to those that they follow from: n numbers, all
     between, and what is given. They are edges of a graph the other way round: those of numbers
@@ -891,47 +855,39 @@ def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0
 
 
 cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passive,
-                         CadNoted *noted) noexcept:
+                         CadNoted *noted) except CAD_RAISED:
     """What a rule on the tape is in a graph: rows taken or added by indices, or a step."""
-    cdef Graph graph = <Graph>owner
     cdef Py_ssize_t k
-    try:
-        rule = rule_call(tape, entry).rule
-        if not hasattr(rule, "compute_results"):
-            raise ObstacleError(f"{rule_name(rule)} has a rule that is no step of a program")
-        for k, cut in enumerate(rule.passive):
-            passive[k] = cut
-        operands, results = rule.point
-        by_index = getattr(rule, "by_index", None)
-        if by_index is not None and np.size(results[0]) > 0 and np.size(operands[0]) > 0:
-            noted.kind = CAD_NOTED_TAKE if by_index == "take" else CAD_NOTED_ADD
-        else:
-            noted.kind = CAD_NOTED_CALL
-            noted.number = <uint32_t>graph.add_step(rule, operands, results)
-        return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
+    rule = rule_call(tape, entry).rule
+    if not hasattr(rule, "compute_results"):
+        raise ObstacleError(f"{rule_name(rule)} has a rule that is no step of a program")
+    for k, cut in enumerate(rule.passive):
+        passive[k] = cut
+    operands, results = rule.point
+    by_index = getattr(rule, "by_index", None)
+    if by_index is not None and np.size(results[0]) > 0 and np.size(operands[0]) > 0:
+        noted.kind = CAD_NOTED_TAKE if by_index == "take" else CAD_NOTED_ADD
+    else:
+        noted.kind = CAD_NOTED_CALL
+        noted.number = <uint32_t>(<Graph>owner).add_step(rule, operands, results)
+    return CAD_OK
 
 
 cdef CadStatus derive_in(Graph owner, CadGraph *graph, uint32_t number, str way, CadId operands,
                          CadId results, CadId first_seed, int64_t step, const uint8_t *active,
-                         CadId *first_term) noexcept:
+                         CadId *first_term) except CAD_RAISED:
     """Derivatives of a call as numbers of the owner's graph, or of what a turn computes in it."""
     cdef CadGraph *former = owner.graph
     owner.graph = graph
     try:
         return owner.derive(number, way, operands, results, first_seed, step, active, first_term)
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
     finally:
         owner.graph = former
 
 
 cdef CadStatus pull_step(void *owner, CadGraph *graph, uint32_t number, CadId operands,
                          CadId results, CadId cotangents, int64_t step, const uint8_t *wanted,
-                         CadId *first_term) noexcept:
+                         CadId *first_term) except CAD_RAISED:
     return derive_in(
         <Graph>owner, graph, number, "pull", operands, results, cotangents, step, wanted, first_term
     )
@@ -939,27 +895,38 @@ cdef CadStatus pull_step(void *owner, CadGraph *graph, uint32_t number, CadId op
 
 cdef CadStatus push_step(void *owner, CadGraph *graph, uint32_t number, CadId operands,
                          CadId results, CadId tangents, int64_t step, const uint8_t *move,
-                         CadId *first_term) noexcept:
+                         CadId *first_term) except CAD_RAISED:
     return derive_in(
         <Graph>owner, graph, number, "push", operands, results, tangents, step, move, first_term
     )
 
 
-cdef CadStatus form_of_step(void *owner, uint32_t number, uint32_t *first) noexcept:
-    try:
-        first[0] = (<Graph>owner).form(number)
-        return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
+cdef CadStatus form_of_step(void *owner, uint32_t number, uint32_t *first) except CAD_RAISED:
+    """The first of the calls that do the same."""
+    step = (<Graph>owner).steps[number]
+    if step.form is None:
+        try:
+            step.form = (<Graph>owner).known_steps.setdefault((step.rule.form(),), number)
+        except (AttributeError, TypeError):  # it says nothing of it, or nothing to look up
+            step.form = number
+    first[0] = step.form
+    return CAD_OK
 
 
-cdef CadStatus link_step(void *owner, uint32_t number, CadLinks *links) noexcept:
-    try:
-        return (<Graph>owner).link(number, links)
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
+cdef CadStatus link_step(void *owner, uint32_t number, CadLinks *links) except CAD_RAISED:
+    """How the results of a call depend on its operands: see CadCalls."""
+    cdef Graph graph = <Graph>owner
+    cdef cnp.ndarray of, by
+    if number not in graph.links:
+        graph.links[number] = graph.found_links(graph.steps[number])
+    found = graph.links[number]
+    links.is_known = found is not None or graph.leaves_out
+    if found is not None:
+        of, by, links.n_between = found
+        links.of = <const uint32_t *>cnp.PyArray_DATA(of)
+        links.by = <const uint32_t *>cnp.PyArray_DATA(by)
+        links.n = cnp.PyArray_SIZE(of)
+    return CAD_OK
 
 
 cdef int may_raise(void *owner, uint32_t number) noexcept:
@@ -968,13 +935,9 @@ cdef int may_raise(void *owner, uint32_t number) noexcept:
 
 
 cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
-                           CadId *results) noexcept:
-    try:
-        (<DirectRule>rule_at(tape, entry)).insert_into((<Graph>owner).graph, operands, results)
-        return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
+                           CadId *results) except CAD_RAISED:
+    (<DirectRule>rule_at(tape, entry)).insert_into((<Graph>owner).graph, operands, results)
+    return CAD_OK
 
 
 cdef CadCalls STEPS

@@ -208,7 +208,14 @@ def thawed_map(given: bytes) -> FrozenMap:
         raise TypeError(f"expected the bytes of a linear map, not {type(given).__name__}")
     if sys.byteorder != "little":
         raise NotImplementedError("maps are read from bytes on little-endian machines only")
-    counts = counts_of_map(given)
+    complaint = "these are not the bytes of a linear map"
+    counts, room = counts_of(
+        given, _MAP_HEADER, _MAP_MAGIC, complaint,
+        f"{complaint} of this version of cadiff: make the map anew with cadiff.linearize",
+    )
+    size = sum([counts[k + 1] * <object>cad_linear_item_size[k] for k in range(CAD_LINEAR_PARTS)])
+    if size != room:
+        raise ValueError(f"{complaint}: its parts are not of the lengths it says")
     linear = cad_linear_new(counts[0])
     if linear == NULL:
         check(CAD_NO_MEMORY)
@@ -221,21 +228,8 @@ def thawed_map(given: bytes) -> FrozenMap:
         begin += <size_t>counts[k + 1] * cad_linear_item_size[k]
     check(status)
     if not cad_linear_check(linear):
-        raise ValueError("these are not the bytes of a linear map: a step leads out of it")
+        raise ValueError(f"{complaint}: a step leads out of it")
     return result
-
-
-cdef list counts_of_map(bytes data):
-    """The number of places and the counts of all parts, as the header has them."""
-    complaint = "these are not the bytes of a linear map"
-    counts, room = counts_of(
-        data, _MAP_HEADER, _MAP_MAGIC, complaint,
-        f"{complaint} of this version of cadiff: make the map anew with cadiff.linearize",
-    )
-    size = sum([counts[k + 1] * <object>cad_linear_item_size[k] for k in range(CAD_LINEAR_PARTS)])
-    if size != room:
-        raise ValueError(f"{complaint}: its parts are not of the lengths it says")
-    return counts
 
 
 # --- matrices ------------------------------------------------------------------------------------

@@ -372,17 +372,14 @@ cdef inline bint is_finite(double x) noexcept:
     return x - x == 0.0
 
 
-cdef CadStatus on_number(void *holder, CadOp op, const double *operands, double value) noexcept:
-    if is_finite(value) or <int>op == CAD_OP_positive:
-        return CAD_OK
-    try:
+cdef CadStatus on_number(void *holder, CadOp op, const double *operands,
+                         double value) except CAD_RAISED:
+    if not is_finite(value) and <int>op != CAD_OP_positive:
         complain_of_value(
             (<Hook>holder).checks, cad_op_info[<int>op].name.decode(), value,
             [operands[k] for k in range(cad_op_info[<int>op].arity)],
         )
-    except BaseException as error:
-        cad_restore_exception(error)
-    return CAD_RAISED
+    return CAD_OK
 
 
 cdef int look_at_array(Hook hook, tuple shape) except -1:
@@ -446,26 +443,19 @@ cdef object whole_operand(CadTape *tape, CadPlan *plan, int k):
 
 # --- derivatives, by reverse mode ---------------------------------------------------------------
 
-cdef CadStatus on_swept(void *holder, size_t entry) noexcept:
+cdef CadStatus on_swept(void *holder, size_t entry) except CAD_RAISED:
     """A reverse sweep has carried out the entry."""
-    try:
-        look_at_adjoints(<Hook>holder, entry)
-        return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
-
-
-cdef int look_at_adjoints(Hook hook, size_t entry) except -1:
+    cdef Hook hook = <Hook>holder
     cdef CadTape *tape = hook.tape
     cdef CadEntry e = tape.entries[entry]
-    cdef int op = <int>CAD_CODE_OP(e.code)
-    if op == CAD_OP_positive or cad_entry_kind(e).is_moved:
-        return 0
+    if <int>CAD_CODE_OP(e.code) == CAD_OP_positive or cad_entry_kind(e).is_moved:
+        return CAD_OK
     if cad_entry_is_rule(e):
-        return look_at_rule_adjoints(hook, entry)
+        look_at_rule_adjoints(hook, entry)
+        return CAD_OK
     if CAD_IS_ARRAY_ENTRY(e):
-        return look_at_views(hook, entry)
+        look_at_views(hook, entry)
+        return CAD_OK
     operands = scalar_operands(tape, entry)
     for k, (slot, passive) in enumerate(operands):
         if not passive and not is_finite(tape.adjoints[slot]) and tape.adjoints[e.out] != 0.0:
@@ -473,7 +463,7 @@ cdef int look_at_adjoints(Hook hook, size_t entry) except -1:
                 hook.checks, tape, entry, k, [tape.values[place] for place, _ in operands],
                 tape.values[e.out], tape.adjoints[e.out],
             )
-    return 0
+    return CAD_OK
 
 
 cdef list scalar_operands(CadTape *tape, size_t entry):

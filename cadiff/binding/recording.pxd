@@ -42,7 +42,6 @@ cdef class Recording:
     cdef bint is_written_behind(self)
     cdef size_t slots(self, size_t end)
     cdef int close(self) except -1
-    cdef bint is_compared_with_captures(self)
     cdef int clear(self, size_t end) except -1
     cdef int sweep(self, size_t end) except -1
     cdef list cut(self, cnp.ndarray flat)

@@ -359,7 +359,8 @@ cdef class Recording:
         if self.marked:
             self.marked = False
             self.lifted = None
-            if self.kept or self.is_compared_with_captures():
+            # A replay needs what was recorded, though no result does, to choose as it did.
+            if self.kept or (self.tape.guards != NULL and cad_compares_below(self.tape)):
                 cad_tape_keep(self.tape)
             else:
                 self.block = self.inputs = self.fence = self.checked = None
@@ -367,10 +368,6 @@ cdef class Recording:
         elif self.is_replay and not self.kept:
             self.block = self.fence = self.checked = None
         return 0
-
-    cdef bint is_compared_with_captures(self):
-        """Whether a replay needs what was recorded, though no result does: to choose as it did."""
-        return self.tape.guards != NULL and cad_compares_below(self.tape)
 
     # --- sweeps
 

@@ -185,7 +185,6 @@ cdef class ArgumentNode(Shaped):
         return True
 
     cdef bint take_array(self, object array, double *inputs) except -1:
-        cdef Py_ssize_t k
         cdef double *place = inputs + self.offset
         cdef const void *numbers
         if self.size == 0:

@@ -186,12 +186,7 @@ cdef class MatrixPlan:
             return self.run_products(inputs)
         if self.direct:
             return self.code.evaluate(inputs)
-        if (
-            cnp.PyArray_SIZE(inputs) != self.n_inputs()
-            or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
-            or not cnp.PyArray_ISCARRAY_RO(inputs)
-        ):
-            raise ValueError(f"expected {self.n_inputs()} numbers in a contiguous array")
+        self.code.check_inputs(inputs)
         cdef cnp.ndarray data
         if self.template is None:
             data = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)

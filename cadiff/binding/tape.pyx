@@ -417,32 +417,24 @@ cdef int remove_hook(Hook hook) except -1:
     return 0
 
 
-cdef CadStatus on_array(void *holder, int ndim, const Py_ssize_t *shape) noexcept:
+cdef CadStatus on_array(void *holder, int ndim, const Py_ssize_t *shape) except CAD_RAISED:
     # The collector would run finalizers, and these may append entries.
     cdef bint collecting = PyGC_Disable()
+    cdef Hook hook = <Hook>holder
     try:
         lengths = tuple([shape[i] for i in range(ndim)])
-        note_shape(<Hook>holder, lengths)
-        if (<Hook>holder).checks is not None:
-            (<Hook>holder).checks.look_at_array(<Hook>holder, lengths)
+        number = hook.shape_numbers.get(lengths)
+        if number is None:
+            number = len(hook.shapes)
+            hook.shapes.append(lengths)
+            hook.shape_numbers[lengths] = number
+        hook.tape.origins[hook.tape.n_entries - 1].shape = number
+        if hook.checks is not None:
+            hook.checks.look_at_array(hook, lengths)
         return CAD_OK
-    except BaseException as error:
-        cad_restore_exception(error)
-        return CAD_RAISED
     finally:
         if collecting:
             PyGC_Enable()
-
-
-cdef int note_shape(Hook hook, tuple shape) except -1:
-    """Keep the shape of the array that the last entry made."""
-    cdef object number = hook.shape_numbers.get(shape)
-    if number is None:
-        number = len(hook.shapes)
-        hook.shapes.append(shape)
-        hook.shape_numbers[shape] = number
-    hook.tape.origins[hook.tape.n_entries - 1].shape = number
-    return 0
 
 
 cdef Hook hook_of(CadTape *tape):
