@@ -71,7 +71,7 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
             parameters = Parameters(x, "NonlinearConstraint")
             self._derivatives = Derivatives(self.fun, parameters, (), "NonlinearConstraint")
             self._derivatives.differences.steps = relative_steps(self.finite_diff_rel_step)
-        return _as_matrix(self._derivatives.matrix("jacobian", x, may_be_sparse=False), len(x))
+        return _jacobian_of(self._derivatives, may_be_sparse=False)(x)
 
 
 class LinearConstraint(optimize.LinearConstraint):  # type: ignore[misc]
@@ -243,13 +243,10 @@ def _of_dict(
 
 def _jacobian_of(derivatives: Derivatives, may_be_sparse: bool) -> Function:
     def jacobian(x: FloatArray) -> Any:
-        return _as_matrix(derivatives.matrix("jacobian", x, may_be_sparse), len(x))
+        matrix = derivatives.matrix("jacobian", x, may_be_sparse)
+        return matrix if hasattr(matrix, "nnz") else np.reshape(matrix, (-1, len(x)))
 
     return jacobian
-
-
-def _as_matrix(jacobian: Any, n: int) -> Any:
-    return jacobian if hasattr(jacobian, "nnz") else np.reshape(jacobian, (-1, n))
 
 
 def weighted(f: Function) -> Function:
