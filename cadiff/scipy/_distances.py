@@ -232,15 +232,10 @@ def directed_hausdorff(u: Any, v: Any, rng: Any) -> tuple[Any, int, int]:
     return euclidean(as_number(u)[i], as_number(v)[j]), i, j
 
 
-@kernels("scipy.spatial.transform._rotation")
-def select_backend(*_: Any, **__: Any) -> Any:
-    """The one in Python, which is for all arrays."""
-    return mirrored("scipy.spatial.transform._rotation_xp")
-
-
-@kernels("scipy.spatial.transform._rigid_transform", "select_backend")
-def _select_rigid(*_: Any, **__: Any) -> Any:
-    return mirrored("scipy.spatial.transform._rigid_transform_xp")
+for _room in ("scipy.spatial.transform._rotation", "scipy.spatial.transform._rigid_transform"):
+    kernels(_room, "select_backend")(  # the one in Python, which is for all arrays
+        lambda *_, room=_room, **__: mirrored(f"{room}_xp")
+    )
 
 
 # --- hulls ---------------------------------------------------------------------------------------

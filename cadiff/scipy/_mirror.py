@@ -580,7 +580,13 @@ class Twin:
         suspects = _having_derivatives(named)
 
         def fails(names: list[str]) -> bool:
-            return self._fails(name, len(args), plain | {k: named[k] for k in names})
+            given = list((plain | {k: named[k] for k in names}).items())
+            positional = tuple(x for _, x in given[: len(args)])
+            try:
+                self._mirrored(name, positional, dict(given[len(args) :]))
+            except Exception:
+                return True
+            return False
 
         blamed = [k for k in suspects if fails([k])]
         if not blamed:
@@ -603,15 +609,6 @@ class Twin:
         shapes = getattr(self.original, "shapes", None)
         names += [*(shapes.split(", ") if shapes else ()), "loc", "scale"]
         return dict(zip(names, args, strict=False))
-
-    def _fails(self, name: str, n_args: int, named: dict[str, Any]) -> bool:
-        values = list(named.values())
-        kwargs = dict(list(named.items())[n_args:])
-        try:
-            self._mirrored(name, tuple(values[:n_args]), kwargs)
-        except Exception:
-            return True
-        return False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if have_mirrors(*args, *kwargs.values()):

@@ -685,10 +685,6 @@ def _flow(shares: Any, total: Any, axis: int) -> Any:
     return where(np.isinf(expand_dims(total, axis)), 0.0, shares)
 
 
-def _sum_along(axis: int, x: Any, *operands: Any) -> Any:
-    return sum_(x * operands[1] if operands[1:] else x, axis, keepdims=True)
-
-
 def _shares_pull(ans: Any, axis: int, total: Any, *operands: Any) -> Any:
     def pull(g: Any) -> Any:
         mean = sum_(g * ans, axis, keepdims=True)
@@ -734,7 +730,8 @@ _shares.defvjp(
 _shares.defjvp(
     None,
     lambda g, ans, axis, total, *ab: (
-        _flow(ans, total, axis) * (g - _sum_along(axis, ans * g, *ab))
+        _flow(ans, total, axis)
+        * (g - sum_(ans * g * ab[1] if ab[1:] else ans * g, axis, keepdims=True))
     ),
     _shares_by_weights,
     argnums=(1, 2, 3),
