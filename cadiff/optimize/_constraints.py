@@ -54,16 +54,9 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
         finite_diff_jac_sparsity: Any = None,
     ) -> None:
         self.given_jac, self.given_hess = jac, hess
-        super().__init__(
-            fun,
-            lb,
-            ub,
-            self._jacobian if jac is None else jac,
-            hess,
-            keep_feasible,
-            finite_diff_rel_step,
-            finite_diff_jac_sparsity,
-        )
+        jac = self._jacobian if jac is None else jac
+        how = keep_feasible, finite_diff_rel_step, finite_diff_jac_sparsity
+        super().__init__(fun, lb, ub, jac, hess, *how)
         self._derivatives: Derivatives | None = None
 
     def _jacobian(self, x: FloatArray) -> Any:
@@ -188,16 +181,9 @@ def _of_vector(
         )
     if not may_be_sparse:
         hess = None  # methods that have no use for it warn of one
-    return optimize.NonlinearConstraint(
-        fun,
-        flat(constraint.lb),
-        flat(constraint.ub),
-        jac,
-        hess,
-        constraint.keep_feasible,
-        constraint.finite_diff_rel_step,
-        constraint.finite_diff_jac_sparsity,
-    )
+    sides = flat(constraint.lb), flat(constraint.ub)
+    how = constraint.finite_diff_rel_step, constraint.finite_diff_jac_sparsity
+    return optimize.NonlinearConstraint(fun, *sides, jac, hess, constraint.keep_feasible, *how)
 
 
 def _put_differences(
