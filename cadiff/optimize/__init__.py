@@ -42,29 +42,11 @@ from ._roots import root, root_scalar
 from ._training import adam, lbfgs, sgd
 
 __all__ = [
-    "Bounds",
-    "History",
-    "LinearConstraint",
-    "NonlinearConstraint",
-    "Problem",
-    "Result",
-    "adam",
-    "basinhopping",
-    "curve_fit",
-    "differential_evolution",
-    "dual_annealing",
-    "lbfgs",
-    "least_squares",
-    "linprog",
-    "milp",
-    "minimize",
-    "minimize_scalar",
-    "problem",
-    "root",
-    "root_scalar",
-    "sgd",
-    "shgo",
-]
+    "Bounds", "History", "LinearConstraint", "NonlinearConstraint", "Problem", "Result",
+    "adam", "basinhopping", "curve_fit", "differential_evolution", "dual_annealing", "lbfgs",
+    "least_squares", "linprog", "milp", "minimize", "minimize_scalar", "problem", "root",
+    "root_scalar", "sgd", "shgo",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -290,7 +290,8 @@ def _box(node: Any, item: Any, path: str) -> Box:
     if _is_pair(item):
         return _of_sides(node, item[0], item[1], path)
     is_two = isinstance(item, (tuple, list)) and len(item) == 2
-    if is_two and _is_leaf(node) and isinstance(item, tuple) and _has_arrays(item):
+    has_arrays = is_two and any(isinstance(part, (np.ndarray, list)) for part in item)
+    if has_arrays and _is_leaf(node) and isinstance(item, tuple):
         return _of_sides(node, item[0], item[1], path)
     if isinstance(item, np.ndarray) and item.shape == (*np.shape(node), 2):
         return _of_sides(node, item[..., 0], item[..., 1], path)
@@ -314,10 +315,6 @@ def _of_sides(node: Any, lower: Any, upper: Any, path: str, keep_feasible: Any =
         k = int(np.argmax(low > high))
         raise ValueError(f"{path} has a lower bound {low[k]} above the upper bound {high[k]}")
     return Box(low, high, np.full(len(low), keep_feasible, dtype=bool))
-
-
-def _has_arrays(parts: Any) -> bool:
-    return any(isinstance(part, (np.ndarray, list)) for part in parts)
 
 
 def _are_arrays(parts: Any) -> bool:

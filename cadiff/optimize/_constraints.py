@@ -54,16 +54,9 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
         finite_diff_jac_sparsity: Any = None,
     ) -> None:
         self.given_jac, self.given_hess = jac, hess
-        super().__init__(
-            fun,
-            lb,
-            ub,
-            self._jacobian if jac is None else jac,
-            hess,
-            keep_feasible,
-            finite_diff_rel_step,
-            finite_diff_jac_sparsity,
-        )
+        jac = self._jacobian if jac is None else jac
+        how = keep_feasible, finite_diff_rel_step, finite_diff_jac_sparsity
+        super().__init__(fun, lb, ub, jac, hess, *how)
         self._derivatives: Derivatives | None = None
 
     def _jacobian(self, x: FloatArray) -> Any:
@@ -71,7 +64,7 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
             parameters = Parameters(x, "NonlinearConstraint")
             self._derivatives = Derivatives(self.fun, parameters, (), "NonlinearConstraint")
             self._derivatives.differences.steps = relative_steps(self.finite_diff_rel_step)
-        return _as_matrix(self._derivatives.matrix("jacobian", x, may_be_sparse=False), len(x))
+        return _jacobian_of(self._derivatives, may_be_sparse=False)(x)
 
 
 class LinearConstraint(optimize.LinearConstraint):  # type: ignore[misc]
@@ -188,16 +181,9 @@ def _of_vector(
         )
     if not may_be_sparse:
         hess = None  # methods that have no use for it warn of one
-    return optimize.NonlinearConstraint(
-        fun,
-        flat(constraint.lb),
-        flat(constraint.ub),
-        jac,
-        hess,
-        constraint.keep_feasible,
-        constraint.finite_diff_rel_step,
-        constraint.finite_diff_jac_sparsity,
-    )
+    sides = flat(constraint.lb), flat(constraint.ub)
+    how = constraint.finite_diff_rel_step, constraint.finite_diff_jac_sparsity
+    return optimize.NonlinearConstraint(fun, *sides, jac, hess, constraint.keep_feasible, *how)
 
 
 def _put_differences(
@@ -243,13 +229,10 @@ def _of_dict(
 
 def _jacobian_of(derivatives: Derivatives, may_be_sparse: bool) -> Function:
     def jacobian(x: FloatArray) -> Any:
-        return _as_matrix(derivatives.matrix("jacobian", x, may_be_sparse), len(x))
+        matrix = derivatives.matrix("jacobian", x, may_be_sparse)
+        return matrix if hasattr(matrix, "nnz") else np.reshape(matrix, (-1, len(x)))
 
     return jacobian
-
-
-def _as_matrix(jacobian: Any, n: int) -> Any:
-    return jacobian if hasattr(jacobian, "nnz") else np.reshape(jacobian, (-1, n))
 
 
 def weighted(f: Function) -> Function:

@@ -373,7 +373,11 @@ def _fit(kwargs: dict[str, Any], progress: bool) -> Any:
     if jac is not None:
         kwargs["jac"] = None if jac == "differences" else jac
         return optimize.curve_fit(**kwargs)
-    of_parameters = _of_parameters(f)
+
+    def of_parameters(params: Any, xdata: Any) -> Any:
+        return f(xdata, *params)
+
+    of_parameters.__wrapped__ = f  # type: ignore[attr-defined]
     eager, program = EagerDerivatives(of_parameters), program_of(of_parameters)
     jacobians = 0
     with Progress("curve_fit", progress, limit_of(kwargs, "")[0]) as bar:
@@ -540,14 +544,6 @@ def _whitening(sigma: Any) -> Callable[[Any], Any]:
         return lambda residuals: (weights * residuals.T).T
     inverse = np.linalg.inv(np.linalg.cholesky(sigma))
     return lambda residuals: inverse @ residuals
-
-
-def _of_parameters(f: Callable[..., Any]) -> Callable[..., Any]:
-    def of_parameters(params: Any, xdata: Any) -> Any:
-        return f(xdata, *params)
-
-    of_parameters.__wrapped__ = f  # type: ignore[attr-defined]
-    return of_parameters
 
 
 def _is_unbounded(kwargs: dict[str, Any]) -> bool:

@@ -202,14 +202,8 @@ def differential_evolution(kwargs: dict[str, Any], progress: bool) -> Any:
             kwargs["func"] = parameters.of_vectors(func)
         result = optimize.differential_evolution(**kwargs)
     method = "trust-constr" if np.size(constraints) else "L-BFGS-B"
-    polished = minimize(
-        func,
-        parameters.given(np.copy(result.x)),
-        args,
-        method,
-        bounds=bounds,
-        constraints=constraints,
-    )
+    start = parameters.given(np.copy(result.x))
+    polished = minimize(func, start, args, method, bounds=bounds, constraints=constraints)
     result.nfev += polished.nfev
     x = parameters.as_vector(polished.x)
     inside = np.clip(x, *sides_of(bounds, len(x)))  # from which it may be away by rounding

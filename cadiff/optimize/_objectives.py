@@ -247,7 +247,7 @@ class Objective(Derivatives):
         self._failed: tuple[bytes, Exception] = (b"", Exception())  # where there was no gradient
         self._alone: tuple[bytes, Any] = (b"", None)  # a point, and the value that f has there
 
-    def _move(self, x: FloatArray) -> None:
+    def gradient(self, x: FloatArray) -> FloatArray:
         point = np.asarray(x).tobytes()  # compared much faster than arrays are
         if self._point != point:
             self._point = b""
@@ -259,6 +259,7 @@ class Objective(Derivatives):
             else:
                 self._gradient = self.first(self._differentiated, x)
             self._point = point
+        return np.array(self._gradient)
 
     def _differentiated(self, x: FloatArray) -> FloatArray:
         eagerly = not self.has_program and self.is_eager()
@@ -302,10 +303,6 @@ class Objective(Derivatives):
         result = self.plain_value(x)
         self._progress.show(result, None)
         return result
-
-    def gradient(self, x: FloatArray) -> FloatArray:
-        self._move(x)
-        return np.array(self._gradient)
 
     def hessian(self, x: FloatArray) -> NDArray[Any]:
         return self._second("hessian", x)  # type: ignore[no-any-return]

@@ -11,7 +11,6 @@ from ..binding import foreign_names
 from ..inspection.texts import abridged, number_text
 from ..transforms._pages import page
 from ._solutions import Solution
-from ._vectors import FloatArray
 
 _FIRST = ("message", "success", "status", "fun", "cost", "x", "nit", "nfev", "njev", "nhev")
 _METHODS = ("hessian", "covariance", "standard_errors")
@@ -53,7 +52,8 @@ class Result(optimize.OptimizeResult):  # type: ignore[misc]  # without stubs it
         ndarray, or container
         """
         solution = self._known("hessian")
-        return self._in_containers(solution, np.array(solution.hessian), flat)
+        matrix = np.array(solution.hessian)
+        return matrix if flat else solution.parameters.given_matrix(matrix)
 
     def covariance(self, *, absolute_sigma: bool | None = None, flat: bool = False) -> Any:
         """The covariance of the parameters, to first order.
@@ -93,7 +93,8 @@ class Result(optimize.OptimizeResult):  # type: ignore[misc]  # without stubs it
             residuals than parameters: the covariance is inf then, as from `curve_fit`.
         """
         solution = self._known("covariance")
-        return self._in_containers(solution, solution.covariance(absolute_sigma), flat)
+        matrix = solution.covariance(absolute_sigma)
+        return matrix if flat else solution.parameters.given_matrix(matrix)
 
     def standard_errors(self, *, absolute_sigma: bool | None = None, flat: bool = False) -> Any:
         """The roots of the diagonal of `covariance`, in the containers of the parameters.
@@ -120,10 +121,6 @@ class Result(optimize.OptimizeResult):  # type: ignore[misc]  # without stubs it
                 "for global minima return them, not of copies or pickled ones, nor of others"
             )
         return self._solution
-
-    @staticmethod
-    def _in_containers(solution: Solution, matrix: FloatArray, flat: bool) -> Any:
-        return matrix if flat else solution.parameters.given_matrix(matrix)
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -139,8 +139,7 @@ def inverse_of_definite(matrix: FloatArray) -> FloatArray | None:
     if not scales[0] > EPSILON * len(matrix) * scales[-1]:
         return None
     root = vectors / (np.sqrt(scales) * lengths[:, np.newaxis])
-    inverse: FloatArray = root @ root.T
-    return inverse
+    return np.asarray(root @ root.T)
 
 
 def inverse_of_squares(matrix: FloatArray) -> FloatArray | None:
@@ -152,5 +151,4 @@ def inverse_of_squares(matrix: FloatArray) -> FloatArray | None:
     if len(scales) < len(lengths) or not scales[-1] > EPSILON * max(matrix.shape) * scales[0]:
         return None
     root = vt.T / (scales * lengths[:, np.newaxis])
-    inverse: FloatArray = root @ root.T
-    return inverse
+    return np.asarray(root @ root.T)

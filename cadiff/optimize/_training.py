@@ -229,16 +229,9 @@ def lbfgs(
         As from `minimize`.
     """
     data = () if data is None else as_tuple(data)
-    return minimize(
-        f,
-        x0,
-        (*data, *as_tuple(args)),
-        "L-BFGS-B",
-        bounds=bounds,
-        callback=callback,
-        options={"maxiter": maxiter, "gtol": gtol, "maxcor": history, "ftol": 0.0},
-        progress=progress,
-    )
+    options = {"maxiter": maxiter, "gtol": gtol, "maxcor": history, "ftol": 0.0}
+    how: Any = {"bounds": bounds, "callback": callback, "options": options, "progress": progress}
+    return minimize(f, x0, (*data, *as_tuple(args)), "L-BFGS-B", **how)
 
 
 def _batches(name: str, data: Any, batch_size: int | None, rng: Any) -> Batches:
@@ -356,12 +349,9 @@ def _train(
             if many is None:
                 bar.advance()
             if callback is not None:
+                now = parameters.given(x.copy())
                 try:
-                    callback(
-                        optimize.OptimizeResult(
-                            x=parameters.given(x.copy()), fun=result.fun, nit=result.nit
-                        )
-                    )
+                    callback(optimize.OptimizeResult(x=now, fun=result.fun, nit=result.nit))
                 except StopIteration:
                     result.message = f"the callback ended it after {result.nit} epochs"
                     break

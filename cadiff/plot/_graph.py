@@ -118,37 +118,18 @@ def _draw(
     per_point = ax.figure.dpi / 72.0
     scale = min(box.width / size[0], box.height / size[1]) / per_point
     _draw_edges(ax, found, layout, min(scale, 1.0))
+    font: dict[str, Any] = {"family": "DejaVu Sans Mono", "fontsize": _FONT * scale}
+    font |= {"linespacing": 1.15, "color": "#F2F2F2" if dark else "#111111"}
+    place = {"ha": "center", "va": "center", "zorder": 3, "clip_on": True, "parse_math": False}
     for name, _, kind in found.nodes:
         fill, edge = _BOXES[kind][dark]
         x, y, width, height = layout.boxes[name]
         corner = (x - width / 2, y - height / 2)
         style = f"round,pad=0,rounding_size={4 if kind == 'operation' else 9}"
-        ax.add_patch(
-            FancyBboxPatch(
-                corner,
-                width,
-                height,
-                boxstyle=style,
-                facecolor=fill,
-                edgecolor=edge,
-                linewidth=min(scale, 1.0) * (1.0 if kind == "operation" else 1.6),
-                zorder=2,
-            )
-        )
-        ax.text(
-            x,
-            y,
-            "\n".join(labels[name]),
-            ha="center",
-            va="center",
-            family="DejaVu Sans Mono",
-            fontsize=_FONT * scale,
-            linespacing=1.15,
-            zorder=3,
-            parse_math=False,
-            color="#F2F2F2" if dark else "#111111",
-            clip_on=True,
-        )
+        line = min(scale, 1.0) * (1.0 if kind == "operation" else 1.6)
+        look = {"boxstyle": style, "facecolor": fill, "edgecolor": edge, "linewidth": line}
+        ax.add_patch(FancyBboxPatch(corner, width, height, zorder=2, **look))
+        ax.text(x, y, "\n".join(labels[name]), **font, **place)
 
 
 def _draw_edges(ax: Any, found: Graph, layout: Layout, scale: float) -> None:
@@ -156,6 +137,9 @@ def _draw_edges(ax: Any, found: Graph, layout: Layout, scale: float) -> None:
     from matplotlib.path import Path
 
     gaps = {name for name, _, kind in found.nodes if kind == "gap"}
+    look: dict[str, Any] = {"mutation_scale": 8.0 * scale, "linewidth": 0.9 * scale, "zorder": 1}
+    look |= {"color": "#AAAAAA" if is_dark(ax) else "#666666", "arrowstyle": "-|>"}
+    look |= {"shrinkA": 0.0, "shrinkB": 0.0}
     for (source, target), way in zip(found.edges, layout.ways, strict=True):
         points, codes = [way[0]], [Path.MOVETO]
         for k, (x, y) in enumerate(way[1:]):
@@ -167,16 +151,5 @@ def _draw_edges(ax: Any, found: Graph, layout: Layout, scale: float) -> None:
             else:
                 points.append((x, y))
                 codes.append(Path.LINETO)
-        ax.add_patch(
-            FancyArrowPatch(
-                path=Path(points, codes),
-                arrowstyle="-|>",
-                mutation_scale=8.0 * scale,
-                linewidth=0.9 * scale,
-                linestyle=":" if gaps & {source, target} else "-",
-                color="#AAAAAA" if is_dark(ax) else "#666666",
-                shrinkA=0.0,
-                shrinkB=0.0,
-                zorder=1,
-            )
-        )
+        line = ":" if gaps & {source, target} else "-"
+        ax.add_patch(FancyArrowPatch(path=Path(points, codes), linestyle=line, **look))

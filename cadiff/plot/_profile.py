@@ -126,26 +126,10 @@ def _draw(ax: Any, bars: list[_Bar]) -> None:
     ax.set_yticks(places, [bar.label.replace("$", r"\$") for bar in bars])
     ax.invert_yaxis()
     ax.set_xlim(0.0, 1.9 * longest or 1.0)  # texts stand beside the bars
+    style: dict[str, Any] = {"va": "center", "fontsize": "small", "parse_math": False}
+    at_right = {"transform": blended_transform_factory(ax.transAxes, ax.transData), "ha": "right"}
     for k, bar in enumerate(bars):
-        ax.annotate(
-            bar.text,
-            (bar.length, k),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
-            parse_math=False,
-        )
-        ax.text(
-            0.99,
-            k,
-            bar.where,
-            transform=blended_transform_factory(ax.transAxes, ax.transData),
-            ha="right",
-            va="center",
-            fontsize="small",
-            color=MARK[is_dark(ax)],
-            parse_math=False,
-        )
+        ax.annotate(bar.text, (bar.length, k), (4, 0), textcoords="offset points", **style)
+        ax.text(0.99, k, bar.where, color=MARK[is_dark(ax)], **at_right, **style)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

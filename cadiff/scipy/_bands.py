@@ -19,14 +19,7 @@ import scipy.sparse
 
 from ..binding import is_complex_number
 from ..numpy import _factorizations as factor
-from ..numpy._matrices import (
-    H,
-    conjugate,
-    on_matrices,
-    part,
-    real,
-    triangle,
-)
+from ..numpy._matrices import H, conjugate, on_matrices, part, real, triangle
 from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import implements_all, where
 from ._signatures import called_as, factor_and, finite, matrix, supported, vector, with_values

@@ -36,13 +36,10 @@ def within(lower: Any, upper: Any) -> Condition:
 
 def by_pairs(bounds: Any) -> Iterator[Condition]:
     """Bounds as an object, or as a pair for each number of x, where None stands for none."""
-    if bounds is None or (not hasattr(bounds, "lb") and len(bounds) == 0):
-        return
     if hasattr(bounds, "lb"):
         yield within(bounds.lb, bounds.ub)
-    else:
-        lower, upper = zip(*bounds, strict=True)
-        yield within(lower, upper)
+    elif bounds is not None and len(bounds):
+        yield within(*zip(*bounds, strict=True))
 
 
 def by_sides(bounds: Any) -> Iterator[Condition]:

@@ -232,15 +232,10 @@ def directed_hausdorff(u: Any, v: Any, rng: Any) -> tuple[Any, int, int]:
     return euclidean(as_number(u)[i], as_number(v)[j]), i, j
 
 
-@kernels("scipy.spatial.transform._rotation")
-def select_backend(*_: Any, **__: Any) -> Any:
-    """The one in Python, which is for all arrays."""
-    return mirrored("scipy.spatial.transform._rotation_xp")
-
-
-@kernels("scipy.spatial.transform._rigid_transform", "select_backend")
-def _select_rigid(*_: Any, **__: Any) -> Any:
-    return mirrored("scipy.spatial.transform._rigid_transform_xp")
+for _room in ("scipy.spatial.transform._rotation", "scipy.spatial.transform._rigid_transform"):
+    kernels(_room, "select_backend")(  # the one in Python, which is for all arrays
+        lambda *_, room=_room, **__: mirrored(f"{room}_xp")
+    )
 
 
 # --- hulls ---------------------------------------------------------------------------------------
@@ -260,10 +255,6 @@ class _Qhull:
             raise AttributeError(name)
         return getattr(self._plain, name)
 
-    def _corners(self) -> tuple[Number, Any]:
-        """The simplices by their corners, (simplices, corners, coordinates)."""
-        return self.points[self._plain.simplices], self._plain.simplices
-
     def _refuse(self, name: str) -> None:
         if carries(self.points):
             raise MissingRuleError(  # no AttributeError, after which __getattr__ would be asked
@@ -280,7 +271,7 @@ class ConvexHull(_Qhull):
     @property
     def volume(self) -> Number:
         """The sum of the volumes of cones from a point within to all facets."""
-        corners, _ = self._corners()
+        corners = self.points[self._plain.simplices]
         within = np.mean(read_values(self.points)[self._plain.vertices], axis=0)
         volumes = absolute(np.linalg.det(corners - within))
         return sum_(volumes) / math.factorial(corners.shape[-1])
@@ -288,7 +279,7 @@ class ConvexHull(_Qhull):
     @property
     def area(self) -> Number:
         """The sum of the areas of the facets, by the determinants of Gram."""
-        corners, _ = self._corners()
+        corners = self.points[self._plain.simplices]
         edges = corners[:, 1:] - corners[:, :1]
         gram = np.linalg.det(edges @ np.swapaxes(edges, -1, -2))
         return sum_(sqrt(gram)) / math.factorial(corners.shape[-1] - 1)

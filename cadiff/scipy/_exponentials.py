@@ -45,14 +45,8 @@ NUMERATORS = {
 # The weights of even powers of a in w and v. Of degree 13, which has more of them, the first two
 # rows go up to the sixth power, and what the sixth power is to multiply follows.
 WEIGHTS = {k: np.array([c[1::2], c[::2]]) for k, c in NUMERATORS.items() if k < 13}
-WEIGHTS[13] = np.array(
-    [
-        NUMERATORS[13][1:8:2],
-        NUMERATORS[13][0:7:2],
-        (0.0, *NUMERATORS[13][9::2]),
-        (0.0, *NUMERATORS[13][8::2]),
-    ]
-)
+_low, _high = NUMERATORS[13][:8], NUMERATORS[13][8:]
+WEIGHTS[13] = np.array([_low[1::2], _low[:7:2], (0.0, *_high[1::2]), (0.0, *_high[::2])])
 
 
 def exponential(a: Stack) -> Stack:

@@ -8,41 +8,14 @@ formulas: see `_formulas`.
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 from ._formulas import Tabulated, formulas_of, rows_of
 from ._ufuncs import ufunc_of
 
 TINY = 1e-100
 
 
-def _kernel(name: str, parameters: str, partials: dict[str, str], names: dict[str, Any]) -> Any:
-    """A primitive of a ufunc in C.
-
-    A constant n is an int, and says which of a family it is. Partials are formulas.
-    """
-    ufunc = ufunc_of(name)
-
-    def values(*args: Any) -> Any:
-        return ufunc(*args)
-
-    values.__module__ = names["__name__"]
-    formula = formulas_of(names, sys.modules[__name__])
-    return Tabulated(name, parameters, values, partials, formula, ufunc=ufunc)
-
-
-def kernels_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
-    """The kernels of a table, whose rows have partials, and formulas for others."""
-    kernels: dict[str, Any] = {}
-    for name, parameters, row in rows_of(text):
-        if isinstance(row, str):
-            kernels[name] = formulas_of(names, sys.modules[__name__])(parameters, row)
-        else:
-            kernels[name] = _kernel(name, parameters, row, names)
-    return kernels
-
-
+# Primitives of ufuncs in C, with their partials, and formulas for others. A constant n is an int,
+# and says which of a family it is.
 KERNELS = """
 # ψ⁽ⁿ⁾(a + b) - ψ⁽ⁿ⁾(a), also where b is small beside a.
 digamma_gap(const n, a, b)
@@ -209,4 +182,11 @@ _f_step(m, n, x) = 0.5 / (1.0 / (0.5 + m)
 _student_step(df, t) = 0.5 / (3.0 / df + 0.5 * np.log1p(t * t / (df + 1.0)))
 """
 
-globals().update(kernels_of(KERNELS, globals()))
+_formula = formulas_of(globals())
+for _name, _parameters, _row in rows_of(KERNELS):
+    if isinstance(_row, str):
+        globals()[_name] = _formula(_parameters, _row)
+    else:
+        _ufunc = ufunc_of(_name)
+        _values = lambda *args, ufunc=_ufunc: ufunc(*args)  # noqa: E731
+        globals()[_name] = Tabulated(_name, _parameters, _values, _row, _formula, _ufunc)

@@ -364,23 +364,18 @@ def correlated(x: Any, w: Any) -> Any:
     return _sigtools._correlateND(x, w, np.empty(shape), VALID)
 
 
-def _reversed(x: Number) -> Number:
+def turned(x: Number) -> Number:
     return x[(slice(None, None, -1),) * binding.ndim(x)]
-
-
-def _surrounded(x: Number, before: Any, after: Any) -> Number:
-    return np.pad(x, list(zip(before, after, strict=True)))
 
 
 def _around(g: Number, w: Number) -> Number:
     """Zeros around g, by which w may lie over its corners."""
-    around = [n - 1 for n in binding.shape(w)]
-    return _surrounded(g, around, around)
+    return np.pad(g, [(n - 1, n - 1) for n in binding.shape(w)])
 
 
 correlated.called = "correlate"
 correlated.defvjp(
-    lambda ans, x, w: lambda g: correlated(_around(g, w), _reversed(w)),
+    lambda ans, x, w: lambda g: correlated(_around(g, w), turned(w)),
     lambda ans, x, w: lambda g: correlated(x, g),
 )
 correlated.defjvp(
@@ -401,7 +396,7 @@ def _correlateND(x: Any, w: Any, out: Any, mode: int) -> Any:  # noqa: N802
             n + k - 1 - b - m
             for n, k, b, m in zip(out.shape, w.shape, before, x.shape, strict=True)
         ]
-        x = _surrounded(x, before, np.maximum(after, 0))
+        x = np.pad(x, list(zip(before, np.maximum(after, 0), strict=True)))
         x = x[tuple(slice(n + k - 1) for n, k in zip(out.shape, w.shape, strict=True))]
     return binding.bilinear(correlated, x, np.conj(w)) if _is_complex(x, w) else correlated(x, w)
 
@@ -414,7 +409,7 @@ def _is_complex(*operands: Any) -> bool:
 def _convolve2d(x: Any, w: Any, flip: int, mode: int, boundary: int, fill: Any) -> Any:
     """`scipy.signal.convolve2d` and `correlate2d`, filled, turned or wrapped beyond the edges."""
     x, w = as_number(x), as_number(w)
-    w = w if flip == 0 else _reversed(w)
+    w = w if flip == 0 else turned(w)
     if mode != VALID:
         around = [(k - 1, k - 1) for k in w.shape]
         if boundary == 0:

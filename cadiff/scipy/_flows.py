@@ -210,6 +210,7 @@ class _Sensitivities(Flow):
         self.n = of.n * (1 + q)
         self.name, self.call, self.names = of.name, of.call, of.names
         self.kind = (*of.kind, "sensitivities", p, q)
+        self.solution, self.solve = of.solution, of.solve  # type: ignore[method-assign]
 
     def _parts(self, theta: Any) -> tuple[Any, Any]:
         return theta[: self._p], arrays.reshape(theta[self._p :], (self._p, self._q))
@@ -268,16 +269,6 @@ class _Sensitivities(Flow):
     def continuous(self, theta: FloatArray, end: float) -> Any:
         f, start, how = self._problem(theta)
         return self._of.solution(f, start, end, **how)
-
-    def solution(
-        self, f: RightSide, start: tuple[float, FloatArray], end: float, **how: Any
-    ) -> Any:
-        return self._of.solution(f, start, end, **how)
-
-    def solve(
-        self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
-    ) -> FloatArray:
-        return self._of.solve(f, start, times, **how)
 
 
 def in_order(

@@ -26,7 +26,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.guards import held
 from ..operations.indices import added_at, taken_at
 from ..operations.primitives import primitive
-from ._filters import correlated
+from ._filters import correlated, turned
 from ._mirror import kernels
 
 Real = NDArray[np.float64]
@@ -166,22 +166,14 @@ def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
     return out
 
 
-def _turned(w: Number) -> Number:
-    return w[(slice(None, None, -1),) * binding.ndim(w)]
-
-
 def _weighted_pull(ans: Any, x: Number, w: Number, window: Window, axis: Any) -> Any:
     def pull(g: Any) -> Number:
         if window.is_own_adjoint(w):
-            return weighted(g, _turned(w), window=window.turned, axis=axis)
+            return weighted(g, turned(w), window=window.turned, axis=axis)
         back, widened = window.adjoint, window.widened(g)
-        return window.folded(weighted(widened, _turned(w), window=back, axis=axis), x.shape)
+        return window.folded(weighted(widened, turned(w), window=back, axis=axis), x.shape)
 
     return pull
-
-
-def _homogeneous(window: Window) -> Window:
-    return window._replace(cval=0.0)
 
 
 weighted.called = "correlate"
@@ -190,7 +182,7 @@ weighted.defvjp(
     lambda ans, x, w, window, axis: lambda g: correlated(window.extended(x), g),
 )
 weighted.defjvp(
-    lambda g, ans, x, w, window, axis: weighted(g, w, window=_homogeneous(window), axis=axis),
+    lambda g, ans, x, w, window, axis: weighted(g, w, window=window._replace(cval=0.0), axis=axis),
     lambda g, ans, x, w, window, axis: weighted(x, g, window=window, axis=axis),
 )
 
@@ -233,7 +225,7 @@ def _averaged_pull(ans: Any, x: Number, window: Window, axis: int) -> Any:
 averaged.called = "uniform_filter1d"
 averaged.defvjp(_averaged_pull)
 averaged.defjvp(
-    lambda g, ans, x, window, axis: averaged(g, window=_homogeneous(window), axis=axis)
+    lambda g, ans, x, window, axis: averaged(g, window=window._replace(cval=0.0), axis=axis)
 )
 
 
@@ -736,20 +728,10 @@ def zoom_shift(c: Any, zoom: Any, shift: Any, output: Any, *how: Any) -> None:
 # --- spectra -------------------------------------------------------------------------------------
 
 
-@kernels("scipy.ndimage._nd_image")
-def fourier_filter(x: Any, sizes: Any, n: int, axis: int, output: Any, kind: int) -> None:
-    """Factors by frequency, which are what ones become."""
-    _by_frequency(x, output, float, "fourier_filter", sizes, n, axis, kind)
-
-
-@kernels("scipy.ndimage._nd_image")
-def fourier_shift(x: Any, shifts: Any, n: int, axis: int, output: Any) -> None:
-    _by_frequency(x, output, complex, "fourier_shift", shifts, n, axis)
-
-
 def _by_frequency(
-    x: Any, output: Any, kind: type, name: str, sizes: Any, n: int, axis: int, *how: int
+    name: str, kind: type, x: Any, sizes: Any, n: int, axis: int, output: Any, *how: int
 ) -> None:
+    """Factors by frequency, which are what ones become."""
     constants = binding.plain_constants(((sizes,), {})) if carries(sizes) else ((sizes,), {})
     if constants is None:
         raise MissingRuleError(
@@ -762,6 +744,10 @@ def _by_frequency(
     _written(output, x * factors)
 
 
+for _name, _kind in {"fourier_filter": float, "fourier_shift": complex}.items():
+    kernels("scipy.ndimage._nd_image", _name)(functools.partial(_by_frequency, _name, _kind))
+
+
 @kernels("scipy.signal._spline")
 def sepfir2d(x: Any, rows: Any, columns: Any) -> Number:
     """`scipy.signal.sepfir2d`: convolutions of rows and of columns, mirrored at the edges."""
@@ -770,5 +756,5 @@ def sepfir2d(x: Any, rows: Any, columns: Any) -> Number:
         n = binding.shape(taps)[0]
         shape = (1, n) if axis == 1 else (n, 1)
         window = Window(shape, (0, 0), REFLECT, 0.0)
-        image = weighted(image, reshape(_turned(taps), shape), window=window, axis=axis)
+        image = weighted(image, reshape(turned(taps), shape), window=window, axis=axis)
     return image

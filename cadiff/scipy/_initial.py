@@ -113,11 +113,8 @@ class _CallFlow(Flow):
         solution = self.continuous(theta, end)
         steps = np.unique(solution.ts)
         f = np.stack([right_side(t, solution(t)) for t in steps.tolist()])
-        span, sizes, other = (
-            abs(end - begin),
-            np.max(np.abs(y), axis=0),
-            self.right_side(moved(theta)),
-        )
+        span, sizes = abs(end - begin), np.max(np.abs(y), axis=0)
+        other = self.right_side(moved(theta))
         for jump in jumps(lambda t: right_side(t, solution(t)), steps, f):
             beside = lambda t: other(t, moved(solution(t), sizes))  # noqa: E731
             is_end = min(abs(jump.above - begin), abs(jump.below - end)) <= AT_END * span
@@ -201,15 +198,8 @@ class InitialValues(_CallFlow):
         method = named["method"]
         if (method if isinstance(method, str) else method.__name__) in IMPLICIT:
             options["jac"] = how["jac"]
-        outcome = self.call.original(
-            f,
-            (start[0], end),
-            start[1],
-            method=method,
-            rtol=named.get("rtol", 1e-3),
-            atol=self.absolute_for(how["scale"]),
-            **options,
-        )
+        options |= {"rtol": named.get("rtol", 1e-3), "atol": self.absolute_for(how["scale"])}
+        outcome = self.call.original(f, (start[0], end), start[1], method, **options)
         return self._checked(outcome)
 
 
@@ -347,16 +337,9 @@ class OdeInt(_CallFlow):
         self, f: RightSide, start: tuple[float, FloatArray], end: float, **how: Any
     ) -> Any:
         rtol = self.call.arguments(self.plain)["rtol"]
-        outcome = integrate.solve_ivp(
-            f,
-            (start[0], end),
-            start[1],
-            "LSODA",
-            dense_output=True,
-            rtol=1.49012e-8 if rtol is None else rtol,
-            atol=self.absolute_for(how["scale"]),
-            jac=how.get("jac"),
-        )
+        options = {"rtol": 1.49012e-8 if rtol is None else rtol, "jac": how.get("jac")}
+        options |= {"atol": self.absolute_for(how["scale"]), "dense_output": True}
+        outcome = integrate.solve_ivp(f, (start[0], end), start[1], "LSODA", **options)
         if outcome.status < 0:
             raise RuntimeError(f"{self.name} found no sensitivities: {outcome.message}")
         return outcome.sol

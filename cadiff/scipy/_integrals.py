@@ -149,9 +149,7 @@ class Integral:
 
         for sign, end in self._moving_limits(theta):
             slope = along(end)
-            if np.any(
-                np.isnan(binding.strip(slope))
-            ):  # the end of a domain, beyond it by rounding
+            if np.any(np.isnan(binding.strip(slope))):  # beyond the end of a domain, by rounding
                 slope = along(end - sign * np.spacing(np.abs(binding.strip(end))))
             if np.any(np.isinf(binding.strip(slope))):
                 raise NoDerivativeError(
@@ -451,19 +449,12 @@ class NestedIntegral(Integral):
 
         def ends(z: Any, k: int) -> Any:
             names  # noqa: B018
-            return arrays.stack(
-                [
-                    0.0 * z[0] + x
-                    for x in self._level(call.arguments(z[n:]), k, tuple(z[k + 1 : n]))[:2]
-                ]
-            )
+            found = self._level(call.arguments(z[n:]), k, tuple(z[k + 1 : n]))[:2]
+            return arrays.stack([0.0 * z[0] + x for x in found])
 
         program = program_of("integrand", call, weighed)
-        programs = {
-            k: program_of(("ends", k), call, partial(ends, k=k))
-            for k in range(n - 1)
-            if self._ends_move[k]
-        }
+        moving = [k for k in range(n - 1) if self._ends_move[k]]
+        programs = {k: program_of(("ends", k), call, partial(ends, k=k)) for k in moving}
         z = np.concatenate([np.zeros(n), theta])
 
         def slopes(k: int, outer: tuple[Any, ...]) -> Any:
@@ -481,9 +472,8 @@ class NestedIntegral(Integral):
                 for sign, end, move in zip((-1.0, 1.0), (low, high), moves, strict=True):
                     if np.isfinite(end) and move.any():
                         height = g * self._inner(named, _original.quad, (end, *outer))
-                        height = (
-                            height if weight is None else height * weight(end, options["wvar"])
-                        )
+                        if weight is not None:
+                            height = height * weight(end, options["wvar"])
                         total = total + sign * height * move
             return total
 

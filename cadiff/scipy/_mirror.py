@@ -435,7 +435,13 @@ def _class_of(original: type, module: str) -> Any:
     if mirror is not original and isinstance(mirror, type):
         mirror.__module__ = f"cadiff.{module}"  # where pickles look for it
         if mirror not in OFFERED and (init := vars(mirror).get("__init__")):
-            setattr(mirror, "__init__", _constant_of_constants(init))  # noqa: B010
+
+            @functools.wraps(init)
+            def made(self: Any, *args: Any, **kwargs: Any) -> None:
+                with _making(args, kwargs):
+                    init(self, *args, **kwargs)
+
+            setattr(mirror, "__init__", made)  # noqa: B010
         OFFERED.add(mirror)
     return mirror
 
@@ -445,15 +451,6 @@ def _making(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = (*args, *kwargs.values())
     is_open = any(map(callable, given)) or carries(given) or have_mirrors(*given)
     return nullcontext() if is_open else binding.OutsideDifferentiation()
-
-
-def _constant_of_constants(init: Function) -> Function:
-    @functools.wraps(init)
-    def made(self: Any, *args: Any, **kwargs: Any) -> None:
-        with _making(args, kwargs):
-            init(self, *args, **kwargs)
-
-    return made
 
 
 OFFERED: set[type] = set()  # classes of mirrors that are called by public names
@@ -580,7 +577,13 @@ class Twin:
         suspects = _having_derivatives(named)
 
         def fails(names: list[str]) -> bool:
-            return self._fails(name, len(args), plain | {k: named[k] for k in names})
+            given = list((plain | {k: named[k] for k in names}).items())
+            positional = tuple(x for _, x in given[: len(args)])
+            try:
+                self._mirrored(name, positional, dict(given[len(args) :]))
+            except Exception:
+                return True
+            return False
 
         blamed = [k for k in suspects if fails([k])]
         if not blamed:
@@ -603,15 +606,6 @@ class Twin:
         shapes = getattr(self.original, "shapes", None)
         names += [*(shapes.split(", ") if shapes else ()), "loc", "scale"]
         return dict(zip(names, args, strict=False))
-
-    def _fails(self, name: str, n_args: int, named: dict[str, Any]) -> bool:
-        values = list(named.values())
-        kwargs = dict(list(named.items())[n_args:])
-        try:
-            self._mirrored(name, tuple(values[:n_args]), kwargs)
-        except Exception:
-            return True
-        return False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if have_mirrors(*args, *kwargs.values()):

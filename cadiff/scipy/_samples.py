@@ -11,13 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 from scipy.linalg import get_blas_funcs as blas_functions
-from scipy.stats import (
-    _continuous_distns,
-    _ksstats,
-    _levy_stable,
-    _multivariate,
-    _stats,
-)
+from scipy.stats import _continuous_distns, _ksstats, _levy_stable, _multivariate, _stats
 from scipy.stats import _qmvnt as qmvnt
 
 from .. import binding
@@ -349,15 +343,13 @@ def get_blas_funcs(names: Any, arrays: Any = (), *args: Any) -> Any:
     plain = blas_functions(names, [held(x) for x in arrays], *args)
 
     def call(alpha: float, a: Any, b: Any, **how: Any) -> Any:
-        return (_solves_triangular if carries((a, b)) else plain)(alpha, a, b, **how)
+        from .linalg import solve_triangular
+
+        if not carries((a, b)):
+            return plain(alpha, a, b, **how)
+        return alpha * solve_triangular(a, b, lower=how.get("lower", False))
 
     return call
-
-
-def _solves_triangular(alpha: float, a: Any, b: Any, side: int = 0, lower: bool = False) -> Any:
-    from .linalg import solve_triangular
-
-    return alpha * solve_triangular(a, b, lower=lower)
 
 
 # --- discrete distributions ----------------------------------------------------------------------

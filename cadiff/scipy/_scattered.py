@@ -30,10 +30,9 @@ from ._structures import Structure, summed
 # --- radial functions ----------------------------------------------------------------------------
 
 
-@kernels("scipy.interpolate._rbfinterp")
-def _get_backend(_: Any) -> Any:
-    """The one in Python, which is for all arrays."""
-    return mirrored("scipy.interpolate._rbfinterp_xp")
+kernels("scipy.interpolate._rbfinterp", "_get_backend")(  # the one for all arrays, in Python
+    lambda _: mirrored("scipy.interpolate._rbfinterp_xp")
+)
 
 
 @kernels("scipy.interpolate._rbfinterp", "KDTree")

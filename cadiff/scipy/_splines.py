@@ -15,13 +15,7 @@ import numpy as np
 import scipy.sparse
 import scipy.spatial
 from numpy.typing import NDArray
-from scipy.interpolate import (
-    BSpline,
-    _dierckx,
-    _fitpack_impl,
-    _ndbspline,
-    _ppoly,
-)
+from scipy.interpolate import BSpline, _dierckx, _fitpack_impl, _ndbspline, _ppoly
 from scipy.linalg import get_lapack_funcs as lapack_functions
 
 from .. import binding

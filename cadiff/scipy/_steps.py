@@ -26,16 +26,8 @@ fdtr(dfn, dfd, x)
 fdtrc(dfn, dfd, x)
     dfn: _still(x >= 1e300, _f_step(dfn, dfd, x)) above 0
     dfd: _still(x >= 1e300, _f_step(dfd, dfn, 1.0 / (x + TINY))) above 0
-jv(v, z)              v: _wave_step(v, z)
-jve(v, z)             v: _wave_step(v, z)
-yv(v, z)              v: _wave_step(v, z)
-yve(v, z)             v: _wave_step(v, z)
 iv(v, z)              v: _bessel_step(v, z)
 ive(v, z)             v: _bessel_step(v, z)
-_iv_even(v, z)        v: _bessel_step(v, z) even
-_ive_even(v, z)       v: _bessel_step(v, z) even
-kv(v, z)              v: _bessel_step(v, z) even
-kve(v, z)             v: _bessel_step(v, z) even
 struve(v, x)          v: _wave_step(v, x)
 modstruve(v, x)       v: _wave_step(v, x)
 besselpoly(a, lmb, nu)
@@ -68,10 +60,6 @@ eval_jacobi(n, alpha, beta, x)
     beta: 1.0
 eval_gegenbauer(n, alpha, x)  alpha: 1.0
 eval_genlaguerre(n, alpha, x)  alpha: 1.0
-_pbdv_d(v, x)         v: 0.3
-_pbdv_dp(v, x)        v: 0.3
-_pbvv_v(v, x)         v: 0.3
-_pbvv_vp(v, x)        v: 0.3
 _pbwa_w(a, x)         a: 0.3
 _pbwa_wp(a, x)        a: 0.3
 mathieu_a(m, q)       q: _mathieu_step(m, q)
@@ -106,8 +94,11 @@ _bessel_step(v, z) =
 # Rows that many functions have, and these.
 REPEATED = {
     "{0}(v, z)  v: _wave_step(v, z)": [
-        f"_hankel{kind}_{part}" for kind in ("1", "1e", "2", "2e") for part in ("re", "im")
+        *("jv", "jve", "yv", "yve"),
+        *(f"_hankel{kind}_{part}" for kind in ("1", "1e", "2", "2e") for part in ("re", "im")),
     ],
+    "{0}(v, z)  v: _bessel_step(v, z) even": ["_iv_even", "_ive_even", "kv", "kve"],
+    "{0}(v, x)  v: 0.3": ["_pbdv_d", "_pbdv_dp", "_pbvv_v", "_pbvv_vp"],
     "{0}(m, q, x)  q: _mathieu_step(m, q)": [
         f"_mathieu_{kind}_{part}"
         for kind in ("cem", "sem", "modcem1", "modsem1", "modcem2", "modsem2")

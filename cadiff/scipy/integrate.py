@@ -92,14 +92,9 @@ def _public(name: str, function: Callable[..., Any], doc: str) -> Callable[..., 
     return call
 
 
-def _solved(name: str, solve: Callable[[SolverCall], Any]) -> Callable[..., Any]:
-    original = getattr(_original, name)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        closed = SolverCall(original, args, kwargs)
-        return solve(closed) if closed.carries else plainly(original, args, kwargs)
-
-    return call
+def _solved(name: str, solve: Callable[[SolverCall], Any], *args: Any, **kwargs: Any) -> Any:
+    call = SolverCall(getattr(_original, name), args, kwargs)
+    return solve(call) if call.carries else plainly(call.original, args, kwargs)
 
 
 # What goes on step by step in C, or writes into its own arrays: it has no derivatives.
@@ -140,7 +135,10 @@ def _refuse(name: str, given: Any) -> None:
 
 globals().update(
     {
-        **{name: _public(name, _solved(name, solve), doc) for name, solve, doc in _SOLVED},
+        **{
+            name: _public(name, functools.partial(_solved, name, solve), doc)
+            for name, solve, doc in _SOLVED
+        },
         **{
             name: _public(
                 name,

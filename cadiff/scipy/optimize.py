@@ -63,16 +63,6 @@ def _of_minimize(given: Arguments) -> Iterator[Condition]:
     yield from of_constraints(given.get("constraints"))
 
 
-def _of_local(given: Arguments) -> Iterator[Condition]:
-    """Of solvers that call `minimize`."""
-    yield from _of_minimize({**(given.get("minimizer_kwargs") or {}), **given})
-
-
-def _of_scalar(given: Arguments) -> Iterator[Condition]:
-    if given["bounds"] is not None:
-        yield within(*given["bounds"])
-
-
 def _of_slsqp(given: Arguments) -> Iterator[Condition]:
     yield from by_pairs(given["bounds"])
     for names, upper in ((("eqcons", "f_eqcons"), 0.0), (("ieqcons", "f_ieqcons"), np.inf)):
@@ -186,7 +176,7 @@ SOLVERS = [
     *_alike(Root, "linearmixing diagbroyden excitingmixing", "F"),
     *_alike(FixedPoint, "fixed_point"),
     *_alike(Minimum, "minimize", "fun", _of_minimize, gives_pair="jac"),
-    *_alike(Minimum, "minimize_scalar", "fun", _of_scalar),
+    *_alike(Minimum, "minimize_scalar", "fun", lambda given: by_sides(given["bounds"])),
     *_alike(Minimum, "fmin fmin_powell brent golden brute"),
     *_alike(Minimum, "fmin_cg fmin_bfgs fmin_ncg", "f"),
     *_alike(Minimum, "fmin_l_bfgs_b differential_evolution", "func", _of_minimize),
@@ -195,7 +185,12 @@ SOLVERS = [
     *_alike(Minimum, "fmin_cobyla", "func", _of_cobyla),
     *_alike(Minimum, "fmin_slsqp", "func", _of_slsqp),
     *_alike(Minimum, "fminbound", "func", lambda given: [within(given["x1"], given["x2"])]),
-    *_alike(Minimum, "basinhopping", "func", _of_local),
+    *_alike(
+        Minimum,
+        "basinhopping",
+        "func",
+        lambda given: _of_minimize(given["minimizer_kwargs"] or {}),
+    ),
     *_alike(Squares, "least_squares", "fun", lambda given: by_sides(given["bounds"])),
     *_alike(Squares, "leastsq", value=None),
     *_alike(_Curve, "curve_fit", "f", lambda given: by_sides(given["bounds"]), value=None),

@@ -289,7 +289,11 @@ VALUES: dict[str, Function] = {
     )[()],
     "_student_far_slope": lambda df, t: _student_far_values(df, t),
     "_student_middle": lambda df, t: np.sign(t) / 2 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
-    "_student_tail": lambda df, t: _student_tail_values(df, t),
+    "_student_tail": lambda df, t: choose(  # by whichever has the digits
+        np.greater_equal(df, 1e3),
+        lambda: sp.stdtr(df, -t),
+        lambda: 0.5 * sp.betainc(0.5 * df, 0.5, df / (df + t * t)),
+    ),
     "_struve_moment": lambda *args: _quadratures.struve(*args),
     "_tricomi_integral": lambda *args: _quadratures.tricomi(*args),
     "_iv_even": lambda v, z: 0.5 * (sp.iv(v, z) + sp.iv(-v, z)),
@@ -363,15 +367,6 @@ def _student_far_values(df: Any, t: Any) -> Any:
     return _quadratures.between(lambda t: density(df, t) * slope(df, t), t + width, t)
 
 
-def _student_tail_values(df: Any, t: Any) -> Any:
-    """By whichever of two functions has the digits."""
-    return choose(
-        np.greater_equal(df, 1e3),
-        lambda: sp.stdtr(df, -t),
-        lambda: 0.5 * sp.betainc(0.5 * df, 0.5, df / (df + t * t)),
-    )
-
-
 # --- complex arguments ---------------------------------------------------------------------------
 
 
@@ -385,15 +380,8 @@ def analytic(name: str, args: tuple[Any, ...]) -> Any:
     return ANALYTIC[name](*args)
 
 
-def _polygamma_of_complex(n: int, z: Any) -> Any:
-    """The nth derivative of digamma."""
-    return analytic("_polygamma_of_complex", (n, z))
-
-
-def _faddeeva_slope(n: int, z: Any) -> Any:
-    """The nth derivative of wofz."""
-    return analytic("_faddeeva_slope", (n, z))
-
+for _name in ("_polygamma_of_complex", "_faddeeva_slope"):  # nth derivatives, of digamma and wofz
+    globals()[_name] = lambda n, z, name=_name: analytic(name, (n, z))
 
 # What computes functions of complex numbers that SciPy has otherwise, or lacks.
 COMPLEX_VALUES: dict[str, Function] = {
@@ -685,10 +673,6 @@ def _flow(shares: Any, total: Any, axis: int) -> Any:
     return where(np.isinf(expand_dims(total, axis)), 0.0, shares)
 
 
-def _sum_along(axis: int, x: Any, *operands: Any) -> Any:
-    return sum_(x * operands[1] if operands[1:] else x, axis, keepdims=True)
-
-
 def _shares_pull(ans: Any, axis: int, total: Any, *operands: Any) -> Any:
     def pull(g: Any) -> Any:
         mean = sum_(g * ans, axis, keepdims=True)
@@ -734,7 +718,8 @@ _shares.defvjp(
 _shares.defjvp(
     None,
     lambda g, ans, axis, total, *ab: (
-        _flow(ans, total, axis) * (g - _sum_along(axis, ans * g, *ab))
+        _flow(ans, total, axis)
+        * (g - sum_(ans * g * ab[1] if ab[1:] else ans * g, axis, keepdims=True))
     ),
     _shares_by_weights,
     argnums=(1, 2, 3),

@@ -26,14 +26,7 @@ from ..operations import table
 from ..operations.arrays import gathered, in_precision
 from ..operations.guards import NoDerivativeError, held, valued
 from ..operations.primitives import primitive
-from ..operations.table import (
-    divide,
-    exp2,
-    floor,
-    log2,
-    rint,
-    where,
-)
+from ..operations.table import divide, exp2, floor, log2, rint, where
 from . import _families, special
 from ._formulas import choose, formulas_of, real, rows_of
 from ._mirror import Namespace, Twin, mirror_of, twin_of

@@ -38,16 +38,7 @@ from .._signatures import called_as, with_values
 from .._structured import BY_FACTORS, Direct, Whole, solved
 from .._structures import Structure, total
 from ._numbers import INSTEAD, SparseNumbers, as_dense, is_sparse
-from ._solvers import (
-    Iterative,
-    Options,
-    Triangular,
-    acted,
-    eig,
-    eigh,
-    least_squares,
-    svd,
-)
+from ._solvers import Iterative, Options, Triangular, acted, eig, eigh, least_squares, svd
 
 __all__ = [
     "LinearOperator", "aslinearoperator", "bicg", "bicgstab", "cg", "cgs", "eigs", "eigsh",
