@@ -196,7 +196,8 @@ def largest(there: Any) -> float:
 def distances(one: Any, other: Any) -> NDArray[np.float64]:
     """By how much elements differ: nan from nan, and inf from inf, by nothing."""
     kinds = np.asarray(one).dtype.kind + np.asarray(other).dtype.kind
-    here, there = (np.asarray(x, complex if "c" in kinds else float) for x in (one, other))
+    kind = complex if "c" in kinds else float
+    here, there = np.asarray(one, kind), np.asarray(other, kind)
     with binding.WarningsOff():
         apart = np.abs(here - there)
         return np.where(

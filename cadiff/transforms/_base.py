@@ -175,7 +175,7 @@ def checked_argnums(
     chosen: tuple[Any, ...] = (argnums,)
     if isinstance(argnums, (tuple, list)):
         chosen = tuple(argnums)
-    if not all(map(is_int, chosen)):
+    if not (single or all(map(is_int, chosen))):
         instead = ""
         if all(isinstance(item, str) for item in chosen):
             instead = f"; {foreign_names.positions(chosen, function)}"

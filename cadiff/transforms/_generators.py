@@ -40,7 +40,9 @@ class Generators:
             if id(generator) not in seen:
                 seen.add(id(generator))
                 self._handles.append(_handle(name, generator))
-        self._states: list[Any] = [handle.get() for handle in self._handles]
+        self._states: list[Any] = []
+        for handle in self._handles:  # a comprehension is one frame more
+            self._states.append(handle.get())
 
     def forget_unused(self) -> list[str]:
         """Keep only those that have been used since; answers their names."""
