@@ -392,14 +392,14 @@ static CadId loop_of(CadGraph *graph, CadId x) {
     graph->status = body->status;
     if (graph->status == CAD_OK) {
         cad_graph_divide_recurrence(graph,
-                        &(CadRecurrence){.n = TURNS,
-                                         .n_carried = 1,
-                                         .body = body,
-                                         .input = CAD_SCAN_INPUT,
-                                         .ends = &end,
-                                         .initial = &x,
-                                         .sizes = &size},
-                        &(CadScanResults){&last, NULL, NULL});
+                                    &(CadRecurrence){.n = TURNS,
+                                                     .n_carried = 1,
+                                                     .body = body,
+                                                     .input = CAD_SCAN_INPUT,
+                                                     .ends = &end,
+                                                     .initial = &x,
+                                                     .sizes = &size},
+                                    &(CadScanResults){&last, NULL, NULL});
     }
     cad_graph_free(body);
     return last;
