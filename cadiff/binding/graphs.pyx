@@ -30,7 +30,7 @@ from .codes cimport (
 )
 
 from .codes import FROM_POINTS as _FROM_POINTS, _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
-from .digests import NO_GRAPH, read_graph, written_graph
+from .digests import NO_GRAPH as _NO_GRAPH, read_graph, written_graph
 
 
 cdef enum:
@@ -1022,7 +1022,7 @@ def graph_from_bytes(data: bytes, steps: Sequence[Any] = ()):
     codes = np.array(names, dtype=np.uint32)
     kinds, operations, are_named = taken_apart(records)
     if (operations[are_named] >= len(codes)).any():
-        raise ValueError(f"{NO_GRAPH}: an operation has no name")
+        raise ValueError(f"{_NO_GRAPH}: an operation has no name")
     operations[are_named] = codes[operations[are_named]]
     (<object>records)[:, 0] = kinds << 16 | operations
     memset(&parts, 0, sizeof(parts))
@@ -1039,13 +1039,13 @@ def graph_from_bytes(data: bytes, steps: Sequence[Any] = ()):
     result.steps = as_steps(list(steps))
     status = cad_graph_restore(result.graph, &parts, n_inputs)
     if status == CAD_RAISED:
-        raise ValueError(f"{NO_GRAPH}: an operation is none, or has operands that it cannot have")
+        raise ValueError(f"{_NO_GRAPH}: an operation is none, or has operands that it cannot have")
     check(status)
     if not are_calls_known(result.graph, result.steps):
-        raise ValueError(f"{NO_GRAPH}: a call is none of its steps")
+        raise ValueError(f"{_NO_GRAPH}: a call is none of its steps")
     for number in (*outputs, *ids):
         if not cad_graph_has(result.graph, number):
-            raise ValueError(f"{NO_GRAPH}: a result is a number that is not there")
+            raise ValueError(f"{_NO_GRAPH}: a result is a number that is not there")
     result.sizes = []
     for k in range(n_inputs):  # behind none and the constant 0
         result.inputs[k] = cad_graph_first(result.graph, 2 + k)

@@ -34,7 +34,8 @@ NARROW = 0.01  # a width relative to the parameter, where none was found
 BLOCK = 1024  # elements at a time, whose numbers stay in a cache
 RESOLVED = 1e-10  # how small the last coefficients are to be beside those of the derivative
 NOISE = 2e-15  # how small rounding leaves them beside the largest one
-NEARLY = 0.1  # how far from 1 a function is taken as the integral of its slope
+NEARLY = 0.1  # how far from 1 a function is taken as the integral of its slope, to 1 itself ...
+SURELY = 1e-13  # if that is nearly the same, as where the slope is not too steep there
 LEGENDRE = np.polynomial.legendre.leggauss(20)
 DOUBTFUL = 1e-6  # how small they have to be beside it
 FEW = 2
@@ -226,7 +227,8 @@ class Differences(primitive):
     def _less_one(self, *args: Any) -> Any:
         """The function less 1, to all its digits.
 
-        The way from 0 to z is one of exponentials, which goes slowly next to 0 and 1, or straight.
+        The way from 0 to z is one of exponentials, which goes slowly next to 0 and 1, or straight;
+        to 1 itself, where hyp2f1 is a power of the distance, it ends as slowly as a power does.
         """
         excess = np.asarray(self.differentiated(*args)) - 1.0
         near = np.abs(excess) < NEARLY
@@ -235,9 +237,12 @@ class Differences(primitive):
             sign = np.where((z > 0.0) & (z < 1.0), -1.0, np.sign(z))
             length = np.log1p(sign * z)
             nodes, weights = (x[:, None] for x in LEGENDRE)
-            parts, straight = 0.5 * (nodes + 1.0), z >= 1.0
-            at = np.where(straight, parts * z, sign * np.expm1(parts * length))
-            rate = np.where(straight, z, sign * length * np.exp(parts * length))
+            parts, ends = 0.5 * (nodes + 1.0), [z == 1.0, z > 1.0]
+            ways = [1.0 - (1.0 - parts) ** 5, parts * z], sign * np.expm1(parts * length)
+            rates = [5.0 * (1.0 - parts) ** 4, z], sign * length * np.exp(parts * length)
+            at, rate = np.select(ends, *ways), np.select(ends, *rates)
             slopes = slope(lambda z: self.differentiated(*p, z), at)
-            excess[near] = 0.5 * np.sum(weights * rate * slopes, axis=0)
+            integral = 0.5 * np.sum(weights * rate * slopes, axis=0)
+            is_right = (z != 1.0) | (np.abs(integral - excess[near]) <= SURELY)
+            excess[near] = np.where(is_right, integral, excess[near])
         return excess

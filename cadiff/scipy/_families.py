@@ -188,5 +188,6 @@ for _name, _parameters, _row in rows_of(KERNELS):
         globals()[_name] = _formula(_parameters, _row)
     else:
         _ufunc = ufunc_of(_name)
-        _values = lambda *args, ufunc=_ufunc: ufunc(*args)  # noqa: E731
-        globals()[_name] = Tabulated(_name, _parameters, _values, _row, _formula, _ufunc)
+        globals()[_name] = Tabulated(
+            *(_name, _parameters, lambda *args, ufunc=_ufunc: ufunc(*args), _row, _formula, _ufunc)
+        )

@@ -46,6 +46,8 @@ SECOND: list[tuple[str, Callable[..., Any], tuple[float, ...], float]] = [
     ("wright_bessel", wright, (0.7, 0.0, 1.3), 3e-11),
     ("hyp2f1", gauss, (0.5, 0.7, 3.9), 1e-8),
     ("hyp2f1", gauss, (0.5, 0.7, 1.25), 1e-8),
+    ("hyp2f1", gauss, (0.1, 0.2, 1.25), 1e-8),
+    ("hyp2f1", gauss, (0.3, 0.2, 5.0), 1e-8),
     ("elliprd", mp.elliprd, (1.0, 1.0, 1.0), 1e-13),
     ("elliprg", mp.elliprg, (1e-6, 2.0, 3.0), 1e-13),
     ("elliprj", mp.elliprj, (1.0, 2.0, 3.0, 3.0), 1e-13),
@@ -158,7 +160,8 @@ def test_grids_of_single_precision(of: str, ends: tuple[Any, Any]) -> None:
     want = grid(x)
     for found in (cadiff.jvp(grid, (x,), (x,))[0], cadiff.compile(grid)(x)):
         assert found.dtype == want.dtype
-        np.testing.assert_array_equal(found, want)
+        # Powers of NumPy's in single precision depend on the processor.
+        np.testing.assert_array_max_ulp(found, want, 1 if of == "logspace" else 0)
 
 
 def test_design_matrix_of_numbers_with_derivatives() -> None:
