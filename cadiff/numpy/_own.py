@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..binding import carries
-from ..operations import table
+from ..operations import arrays, table
 from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.replayed import is_mask
@@ -116,6 +116,17 @@ def _asanyarray(x: Any) -> Number:
     return x.read_values if is_mask(x) and x.dtype == bool else as_view(x)
 
 
+def _opened(make: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes an array to assign numbers to, outside of differentiations, too."""
+
+    def opened(*args: Any, **kwargs: Any) -> Any:
+        array = make(*args, **kwargs)
+        is_plain = type(array) is np.ndarray and array.dtype.kind in "fc" and array.itemsize >= 4
+        return arrays.opened(array) if is_plain else array
+
+    return opened
+
+
 def furnish(namespace: dict[str, Any]) -> None:
     """Let the functions find what the package offers under NumPy's names.
 
@@ -127,6 +138,8 @@ def furnish(namespace: dict[str, Any]) -> None:
     for original in (np.array, np.asarray):  # plain lists stay plain, too
         offered[id(original)] = FUNCTIONS[original]
     offered[id(np.asanyarray)] = _asanyarray
+    for maker in (id(np.zeros), id(np.empty)):
+        offered[maker] = _opened(offered[maker])
     dispatched = {id(original): function for original, function in FUNCTIONS.items()}
     dispatched[id(np.asanyarray)] = _asanyarray
     for name, known in _globals.items():

@@ -140,8 +140,8 @@ class Report:
         >>> import cadiff, numpy as np
         >>> program = cadiff.compile(lambda x: (cadiff.exp(x) * x).sum())
         >>> profile = program.profile(np.ones(100_000), what="value")
-        >>> sorted((cost.operation, cost.numbers) for cost in profile.costs if cost.numbers > 9999)
-        [('exp', 100000), ('multiply', 100000), ('sum', 100000)]
+        >>> sorted(cost.operation for cost in profile.costs if cost.numbers > 9999)
+        ['exp', 'multiply', 'sum']
         """
         if what not in _CODES and what not in _MATRICES:
             raise ValueError(f"what is one of {[*_CODES, *_MATRICES]}, not {what!r}")

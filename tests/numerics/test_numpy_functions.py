@@ -347,3 +347,20 @@ def test_polynomials_of_tables(name: str, is_complex: bool) -> None:
     numpy.testing.assert_allclose(tangent, slope, rtol=1e-12)
     back = cadiff.grad(lambda x: np.sum(abs(f(x)) ** 2))(x) @ e
     assert back == pytest.approx(2.0 * numpy.vdot(wanted, slope).real, rel=1e-12)
+
+
+def test_variables_outside_of_differentiations() -> None:
+    """What a function makes to assign them to is open there, too."""
+    refused = []
+    for each in CASES:
+        args = [cadiff.Var(x) if is_float(x) else x for x in each.draw()]
+        try:
+            each.call(np, *args)
+        except TypeError as error:  # that the case makes an array itself, or ...
+            if "computes with plain numbers" in str(error):
+                refused.append((each.name, str(error)))
+    assert refused == []
+
+
+def is_float(x: Any) -> bool:
+    return isinstance(x, float) or (isinstance(x, numpy.ndarray) and x.dtype.kind == "f")
