@@ -608,7 +608,7 @@ cdef int set_pieces(CadProgram *program, size_t lanes, list pieces) except -1:
 # graph: so they have derivatives themselves. Where that is impossible they are steps, too, that have
 # none. A sweep over a tape leaves out rules that get nothing but zeros; a program runs them. That
 # they are linear makes it the same, unless a partial is not finite. So where a derivative of a step
-# is not, a program answers nothing, and f is recorded elsewhere or run as it is; unless the rule
+# is not, a program answers nothing, and f is recorded elsewhere or run eagerly; unless the rule
 # `absorbs`, as elementwise ones do: zeros then stay zeros. What graphs are, and programs, is not
 # known here.
 

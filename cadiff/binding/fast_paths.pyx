@@ -2,7 +2,7 @@
 
 A Signature is what calls of a method have in common. It has a FastPath for each recording: code, and
 how a result is made of its numbers. A run that meets an unrecorded outcome tells which other paths
-may serve. If none does, and nothing is to be recorded, f is run as it is.
+may serve. If none does, and nothing is to be recorded, f is run eagerly.
 """
 
 cimport cython
@@ -233,7 +233,7 @@ cdef class Signature:
     cdef list paths      # of the recordings at hand; the first one is tried first
     cdef FastPath latest # which has served where the first one did not
     cdef FastPath longest  # knows most outcomes; None: it has to be looked for
-    cdef object fallback # fallback(args, kwargs) runs f as it is; None: the general path decides
+    cdef object fallback # fallback(args, kwargs) runs f eagerly; None: the general path decides
     cdef Backoff backoff
     cdef object argnums
     cdef object lifted     # arrays of integers that are inputs
@@ -781,7 +781,7 @@ cdef class MethodSignatures:
         return 0
 
     cdef int forget_fallbacks(self) except -1:
-        """Have the general path decide, where f was run as it is."""
+        """Have the general path decide, where f was run eagerly."""
         cdef Signature signature
         for signature in self.known:
             signature.fallback = None

@@ -62,7 +62,7 @@ cpdef bint is_guarding() except -1:
 
 
 def is_eager(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether f is run as it is: within another derivative or program, or under a hook."""
+    """Whether f is run eagerly: within another derivative or program, or under a hook."""
     cdef CadTape *tape = cad_current_tape()
     return (
         tape.hook != NULL

@@ -1,7 +1,7 @@
 """Rows that a function is mapped over, as points of a program.
 
 A row is one vector, its numbers side by side; what rows share is another vector. A recording is
-believed if f, run as it is on two of the rows, gives the same. So a function that draws at random,
+believed if f, run eagerly on two of the rows, gives the same. So a function that draws at random,
 or asks for the types of its arguments, loses the speed of programs and nothing else.
 """
 

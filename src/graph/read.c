@@ -247,7 +247,7 @@ static void read_singly(Reader *r, CadPlan *plan, int in_place) {
 static void read_sum(Reader *r, CadOp op, CadPlan *plan) {
     const int64_t *const shape = cad_plan_shape(plan), *const target = cad_plan_view(plan, 0);
     int64_t strides[3][CAD_MOST_AXES], kept[CAD_MOST_AXES], lengths[CAD_MOST_AXES];
-    int64_t in_order[CAD_MOST_AXES], own[CAD_MOST_AXES];
+    int64_t in_order[CAD_MOST_AXES], of_sum[CAD_MOST_AXES];
     int sums_up = op != CAD_OP_SUM;
     for (int i = 0; i < plan->ndim; i++) {
         lengths[i] = target[i + 1] != 0 ? shape[i] : 1;
@@ -255,14 +255,14 @@ static void read_sum(Reader *r, CadOp op, CadPlan *plan) {
     }
     const size_t size = cad_strides_in_order(plan->ndim, lengths, in_order);
     for (int i = 0; i < plan->ndim; i++) {
-        own[i] = target[i + 1] != 0 ? in_order[i] : 0;
+        of_sum[i] = target[i + 1] != 0 ? in_order[i] : 0;
     }
-    CadNumbers views[3] = {{0, own}};
+    CadNumbers views[3] = {{0, of_sum}};
     read_views(r, plan, strides, views);
     if (sums_up) {
         views[1].first =
             cad_graph_map(r->graph, op, size, plan->ndim, shape, plan->n_views, views);
-        views[1].strides = own;
+        views[1].strides = of_sum;
     }
     const CadNumbers former = numbers_of(r, plan->ndim, lengths, target, kept);
     const CadShape over = {r->graph, plan->ndim, lengths, in_order, size};

@@ -356,7 +356,7 @@ def test_variables_outside_of_differentiations() -> None:
         args = [cadiff.Var(x) if is_float(x) else x for x in each.draw()]
         try:
             each.call(np, *args)
-        except TypeError as error:  # that the case makes an array itself, or ...
+        except TypeError as error:  # others are of arrays that the case makes itself
             if "computes with plain numbers" in str(error):
                 refused.append((each.name, str(error)))
     assert refused == []
