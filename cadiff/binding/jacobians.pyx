@@ -27,6 +27,7 @@ from .c_numbers cimport *
 from .tape cimport checks_of, on_tape
 from .atoms cimport shape
 from .arguments cimport ARRAY, Node
+from .forward cimport Forward
 from .recording cimport Recording
 from .gradients cimport pull_recorded
 
@@ -236,6 +237,7 @@ def thawed_map(given: bytes) -> FrozenMap:
 
 
 cdef enum:
+    ANEW = 4  # rows of a rule whose reverse rule is kept, that cost as much as a tangent
     FEW_ROWS = 4  # reverse sweeps, which cost about as much as two tangent sweeps of all lanes
     FEW_COLUMNS = 4 * LANES  # for which sweeps over the tape take less time than freezing
 
@@ -273,8 +275,11 @@ def jacobian_of(Recording recording, list outputs, bint forward) -> NDArray[np.f
     cdef cnp.ndarray slots = slots_of(recording, outputs)
     cdef Py_ssize_t m = cnp.PyArray_SIZE(slots)
     cdef bint rules = recording.has_rules
-    if forward and rules and recording.n < m and go_forward(recording):
-        return columns(recording, outputs, slots, 1)
+    if forward and rules and go_forward(recording, m):
+        with Forward():  # holds warnings back of tangents that nothing uses
+            matrix = columns(recording, outputs, slots, 1)
+        if np.isfinite(matrix).all():
+            return matrix
     if forward and not rules and recording.n <= min(FEW_COLUMNS, FEW_ROWS * m):
         return columns(recording, outputs, slots, LANES)
     if rules and m > 1:
@@ -313,14 +318,20 @@ cdef cnp.ndarray rows(Recording recording, list outputs, cnp.ndarray slots):
     return matrix
 
 
-cdef bint go_forward(Recording recording) except -1:
-    """Whether all rules are the user's, with tangents that were stated; no step is checked.
+cdef bint go_forward(Recording recording, Py_ssize_t m) except -1:
+    """Whether rules cost less for the tangents of n columns than for the cotangents of m rows. All
+    of them have to state tangents, and no step is checked.
 
-    Those of the package may warn of tangents that do not exist, even of results that nothing uses.
+    A rule of the package computes for each tangent anew, say, a factorization that it keeps for
+    cotangents.
     """
-    return checks_of(recording.tape) is None and all(
-        [getattr(rule, "goes_forward", False) and not rule.is_exact for rule in recording.rules()]
-    )
+    rules = recording.rules()
+    if checks_of(recording.tape) is not None:
+        return False
+    if not all([getattr(rule, "goes_forward", False) for rule in rules]):
+        return False
+    tangents = sum([ANEW if rule.is_exact else 1 for rule in rules])
+    return recording.n * tangents < m * len(rules)
 
 
 cdef int keep_pulls(Recording recording) except -1:

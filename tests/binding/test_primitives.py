@@ -14,6 +14,8 @@ import scipy.special
 import cadiff
 import cadiff.numpy as np
 from cadiff import primitive
+from cadiff.operations.recorded_calls import Rule
+from cadiff.scipy import ndimage
 
 from ..helpers.programs import refusal
 
@@ -406,6 +408,38 @@ def test_a_tall_jacobian_asks_the_fewest_rules(name: str, rules: str) -> None:
         npt.assert_allclose(jacobian(x), 2.0 * TALL * x, rtol=1e-15)
     pulled = {"maker": 1, "pull": 12, "push": 0}
     assert asked == (pulled if rules == "pulls" else {"maker": 0, "pull": 0, "push": 2})
+
+
+def test_a_tall_jacobian_pushes_through_rules_of_the_package(monkeypatch: Any) -> None:
+    asked = {"pull": 0, "push": 0}
+    for what, name in (("pull", "pull_cotangents"), ("push", "push_tangents")):
+
+        def note(*args: Any, rule: Any = getattr(Rule, name), what: str = what) -> Any:
+            asked[what] += 1
+            return rule(*args)
+
+        monkeypatch.setattr(Rule, name, note)
+    image = numpy.sin(numpy.arange(64.0)).reshape(8, 8)
+    rows, columns = numpy.mgrid[1:6, 1:6]
+
+    def warped(x: Any) -> Any:
+        places = np.array([x[0] * rows + x[1], columns - x[1]])
+        return ndimage.map_coordinates(image, places)
+
+    x = numpy.array([1.1, 0.3])
+    expected = cadiff.jacobian(warped, mode="rev")(x)
+    assert asked == {"pull": 25, "push": 0}
+    npt.assert_allclose(cadiff.jacobian(warped)(x), expected, rtol=1e-12, atol=1e-14)
+    assert asked == {"pull": 25, "push": 2}
+
+
+@pytest.mark.filterwarnings("error")
+def test_tangents_that_nothing_uses_cause_no_warning() -> None:
+    def values(x: Any) -> Any:  # the eigenvectors have no derivative along x[1]
+        return np.linalg.eigh(x[0] * numpy.eye(9) + x[1] * (1.0 - numpy.eye(9)))[0]
+
+    found = cadiff.jacobian(values)(numpy.array([2.0, 0.0]))
+    npt.assert_array_equal(found, numpy.eye(2)[[0] * 9])
 
 
 def test_makers_are_asked_again_where_a_program_runs_again() -> None:
