@@ -379,10 +379,13 @@ def join_lanes(list lanes, primal):
 cpdef object highest_tag(list atoms):  #: int
     """The highest tag of Duals among numbers, 0 if there are none; StaleVarError if one of them
     has outlived its computation, beside others that are alive."""
-    cdef set tags = {<object>CAD_DUAL(x).tag for x in atoms if CAD_IS_DUAL(x)}
-    if tags:
+    cdef CadTag highest = 0
+    for x in atoms:
+        if CAD_IS_DUAL(x):
+            highest = max(highest, CAD_DUAL(x).tag)
+    if highest:
         cad_check_alive(PySequence_Fast_ITEMS(atoms), len(atoms))
-    return max(tags, default=0)
+    return highest
 
 
 def numbers_array(list numbers, tuple shape):

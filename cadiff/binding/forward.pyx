@@ -3,7 +3,9 @@
 import numpy as np
 
 cimport cython
+from libc.math cimport isnan
 
+from . cimport c_numpy as cnp
 from .generated.tape cimport *
 from .c_numbers cimport *
 from .tape cimport forget_suspects, note_suspects, Context
@@ -232,3 +234,71 @@ cdef object stopped(object number):
     if cad_state.guarding > 0 and cad_guarded_tape(number) != NULL:
         return cad_apply1(CAD_OP_stop, <object>cad_innermost(number))
     return cad_plain_value(number)
+
+
+# --- of a function at plain points
+
+
+def push_plain(f: Callable[..., Any], tuple primals, tuple tangents,
+               finish: Callable[[Any, int], Any]) -> Any:
+    """What f gives along floats, or arrays of float64, in no other differentiation: a value and a
+    tangent of these types; else what `finish(out, tag)` makes of it, which is asked if there is a
+    nan, too.
+
+    NotImplemented, f not being run, of other arguments.
+    """
+    cdef CadTape *tape = cad_current_tape()
+    cdef CadDual *result
+    cdef Py_ssize_t k
+    if tape.hook != NULL or tape.running_tag != 0 or tape.n_marks != 0 or len(primals) != len(tangents):
+        return NotImplemented
+    for k in range(len(primals)):
+        if not are_alike(primals[k], tangents[k]):
+            return NotImplemented
+    if not callable(f) or hasattr(type(f), "_own_derivative"):
+        return NotImplemented
+    with Forward() as tag:
+        out = f(*[
+            cad_dual_from(copied(primals[k]), copied(tangents[k]), tag)
+            for k in range(len(primals))
+        ])
+        if CAD_IS_DUAL(out) and CAD_DUAL(out).tag == <CadTag>tag:
+            result = CAD_DUAL(out)
+            if result.kind == CAD_DUAL_FLOAT:
+                if not (isnan(result.primal) or isnan(result.tangent)):
+                    return result.primal, result.tangent
+            elif result.kind == CAD_DUAL_ARRAY and not cad_is_single(out):
+                primal, tangent = dual_components(out)
+                if are_alike(primal, tangent) and not (has_nan(primal) or has_nan(tangent)):
+                    return copied(primal), copied(tangent)
+        return finish(out, tag)
+
+
+cdef bint are_alike(primal, tangent):
+    """Whether both are floats, or contiguous arrays of float64 of one shape."""
+    if type(primal) is float:
+        return type(tangent) is float
+    return (
+        cnp.PyArray_CheckExact(primal) and cnp.PyArray_CheckExact(tangent)
+        and cnp.PyArray_TYPE(primal) == cnp.PyArray_TYPE(tangent) == cnp.NPY_DOUBLE
+        and cnp.PyArray_ISCARRAY_RO(primal) and cnp.PyArray_ISCARRAY_RO(tangent)
+        and 0 < cnp.PyArray_NDIM(primal) == cnp.PyArray_NDIM(tangent)
+        and cnp.PyArray_CompareLists(
+            cnp.PyArray_DIMS(primal), cnp.PyArray_DIMS(tangent), cnp.PyArray_NDIM(primal)
+        )
+    )
+
+
+cdef object copied(object atom):
+    if type(atom) is float:
+        return atom
+    return cnp.PyArray_FROMANY(atom, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_ENSURECOPY)
+
+
+cdef bint has_nan(cnp.ndarray array):
+    cdef const double *data = <const double *>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t k
+    for k in range(cnp.PyArray_SIZE(array)):
+        if isnan(data[k]):
+            return True
+    return False

@@ -560,26 +560,30 @@ cdef object gradient(Recording recording, object number):
     if CAD_IS_DUAL(number) or recording.block is None or not recording.is_closed([number]):
         cotangents = pull_atoms(recording, [number], [1.0])
         return tuple([(<Node>node).from_cotangents(cotangents) for node in recording.nodes])
-    return plain_gradient(recording, number)
+    return plain_gradient(recording, number, 1.0)
 
 
-cdef object plain_gradient(Recording recording, object number):
-    """The gradient of one number where nothing else is involved: a sweep writes the adjoints
-    of large arrays straight into the results."""
-    cdef CadSlot slot, base = CAD_VAR(recording.block).slot
+def pull_one(Recording recording, out: Var, seed: float | NDArray[np.float64]) -> tuple[Any, ...]:
+    """The cotangents of all arguments for that of an output that depends on nothing else."""
+    recording.check_alive()
+    return plain_gradient(recording, out, seed)
+
+
+cdef tuple plain_gradient(Recording recording, object out, object seed):
+    """Cotangents of all arguments for one of an output, where nothing else is involved: a sweep
+    writes the adjoints of large arrays straight into the results."""
+    cdef CadSlot base = CAD_VAR(recording.block).slot
     cdef list leaves = recording.leaves or []
     cdef Node leaf
     cdef size_t end
     try:
         if recording.n > 0:
-            end = recording.end([number])
+            end = recording.end([out])
             recording.clear(end)
             for leaf in leaves:
                 leaf.lend(recording.tape, base)
-            if on_tape(number, recording.tape, base):
-                slot = CAD_VAR(number).slot
-                cad_tape_prepare_adjoints(recording.tape, slot, slot)
-                recording.tape.adjoints[slot] = 1.0
+            if on_tape(out, recording.tape, base):
+                cad_var_seed(CAD_VAR(out), seed)
             recording.sweep(end)
         for leaf in leaves:
             leaf.read(recording.tape, base)
@@ -611,11 +615,9 @@ cdef list pull_recorded(Recording recording, list outputs, list seeds, bint line
     former = step_under_way(recording.tape)
     cad_tape_pin(recording.tape)
     try:
-        if recording.block is None or not is_arithmetic(recording):
+        arrays = any([CAD_IS_VAR_ARRAY(var) for var in outputs + (recording.inputs or [])])
+        if arrays or not is_arithmetic(recording):
             return pull_arrays(recording, outputs, seeds, linear)
-        for output in outputs:
-            if CAD_IS_VAR_ARRAY(output):
-                return pull_arrays(recording, outputs, seeds, linear)
         return pull_numbers(recording, outputs, seeds, linear)
     finally:
         leave_step(recording.tape, former)
@@ -673,13 +675,14 @@ cdef list pull_numbers(Recording recording, list outputs, list seeds, bint linea
             checks.sweep_record(recording.tape, recording.begin(), end, base, linear, adjoints)
         numbers = []
         for k in range(recording.n):
-            if adjoints[k].slot == CAD_NONE:
-                numbers.append(PyFloat_FromDouble(adjoints[k].value))
+            i = k if recording.block is not None else CAD_VAR(recording.inputs[k]).slot - base
+            if adjoints[i].slot == CAD_NONE:
+                numbers.append(PyFloat_FromDouble(adjoints[i].value))
             else:
-                numbers.append(cad_var_new(recording.tape, adjoints[k].slot, adjoints[k].value))
+                numbers.append(cad_var_new(recording.tape, adjoints[i].slot, adjoints[i].value))
     finally:
         cad_memory_free(adjoints)
-    return join(recording, numbers)
+    return numbers if recording.block is None else join(recording, numbers)
 
 
 cdef list join(Recording recording, list numbers):

@@ -338,6 +338,17 @@ cdef class Recording:
             return cad_plain_value(atom)
         return finalized(atom)
 
+    def value_of(self, out) -> tuple[float | NDArray[np.float64], Var] | None:
+        """The value of a Var of double precision that depends on nothing but plain arguments, and a
+        Var that has it whatever is assigned later; None of all else."""
+        if self.block is None or not on_tape(out, self.tape, <CadSlot>self.tape.mark_slots):
+            return None
+        if cad_is_single(out) or not self.is_closed([out]):
+            return None
+        if not CAD_IS_VAR_ARRAY(out):
+            return cad_plain_value(out), out
+        return np.array(cad_plain_value(out)), cad_array_copy(CAD_VAR(out))
+
     def keep(self) -> None:
         """Have what was recorded live as long as its Vars."""
         self.kept = True

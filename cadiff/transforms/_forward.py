@@ -57,10 +57,8 @@ def run_forward(
                 aux = binding.map_numbers(
                     aux, lambda x: binding.finalized(binding.split_dual(x, tag)[0])
                 )
-            output = Output(out)
-            pairs = [binding.final_parts(atom, tag) for atom in output.atoms]
-            report_doubts(chain.from_iterable(pairs))
-        return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
+            output, values, along = parted(out, tag)
+        return output, values, along, structure, aux
 
     refused = callers.n_refused
     try:
@@ -70,6 +68,21 @@ def run_forward(
             raise
     # Numbers of an outer differentiation were assigned to arrays that are made of plain ones.
     return run([opened(atom) if binding.ndim(atom) else atom for atom in atoms])
+
+
+def parted(out: Any, tag: int) -> tuple[Output, list[Any], list[Any]]:
+    """What f returned: the output, its primals and its tangents."""
+    output = Output(out)
+    pairs = [binding.final_parts(atom, tag) for atom in output.atoms]
+    report_doubts(chain.from_iterable(pairs))
+    return output, [p for p, _ in pairs], [t for _, t in pairs]
+
+
+def restored_parts(out: Any, tag: int) -> tuple[Any, Any]:
+    """Value and tangent of what f returned, both in its containers."""
+    output, *parts = parted(out, tag)
+    value, tangent = [output.restored([*map(as_result, atoms)]) for atoms in parts]
+    return value, tangent
 
 
 @overload
@@ -105,6 +118,10 @@ def jvp(
     >>> cadiff.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
     (6.0, 3.0)
     """
+    if not has_aux and type(primals) is tuple and type(tangents) is tuple:
+        answer = binding.push_plain(f, primals, tangents, restored_parts)
+        if answer is not NotImplemented:
+            return answer
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(

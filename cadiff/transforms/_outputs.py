@@ -28,14 +28,17 @@ class Output:
         self._what = what
         if out is None:
             raise self._refusal(out)
-        leaves, self._tree = binding.flattened(out, is_vector, pairs=True)
+        if type(out) is float or isinstance(out, (Var, Dual)):
+            leaves, self._tree = [out], _LEAF
+        else:
+            leaves, self._tree = binding.flattened(out, is_vector, pairs=True)
         self._take(leaves)
 
     def _take(self, leaves: Sequence[Any]) -> None:
         self._vectors: list[Container | None] = []
         self.atoms: list[Any] = []
         for leaf in leaves:
-            opened = binding.opened(leaf)
+            opened = None if isinstance(leaf, (Var, Dual)) else binding.opened(leaf)
             self._vectors.append(None if opened is None else opened[0])
             atom = leaf if isinstance(leaf, (Var, Dual)) else self._atom(leaf, opened)
             if isinstance(atom, (Var, Dual)):
@@ -127,7 +130,7 @@ class Output:
     @property
     def imaginary(self) -> list[int]:
         """Which atoms are imaginary parts."""
-        return self._tree.imaginary()
+        return [] if self._tree is _LEAF else self._tree.imaginary()
 
     def conjugated(self, atoms: Sequence[Any]) -> list[Any]:
         """Atoms with the negative of all imaginary parts."""
@@ -138,6 +141,8 @@ class Output:
 
     def match(self, tree: Any, what: str) -> list[Any]:
         """The atoms of another tree of this structure, in its order."""
+        if type(tree) is float and self.is_leaf and self.shapes == [()]:
+            return [tree]
         atoms = []
         parts = self._tree.parts(tree, what, "what f returned")
         for (path, part), shape in zip(parts, self.shapes, strict=True):
@@ -151,6 +156,9 @@ class Output:
                 )
             atoms += leaf.atoms
         return atoms
+
+
+_, _LEAF = binding.flattened(0.0, None)
 
 
 def is_vector(container: Container, parts: tuple[Any, ...]) -> bool:

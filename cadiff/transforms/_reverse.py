@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn, overload
 import numpy as np
 
 from .. import binding
-from ..binding import FrozenMap, Recording
+from ..binding import FrozenMap, Recording, Var
 from ..operations.arrays import sum as total_of
 from ._base import A, Function, P, Transform, answering, check_function, own_derivatives, run_at
 from ._frozen import carried
@@ -223,11 +223,12 @@ class Pullback:
 
     FREEZE_AFTER = 8  # calls of a replay's, for which other calls wait meanwhile
 
-    def __init__(self, recording: Recording, output: Output, single: bool) -> None:
+    def __init__(self, recording: Recording, out: Output | Var, count: int) -> None:
         self._recording: Recording | None = recording
-        self._structure = recording.structure.bare()
-        self._output = output
-        self._single = single
+        self._structure = recording.structure
+        self._out = out
+        self._atoms = [out] if isinstance(out, Var) else out.atoms
+        self._count = count
         self._calls = 0
         self._frozen: FrozenMap | None = None
 
@@ -235,28 +236,45 @@ class Pullback:
         raise TypeError("a pullback cannot be pickled: it holds a recording; pickle the function")
 
     def __call__(self, cotangent: Any) -> Any:
-        weights = self._output.conjugated(self._output.match(cotangent, "the cotangent"))
         recording = self._recording
+        if recording is not None and self._is_plain(cotangent):
+            cotangents = binding.pull_one(recording, self._out, cotangent)
+            return cotangents[0] if self._count == 1 else cotangents
+        weights = self._matched(cotangent)
         if recording is not None and recording.is_replay:
             # Cotangents that carry derivatives are on another tape than a replay.
             if self._calls == self.FREEZE_AFTER or binding.carries(weights):
                 self._freeze(recording)
             self._calls += 1
         if self._recording is not None:
-            atoms = binding.pull_recording(self._recording, self._output.atoms, weights)
+            atoms = binding.pull_recording(self._recording, self._atoms, weights)
         else:
             assert self._frozen is not None
             atoms = carried(self._frozen, weights, self._structure.shapes, True)
-        count = len(self._structure.leaf_shapes())
-        cotangents = tuple([self._structure.cotangent(k, atoms) for k in range(count)])
-        return cotangents[0] if self._single else cotangents
+        cotangents = tuple([self._structure.cotangent(k, atoms) for k in range(self._count)])
+        return cotangents[0] if self._count == 1 else cotangents
+
+    def _is_plain(self, cotangent: Any) -> bool:
+        """Whether it is a float, or an array of float64, as the one Var that f returned is."""
+        out = self._out
+        if type(cotangent) is float:
+            return isinstance(out, Var) and out.shape == ()
+        if type(cotangent) is not np.ndarray or cotangent.dtype != np.float64:
+            return False
+        return isinstance(out, Var) and out.shape == cotangent.shape
+
+    def _matched(self, cotangent: Any) -> list[Any]:
+        """A cotangent for each atom."""
+        if isinstance(self._out, Var):
+            self._out = Output(self._out)
+        return self._out.conjugated(self._out.match(cotangent, "the cotangent"))
 
     def _freeze(self, recording: Recording) -> None:
         """Let go of the recording, if a frozen map can do its work."""
-        self._frozen = binding.freeze(recording, self._output.atoms)
+        self._frozen = binding.freeze(recording, self._atoms)
         if self._frozen is not None:
-            self._recording = None
-            self._output.atoms = []
+            self._recording, self._structure = None, self._structure.bare()
+            self._atoms.clear()
 
 
 @overload
@@ -302,15 +320,21 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
             return answer
     with Recording(primals, tuple(range(len(primals))), f=f) as recording:
         out = run_at("vjp", recording, f, primals)
+        pair = None if has_aux else recording.value_of(out)
+        if pair is not None:
+            recording.keep()
+            value, out = pair
+            return value, Pullback(recording, out, len(primals))
         aux = None
         if has_aux:
             out, aux = binding.split_aux(out)
         output = Output(out)
-        values, aux = recording.finalize(output.atoms), recording.finalize(aux)
         # What is returned may be assigned to, and so may what f put aside; the pullback is of what
         # it was.
-        values, aux = handed_out(values), binding.map_numbers(aux, own)
+        values = handed_out(recording.finalize(output.atoms))
+        if has_aux:
+            aux = binding.map_numbers(recording.finalize(aux), own)
         output.atoms = output.own_atoms()
         recording.keep()
-    result = (output.restored(values), Pullback(recording, output, len(primals) == 1))
+    result = (output.restored(values), Pullback(recording, output, len(primals)))
     return (*result, aux) if has_aux else result
