@@ -55,6 +55,8 @@ def joined(atoms: Sequence[Any]) -> Any:
     """Numbers and arrays as one vector."""
     if len(atoms) == 1 and binding.shape(atoms[0]):
         return reshape(atoms[0], -1)
+    if all(type(atom) is float for atom in atoms):
+        return np.array(atoms)
     if all(binding.shape(atom) == () for atom in atoms):
         return binding.numbers_array(list(atoms), (len(atoms),))
     return concatenate([reshape(atom, -1) for atom in atoms])

@@ -111,6 +111,11 @@ def _in_words(size: int, shapes: Sequence[Shape]) -> str:
     return f"{numbers}: {', '.join(arrays + more)}" if arrays else numbers
 
 
+@functools.cache
+def _names(count: int) -> list[str]:
+    return [f"tangents[{k}]" for k in range(count)]
+
+
 _PARTS = {"_action", "_structure", "_output", "_count", "_single", "_transposed"}
 
 
@@ -203,8 +208,7 @@ class LinearMap:
         if len(tangents) != count:
             arguments = "1 argument" if count == 1 else f"{count} arguments"
             raise ValueError(f"there are {len(tangents)} tangents for {arguments}")
-        names = [f"tangents[{k}]" for k in range(count)]
-        atoms = self._structure.match(tangents, names)
+        atoms = self._structure.match(tangents, _names(count))
         return self._output.restored(self._action.push_atoms(atoms))
 
     def _pull(self, u: Any) -> Any:
@@ -325,7 +329,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     with Recording(primals, tuple(range(len(primals)))) as recording:
         output = Output(run_at("linearize", recording, f, primals))
         frozen = binding.freeze(recording, output.atoms)
-        values = recording.finalize(output.atoms)
+        values = handed_out(recording.finalize(output.atoms))
         structure = recording.structure.bare()
         inputs = structure.shapes
         action: _Frozen | _Recorded
@@ -335,5 +339,4 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
         else:
             action = _Frozen(frozen, inputs, output.shapes)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    result = output.restored(handed_out(values))
-    return result, LinearMap(action, structure, output, len(primals) == 1)
+    return output.restored(values), LinearMap(action, structure, output, len(primals) == 1)

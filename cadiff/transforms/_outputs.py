@@ -108,12 +108,10 @@ class Output:
 
     def restored(self, atoms: Sequence[Any]) -> Any:
         """What f would have returned, of other atoms: vectors are the lists that they were."""
-        return self._tree.fill(
-            [
-                restored(a, kind)
-                for a, kind in zip(self.in_precision(atoms), self._vectors, strict=True)
-            ]
-        )
+        atoms = self.in_precision(atoms)
+        if self._tree is _LEAF:
+            return restored(atoms[0], self._vectors[0])
+        return self._tree.fill([*map(restored, atoms, self._vectors)])
 
     def in_precision(self, atoms: Sequence[Any]) -> Sequence[Any]:
         """Other atoms in the precision of these: those of float32 are of float32."""
