@@ -21,6 +21,7 @@ from benchmarks.contests import ARRAY, GRADIENT, LIST, Contest, Runner, compare
 from benchmarks.linear_contests import broyden, broyden_jacobian
 
 __all__ = [
+    "AT_A_POINT",
     "COMPILED",
     "CONTESTS",
     "EAGER",
@@ -30,6 +31,7 @@ __all__ = [
     "OTHERS",
     "WATCHED",
     "adaptive_step",
+    "at_a_point",
     "calls_until_served",
     "fresh",
     "lists",
@@ -52,6 +54,7 @@ BRANCHES = 64
 EPOCHS = 32
 STRAYS = 1200
 MOST_CALLS = 2000
+AT_A_POINT = "grad", "derivative", "jvp", "vjp", "pull", "linearize", "push", "grad of grad"
 
 
 def _both(
@@ -336,6 +339,27 @@ def smallest() -> Contest:
     )
 
 
+def at_a_point() -> Contest:
+    """What derivatives of a function of two operations cost, eagerly."""
+
+    def cube(x: Any) -> Any:
+        return x * x * x
+
+    _, pullback = cadiff.vjp(cube, 2.0)
+    _, linear = cadiff.linearize(cube, 2.0)
+    calls = {
+        "grad": (partial(cadiff.grad(cube), 2.0), 12.0),
+        "derivative": (partial(cadiff.derivative, cube, 2.0), 12.0),
+        "jvp": (partial(cadiff.jvp, cube, (2.0,), (1.0,)), (8.0, 12.0)),
+        "vjp": (lambda: cadiff.vjp(cube, 2.0)[0], 8.0),
+        "pull": (partial(pullback, 1.0), 12.0),
+        "linearize": (lambda: cadiff.linearize(cube, 2.0)[0], 8.0),
+        "push": (partial(linear, 1.0), 12.0),
+        "grad of grad": (partial(cadiff.grad(cadiff.grad(cube)), 2.0), 12.0),
+    }
+    return Contest("x * x * x", {name: Runner(*way) for name, way in calls.items()})
+
+
 def _twice(x: Any) -> Any:
     return 2.0 * x
 
@@ -375,6 +399,7 @@ def _contests() -> Iterator[tuple[Callable[[], Contest], tuple[str, ...]]]:
     yield partial(lists, 1000), (LIST,)
     yield partial(tridiagonal, 1000), (EAGER, FIRST)
     yield smallest, (COMPILED, GRADIENT)
+    yield at_a_point, AT_A_POINT
     yield partial(watched, 20), (WATCHED,)
 
 

@@ -807,6 +807,11 @@ PARTS: dict[str, Measure] = {
         call_contests.smallest,
         [Compared(COMPILED, CLOCK), Compared(GRADIENT, CLOCK)],
     ),
+    "calls-at-a-point": partial(
+        compared,
+        call_contests.at_a_point,
+        [Compared(name, CLOCK) for name in call_contests.AT_A_POINT],
+    ),
     "calls-watched": price_of_a_name,
 }
 LARGE_PARTS: dict[str, Measure] = {"large-tapes": large_tapes}
