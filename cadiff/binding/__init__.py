@@ -198,7 +198,7 @@ from .guards import (
     register_scalars,
     share_memory,
     share_numbers,
-    strip,
+    unguarded,
 )
 from .jacobians import (
     FrozenMap,

@@ -19,7 +19,7 @@ import scipy.linalg
 from scipy.linalg import LinAlgError
 
 from ..binding import Loops, carries, is_complex_number, make_complex, shape
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..numpy import _factorizations as factor
 from ..numpy import _lapack as loops_of_lapack
 from ..numpy import _least_squares as least_squares

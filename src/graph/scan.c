@@ -37,7 +37,7 @@ typedef struct Recurrence {
 
 /* --- rows --- */
 
-static CadId sum_of(CadGraph *graph, size_t n, CadOverTurns x) {
+static CadId sum_over_turns(CadGraph *graph, size_t n, CadOverTurns x) {
     static const int64_t nowhere = 0;
     const int64_t length = (int64_t)n;
     if (x.step == 0 || n == 1) {
@@ -73,7 +73,7 @@ static CadId input_of(const Recurrence *r, size_t k) {
     return r->asked->input + (CadId)k;
 }
 
-static size_t n_ends(const Recurrence *r) {
+static size_t n_asked_ends(const Recurrence *r) {
     return r->asked->n_carried + r->asked->n_kept + r->asked->n_summed;
 }
 
@@ -99,7 +99,7 @@ static int operands_of(const Recurrence *r, size_t record, CadId x[3]) {
     return arity;
 }
 
-static CadOp op_of(const Recurrence *r, size_t record) {
+static CadOp op_of_single(const Recurrence *r, size_t record) {
     return (CadOp)r->body->records[record].op;
 }
 
@@ -118,7 +118,7 @@ static CadId live_at(const Recurrence *r, size_t record) {
         if ((id = live_at(r, i)) != CAD_NO_ID)
 
 /* Mark what marked numbers are made of, if they are such. */
-static void mark_operands(const Recurrence *r, size_t record, uint8_t *marks) {
+static void mark_operands_of_single(const Recurrence *r, size_t record, uint8_t *marks) {
     CadId x[3];
     for (int k = operands_of(r, record, x); k-- > 0;) {
         marks[x[k]] = 1;
@@ -131,12 +131,12 @@ static int is_known(const Recurrence *r, CadId id) {
 }
 
 static void find_live(Recurrence *r) {
-    for (size_t k = 0; k < n_ends(r); k++) {
+    for (size_t k = 0; k < n_asked_ends(r); k++) {
         r->is_live[end_of(r, k)] = 1;
     }
     EACH_SINGLE_BACKWARDS(r, i, id) {
         if (!is_known(r, (CadId)id)) {
-            mark_operands(r, i, r->is_live);
+            mark_operands_of_single(r, i, r->is_live);
         }
     }
 }
@@ -151,7 +151,7 @@ static void find_users(Recurrence *r) {
             *user = *user == CAD_NO_ID ? (CadId)id : UINT32_MAX;
         }
     }
-    for (size_t k = 0; k < n_ends(r); k++) {
+    for (size_t k = 0; k < n_asked_ends(r); k++) {
         CadId *const user = &r->user[end_of(r, k)];
         *user = *user == CAD_NO_ID && k < r->asked->n_carried ? CAD_ZERO : UINT32_MAX;
     }
@@ -159,7 +159,7 @@ static void find_users(Recurrence *r) {
 
 /* One step on from a carried number: the sum that it is added to, if nothing else reads it; with
  * the term that is added, and whether it is subtracted. */
-static CadId next_sum(const Recurrence *r, CadId at, CadId *term, int *is_less) {
+static CadId next_addition(const Recurrence *r, CadId at, CadId *term, int *is_less) {
     const CadId user = r->user[at];
     CadId x[3];
     if (user == CAD_NO_ID || user == CAD_ZERO || user == UINT32_MAX) {
@@ -167,12 +167,12 @@ static CadId next_sum(const Recurrence *r, CadId at, CadId *term, int *is_less) 
     }
     const uint32_t record = cad_graph_record_of(r->body, user);
     operands_of(r, record, x);
-    *is_less = op_of(r, record) == CAD_OP_subtract;
+    *is_less = op_of_single(r, record) == CAD_OP_subtract;
     *term = x[x[0] == at];
-    return op_of(r, record) == CAD_OP_add || (*is_less && x[0] == at) ? user : CAD_NO_ID;
+    return op_of_single(r, record) == CAD_OP_add || (*is_less && x[0] == at) ? user : CAD_NO_ID;
 }
 
-static int is_sum(const Recurrence *r, size_t j) {
+static int is_carried_sum(const Recurrence *r, size_t j) {
     CadId at = input_of(r, j), term;
     const CadId end = end_of(r, j);
     int is_less;
@@ -180,15 +180,15 @@ static int is_sum(const Recurrence *r, size_t j) {
         return 0;
     }
     while (at != end && at != CAD_NO_ID) {
-        at = next_sum(r, at, &term, &is_less);
+        at = next_addition(r, at, &term, &is_less);
     }
     return at == end && r->user[end] == CAD_ZERO;
 }
 
-static void find_sums(Recurrence *r) {
+static void find_carried_sums(Recurrence *r) {
     find_users(r);
     for (size_t j = 0; j < r->asked->n_carried; j++) {
-        r->how[j] = is_sum(r, j) ? AS_SUM : IN_LOOP;
+        r->how[j] = is_carried_sum(r, j) ? AS_SUM : IN_LOOP;
     }
 }
 
@@ -197,7 +197,7 @@ static void mark_terms(const Recurrence *r, size_t j, uint8_t *marks) {
     CadId term;
     int is_less;
     for (CadId at = input_of(r, j); at != end_of(r, j);) {
-        at = next_sum(r, at, &term, &is_less);
+        at = next_addition(r, at, &term, &is_less);
         marks[term] = 1;
     }
 }
@@ -214,7 +214,7 @@ static void set_row(Recurrence *r, size_t record, CadId id) {
     for (int k = 0; k < 3; k++) {
         x[k] = (CadNumbers){r->rows[ids[k]].first, &r->rows[ids[k]].step};
     }
-    const CadNumbers row = cad_graph_apply_over(&shape, op_of(r, record), x[0], x[1], x[2]);
+    const CadNumbers row = cad_graph_apply_over(&shape, op_of_single(r, record), x[0], x[1], x[2]);
     r->rows[id] = (CadOverTurns){row.first, length > 1 ? row.strides[0] : 0};
 }
 
@@ -222,7 +222,7 @@ static void set_row(Recurrence *r, size_t record, CadId id) {
 static void set_rows(Recurrence *r) {
     EACH_SINGLE_BACKWARDS(r, i, id) {
         if (r->is_read[id] && !is_known(r, (CadId)id)) {
-            mark_operands(r, i, r->is_read);
+            mark_operands_of_single(r, i, r->is_read);
         }
     }
     EACH_SINGLE(r, i, id) {
@@ -248,7 +248,7 @@ static void find_waiting(Recurrence *r) {
 /* What is carried though no turn waits for it is a row, too; and so may be more, then. Of a long
  * line of numbers, each of which was the one before in the turn before, the rest stays in the
  * loop. */
-static void find_rows(Recurrence *r) {
+static void find_carried_rows(Recurrence *r) {
     enum { NEW_ROW = AS_SUM + 1, MOST_TIMES = 64 };
     const size_t n = r->asked->n_carried;
     size_t n_new = 1;
@@ -291,7 +291,7 @@ static int has_loop(const Recurrence *r) {
 }
 
 /* The first inputs are what is carried, then what is a row already. */
-static void name_inputs(Recurrence *r) {
+static void name_inputs_of_rest(Recurrence *r) {
     double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == IN_LOOP) {
@@ -309,7 +309,7 @@ static void name_inputs(Recurrence *r) {
     }
 }
 
-static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
+static CadId name_in_rest(Recurrence *r, CadGraph *to, CadId id) {
     double value;
     if (r->name[id] == CAD_NO_ID && cad_graph_is_constant(r->graph, r->rows[id].first, &value)) {
         r->name[id] = cad_graph_constant(to, value);
@@ -318,7 +318,7 @@ static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
 }
 
 /* Sums begin with -0 in each turn: they are its terms. */
-static void fill_body(Recurrence *r, CadGraph *to) {
+static void fill_rest(Recurrence *r, CadGraph *to) {
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == AS_SUM) {
             r->name[input_of(r, j)] = cad_graph_constant(to, -0.0);
@@ -329,9 +329,9 @@ static void fill_body(Recurrence *r, CadGraph *to) {
         if (!is_known(r, (CadId)id)) {
             operands_of(r, i, x);
             for (int k = 0; k < 3; k++) {
-                x[k] = name_of(r, to, x[k]);
+                x[k] = name_in_rest(r, to, x[k]);
             }
-            r->name[id] = cad_graph_apply(to, op_of(r, i), x[0], x[1], x[2]);
+            r->name[id] = cad_graph_apply(to, op_of_single(r, i), x[0], x[1], x[2]);
         }
     }
 }
@@ -344,30 +344,30 @@ static void name_ends(Recurrence *r, int whole) {
     for (size_t k = 0; k < n_rows; k++) {
         const CadId end = end_of(r, k);
         if (k < n_carried ? r->how[k] == IN_LOOP : whole || !is_known(r, end)) {
-            *next++ = name_of(r, to, end);
+            *next++ = name_in_rest(r, to, end);
             r->rest.n_kept += k >= n_carried;
         }
     }
-    for (size_t k = 0; k < n_ends(r); k++) {
+    for (size_t k = 0; k < n_asked_ends(r); k++) {
         const CadId end = end_of(r, k);
         if (k < n_carried ? r->how[k] == AS_SUM : k >= n_rows && (whole || !is_known(r, end))) {
-            *next++ = name_of(r, to, end);
+            *next++ = name_in_rest(r, to, end);
             r->rest.n_summed++;
         }
     }
 }
 
 /* Answers the first number of the loop; else CAD_NO_ID. */
-static CadId make_scan(Recurrence *r, int whole) {
+static CadId make_scan_of_rest(Recurrence *r, int whole) {
     CadGraph *const graph = r->graph;
     CadId first = CAD_NO_ID;
-    name_inputs(r);
+    name_inputs_of_rest(r);
     r->rest.body = cad_scan_body(r->next - CAD_SCAN_INPUT);
     if (r->rest.body == NULL) {
         graph->status = CAD_NO_MEMORY;
         return first;
     }
-    fill_body(r, r->rest.body);
+    fill_rest(r, r->rest.body);
     name_ends(r, whole);
     graph->status = graph->status == CAD_OK ? r->rest.body->status : graph->status;
     if (graph->status == CAD_OK) {
@@ -383,8 +383,8 @@ static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
     CadId term;
     int is_less;
     for (CadId at = input_of(r, j); at != end_of(r, j);) {
-        at = next_sum(r, at, &term, &is_less);
-        const CadId of = sum_of(r->graph, r->asked->n, r->rows[term]);
+        at = next_addition(r, at, &term, &is_less);
+        const CadId of = sum_over_turns(r->graph, r->asked->n, r->rows[term]);
         sum = cad_graph_apply(r->graph, is_less ? CAD_OP_subtract : CAD_OP_add, sum, of, of);
     }
     return sum;
@@ -392,7 +392,7 @@ static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
 
 /* Have all that is asked for be rows, if there is no loop. */
 static void read_rows(Recurrence *r) {
-    for (size_t k = r->asked->n_carried; k < n_ends(r); k++) {
+    for (size_t k = r->asked->n_carried; k < n_asked_ends(r); k++) {
         r->is_read[end_of(r, k)] = 1;
     }
     for (size_t j = 0; j < r->asked->n_carried; j++) {
@@ -411,7 +411,7 @@ static CadId last_of_row(const Recurrence *r, size_t j) {
 }
 
 /* What is a row, then what the loop has of the rest. */
-static void read_results(Recurrence *r, const CadScanResults *results) {
+static void join_results(Recurrence *r, const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
     const CadId *last = r->of_rest.last, *sums = r->of_rest.sums;
     const CadOverTurns *kept = r->of_rest.kept;
@@ -433,12 +433,12 @@ static void read_results(Recurrence *r, const CadScanResults *results) {
     for (size_t k = 0; k < r->asked->n_summed; k++) {
         const CadId end = end_of(r, n + m + k);
         results->sums[k] =
-            is_known(r, end) ? sum_of(r->graph, r->asked->n, r->rows[end]) : *sums++;
+            is_known(r, end) ? sum_over_turns(r->graph, r->asked->n, r->rows[end]) : *sums++;
     }
 }
 
-static void begin(Recurrence *r) {
-    const size_t n = r->body->n_numbers, more = n + n_ends(r);
+static void begin_recurrence(Recurrence *r) {
+    const size_t n = r->body->n_numbers, more = n + n_asked_ends(r);
     double value;
     r->how = cad_memory_take(&r->memory, r->asked->n_carried + 1, sizeof *r->how);
     r->is_live = cad_memory_take(&r->memory, n, 1);
@@ -483,21 +483,21 @@ CadId cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
     CadId first = CAD_NO_ID;
-    if (!cad_body_is_of_singles(asked->body, asked->sizes, n_ends(r) + asked->n_given)) {
+    if (!cad_body_is_of_singles(asked->body, asked->sizes, n_asked_ends(r) + asked->n_given)) {
         return cad_graph_make_scan(graph, asked, results);
     }
-    begin(r);
+    begin_recurrence(r);
     if (graph->status == CAD_OK && results != NULL) {
-        find_sums(r);
-        find_rows(r);
+        find_carried_sums(r);
+        find_carried_rows(r);
     }
     if (graph->status == CAD_OK && (results == NULL || has_loop(r))) {
-        first = make_scan(r, results == NULL);
+        first = make_scan_of_rest(r, results == NULL);
     } else if (graph->status == CAD_OK) {
         read_rows(r);
     }
     if (graph->status == CAD_OK && results != NULL) {
-        read_results(r, results);
+        join_results(r, results);
     }
     cad_memory_give_back(&r->memory);
     return first;
