@@ -170,7 +170,7 @@ cdef class Graph:
         self.graph.n_guards = self.kept_guards
 
     cdef int keep(self) except -1:
-        """Note that all numbers so far are those of f, or those and a derivative of f."""
+        """Note that the numbers of f, or of f and a derivative of it, end here."""
         cdef size_t size = self.graph.n_guards * sizeof(CadOutcome)
         self.kept_records = self.graph.n_records
         if not self.is_derived:

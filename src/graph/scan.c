@@ -1,7 +1,7 @@
-/* Recurrences as numbers of a graph. What is carried though no turn waits for it becomes an array
- * over all turns; what turns only add to becomes a sum. If nothing else is carried, all is arrays
- * and sums of these; else the rest of a turn is a SCAN, what waits for no turn before, or no later
- * turn for it, as well: programs compute that ahead, and behind (program/emit_scans.c).
+/* Recurrences as numbers of a graph. A carried number for which no turn waits becomes a row, an
+ * array over all turns; one to which turns only add becomes a sum. If nothing else is carried, all
+ * is rows and sums of rows; else the rest of a turn is a SCAN. Numbers of it that do not wait for
+ * other turns, programs compute ahead or behind (program/emit_scans.c).
  *
  *     body of a turn            for all turns
  *     p = e[t]                  p': e, moved by one
@@ -10,11 +10,11 @@
  *     l = l' + log h            l: a sum, of the SCAN; log h behind */
 #include "graph/inner.h"
 
-/* What becomes of what is carried. */
+/* How a carried number is computed. */
 typedef enum Carried {
     IN_LOOP, /* a turn waits for it */
     AS_ROW,  /* it was known ahead */
-    AS_SUM,  /* turns add to it, and look at it no more */
+    AS_SUM,  /* turns only add to it */
 } Carried;
 
 typedef struct Recurrence {
@@ -48,7 +48,7 @@ static CadId sum_over_turns(CadGraph *graph, size_t n, CadOverTurns x) {
     return cad_graph_map(graph, CAD_OP_SUM, 1, 1, &length, 2, views);
 }
 
-/* What was there a turn before: a number at first, then a row but for its last number. */
+/* A row one turn late: the initial number, then the row without its last number. */
 static CadOverTurns behind_by_one(CadGraph *graph, size_t n, CadId initial, CadOverTurns x) {
     CadRoom room = {0};
     if (x.step != 0 && (int64_t)initial == (int64_t)x.first - x.step &&
@@ -77,7 +77,7 @@ static size_t n_asked_ends(const Recurrence *r) {
     return r->asked->n_carried + r->asked->n_kept + r->asked->n_summed;
 }
 
-/* The number itself that an element of an array stands for which consists of numbers. */
+/* The number that an element of a pack is; any other number is itself. */
 static CadId itself(const Recurrence *r, CadId id) {
     const CadRecord *const record = cad_graph_record(r->body, id);
     return record->kind == CAD_RECORD_PACK
@@ -117,7 +117,7 @@ static CadId live_at(const Recurrence *r, size_t record) {
     for (size_t i = (r)->body->n_records, id; i-- > 1;)                                           \
         if ((id = live_at(r, i)) != CAD_NO_ID)
 
-/* Mark what marked numbers are made of, if they are such. */
+/* Mark the operands of a number. */
 static void mark_operands_of_single(const Recurrence *r, size_t record, uint8_t *marks) {
     CadId x[3];
     for (int k = operands_of(r, record, x); k-- > 0;) {
@@ -125,7 +125,7 @@ static void mark_operands_of_single(const Recurrence *r, size_t record, uint8_t 
     }
 }
 
-/* What is known already depends on nothing. */
+/* A number is known if its row is: then its operands do not matter. */
 static int is_known(const Recurrence *r, CadId id) {
     return r->rows[id].first != CAD_NO_ID;
 }
@@ -218,7 +218,7 @@ static void set_row(Recurrence *r, size_t record, CadId id) {
     r->rows[id] = (CadOverTurns){row.first, length > 1 ? row.strides[0] : 0};
 }
 
-/* Of what is marked as read, and of all that it depends on: none of it waits. */
+/* Make rows of the numbers that are marked as read, and of all that they depend on: none waits. */
 static void set_rows(Recurrence *r) {
     EACH_SINGLE_BACKWARDS(r, i, id) {
         if (r->is_read[id] && !is_known(r, (CadId)id)) {
@@ -245,9 +245,9 @@ static void find_waiting(Recurrence *r) {
     }
 }
 
-/* What is carried though no turn waits for it is a row, too; and so may be more, then. Of a long
- * line of numbers, each of which was the one before in the turn before, the rest stays in the
- * loop. */
+/* A carried number for which no turn waits is a row, and then others may wait no longer. If values
+ * move along a long line of numbers, by one in each turn, the end of the line stays in the loop.
+ */
 static void find_carried_rows(Recurrence *r) {
     enum { NEW_ROW = AS_SUM + 1, MOST_TIMES = 64 };
     const size_t n = r->asked->n_carried;
@@ -290,7 +290,7 @@ static int has_loop(const Recurrence *r) {
     return 0;
 }
 
-/* The first inputs are what is carried, then what is a row already. */
+/* The inputs: first the carried numbers, then the rows. */
 static void name_inputs_of_rest(Recurrence *r) {
     double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
@@ -336,7 +336,7 @@ static void fill_rest(Recurrence *r, CadGraph *to) {
     }
 }
 
-/* Of what is a row already neither another one is kept nor a sum. */
+/* A known row is neither kept nor added up by the loop. */
 static void name_ends(Recurrence *r, int whole) {
     CadGraph *const to = r->rest.body;
     const size_t n_carried = r->asked->n_carried, n_rows = n_carried + r->asked->n_kept;
@@ -390,7 +390,7 @@ static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
     return sum;
 }
 
-/* Have all that is asked for be rows, if there is no loop. */
+/* Make rows of all results, if there is no loop. */
 static void read_rows(Recurrence *r) {
     for (size_t k = r->asked->n_carried; k < n_asked_ends(r); k++) {
         r->is_read[end_of(r, k)] = 1;
@@ -410,7 +410,7 @@ static CadId last_of_row(const Recurrence *r, size_t j) {
                : (CadId)(row.first + row.step * ((int64_t)r->asked->n - 1));
 }
 
-/* What is a row, then what the loop has of the rest. */
+/* Each result is a row, a sum, or a result of the loop. */
 static void join_results(Recurrence *r, const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
     const CadId *last = r->of_rest.last, *sums = r->of_rest.sums;

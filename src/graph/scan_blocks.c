@@ -1,5 +1,6 @@
-/* SCANs are made here: of recurrences whose turns compute arrays, all that a turn computes is in
- * the loop, but for what is there already; of those of single numbers what scan.c leaves to it. */
+/* Makes the SCAN of a recurrence. If turns compute arrays, all that a turn computes is in the
+ * loop, but for known numbers; if they compute single numbers, scan.c has taken out rows and sums.
+ */
 #include "graph/inner.h"
 
 /* An end of the loop. */
@@ -8,8 +9,8 @@ typedef struct End {
     uint32_t size;
 } End;
 
-/* Products of matrices that are added up over all turns are one product: of what turns have of its
- * operands, one behind the other. */
+/* A sum over all turns of products of two matrices is one product: its operands are those of all
+ * turns, one behind the other. */
 typedef struct Product {
     int is_one;
     CadOp op;
@@ -147,7 +148,7 @@ static void mark_operands_of_record(const Blocks *b, size_t i) {
     }
 }
 
-/* Of what is known its record is not looked at. */
+/* A known number is given: its operands are not read. */
 static void find_read_inputs(Blocks *b) {
     CadGraph *const body = b->body;
     CadId *const ends = cad_memory_take(&b->memory, 2 * n_asked_ends(b), sizeof *ends);
@@ -191,7 +192,7 @@ static void name_operand(Blocks *b, size_t k, CadId *next) {
     }
 }
 
-/* What is carried on, then what is read of all else. */
+/* First the carried blocks, then the other operands that the body reads. */
 static void name_inputs_of_loop(Blocks *b, CadScan *scan, CadId *operands) {
     const CadRecurrence *const asked = b->asked;
     CadId next = CAD_SCAN_INPUT;
@@ -229,7 +230,7 @@ static void add_end(Blocks *b, CadId id, uint32_t size, size_t *n) {
     *n += 1;
 }
 
-/* Unless it is there already. */
+/* Keep some numbers, unless they are part of an operand or of an end. */
 static void keep_end(Blocks *b, CadId id, uint32_t size, CadScan *scan) {
     if (operand_with(b, id, size) == n_operands(b) && end_with(b, id, size) == b->n_ends) {
         add_end(b, id, size, &scan->n_kept);
@@ -240,8 +241,8 @@ static void keep_record(Blocks *b, size_t i, CadScan *scan) {
     keep_end(b, cad_graph_first(b->body, i), cad_record_size(&b->body->records[i]), scan);
 }
 
-/* What is costly is kept, so that derivatives need not compute it again; programs that do not read
- * it do not keep it. So is what products read. */
+/* The loop keeps costly numbers, too, so that derivatives need not compute them again, and what
+ * products read. A program keeps only those that it reads. */
 static void find_ends_of_loop(Blocks *b, CadScan *scan) {
     const CadRecurrence *const asked = b->asked;
     const size_t n_rows = asked->n_carried + asked->n_kept;
@@ -390,7 +391,7 @@ static CadId product_of_all(const Blocks *b, const Product *product, CadId first
     return cad_graph_map(b->graph, product->op, (size_t)(shape[0] * shape[2]), 3, shape, 3, views);
 }
 
-/* What is carried is known first, since other results may be part of it. */
+/* Carried results are named first, since others may be part of them. */
 static void place_results(Blocks *b, CadId first, const CadScan *scan,
                           const CadScanResults *results) {
     const CadRecurrence *const asked = b->asked;

@@ -14,12 +14,12 @@ typedef struct Derived {
     CadGraph *graph;
     CadMemory memory;
     CadScanned of;
-    CadRecurrence asked; /* of what the scan has kept it is known what it is */
+    CadRecurrence asked; /* its known numbers are results of the scan */
     CadId *names;        /* of the scan's body: its inputs, and its ends, in this one */
-    CadId *kept;         /* what turns have left and kept, in this one */
+    CadId *kept;         /* carried and kept results, in this one */
     size_t n_inputs;     /* numbers */
     Numbers inputs, of_inputs, outputs, of_outputs; /* lists of the numbers of a turn */
-    int is_guarded; /* the last one of what is added up says how often its guards do not hold */
+    int is_guarded;                                 /* the last sum counts guards that fail */
 } Derived;
 
 static CadId next_input(Derived *d, CadOverTurns row, uint32_t size) {
@@ -111,8 +111,7 @@ static void join_ends(Derived *d, const CadId *ids) {
                 d->asked.ends + d->asked.n_carried);
 }
 
-/* What turns found and were given is given; then the inputs are all there, and the scan's body is
- * computed in this one. */
+/* Give the body the operands of the scan in each turn, and compute the scan's body in it again. */
 static void recompute_turn(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const size_t n = scan->n, n_operands = cad_scan_n_operands(scan);
@@ -151,7 +150,7 @@ static void recompute_turn(Derived *d, int is_backwards) {
     d->graph->status = d->asked.body->status;
 }
 
-/* What derivatives of calls need to hold is looked at in each turn, and added up. */
+/* Guards of the derivatives of calls are asked in each turn, and those that fail are counted. */
 static void add_guards(Derived *d) {
     CadGraph *const body = d->asked.body;
     CadId sum = CAD_ZERO;
@@ -168,7 +167,7 @@ static void add_guards(Derived *d) {
     }
 }
 
-/* What turns have left and kept is given, too: it need not be computed again. */
+/* Carried and kept results are given, too: they need not be computed again. */
 static void give_ends(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     CadId first = d->of.first;
@@ -196,7 +195,7 @@ static void find_known(Derived *d, int is_backwards) {
     }
 }
 
-/* What is carried at first; CAD_NO_ID: zeros. */
+/* The initial carried blocks; CAD_NO_ID: zeros. */
 static void begin_with(Derived *d, const CadId *first) {
     for (size_t k = 0; k < d->asked.n_carried; k++) {
         d->asked.initial[k] = first[k] != CAD_NO_ID

@@ -11,8 +11,7 @@ typedef struct Lagged {
     CadId input;
 } Lagged;
 
-/* Of an operand that comes from outside: which one of what is given, counted from 1, and so far
- * behind its first number. */
+/* Of an operand that comes from outside: which given block has it, counted from 1, and where. */
 typedef struct Outside {
     uint32_t which, offset;
 } Outside;
@@ -30,11 +29,11 @@ struct Body {
     CadId next; /* input */
     CadRecurrence asked;
     CadId *input_of_given;
-    Table rows;   /* which one of what is given */
+    Table rows;   /* of those that are given */
     size_t *kept; /* operations of a turn */
 };
 
-enum { NESTED = 8 }; /* loops in each other that share a block of what is given */
+enum { NESTED = 8 }; /* loops in each other that share a given block */
 
 enum {
     READ_BEHIND = 1, /* outside of the loop: of the last turn, */
@@ -146,7 +145,7 @@ static void find_carried(const Roller *o, Body *b) {
     }
 }
 
-/* Of what is carried, number by number, its blocks. */
+/* The blocks of carried numbers, which are listed one by one. */
 static void name_blocks(const Body *b, CadGraph *graph, const CadId *numbers, CadId *blocks) {
     for (size_t k = 0; k < b->asked.n_carried; k++) {
         blocks[k] = cad_graph_block(graph, numbers, b->asked.sizes[k]);
@@ -435,7 +434,7 @@ static void fill_body(Roller *o, Body *b) {
     }
 }
 
-/* What a turn leaves of what is carried. */
+/* The carried numbers at the end of a turn. */
 static void find_carried_ends(const Roller *o, Body *b) {
     const size_t n = cad_sum_of_sizes(b->asked.sizes, b->asked.n_carried);
     CadId *const numbers = cad_memory_take(&b->memory, n, sizeof *numbers);
@@ -489,7 +488,7 @@ static void find_reads(const Roller *o, Body *b) {
     }
 }
 
-/* Of what is carried the last turn's needs no row. */
+/* Whether only the last turn's is read: a carried number that needs no row. */
 static int is_last_alone(const Body *b, size_t q) {
     return b->lagged[q].most > 0 && !(b->reads[q] & READ_EARLY);
 }
