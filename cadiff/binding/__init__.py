@@ -192,7 +192,7 @@ from .guards import (
     note_warnings,
     notes_guards,
     put_in_types,
-    read,
+    read_for_user,
     register_callers,
     register_masks,
     register_scalars,

@@ -109,8 +109,8 @@ cdef class Missed:
 
 
 cdef inline bint meets(bytes outcomes, bytes others, long guard, double outcome) noexcept:
-    """Whether a recording that has its own outcomes may serve a call that met another outcome at a
-    guard than a recording with those of others. What was met is looked at first: that excludes most.
+    """Whether a recording with `outcomes` may serve a call that a recording with `others` missed: it
+    met `outcome` at a guard. That guard is looked at first, since it excludes most.
     """
     cdef Py_ssize_t before = guard * sizeof(double)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(outcomes), other_size = PyBytes_GET_SIZE(others)

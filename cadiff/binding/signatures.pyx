@@ -315,7 +315,7 @@ cdef object FLOAT64 = np.float64
 
 
 cdef bint take_integers(object array, double *place) except -1:
-    """Whether integers or bools are of those that floats can stand for; they are written."""
+    """Write integers or bools as floats; whether floats can stand for them."""
     cdef Py_ssize_t k, n = cnp.PyArray_SIZE(array)
     cdef bint exact = True
     if cnp.PyArray_TYPE(array) == cnp.NPY_INT64 and cnp.PyArray_ISCARRAY_RO(array):

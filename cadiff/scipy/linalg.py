@@ -179,7 +179,7 @@ POSITIVE = ("pos", "positive definite")
 
 
 def _solve_loop(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
-    """What programs call: where SciPy refuses matrices that are not positive, so does that."""
+    """What programs call; it refuses matrices that are not positive where SciPy does."""
     if options.get("assume_a") in POSITIVE:
         return None if are_complex(a, b) else loops_of_lapack.solve_positive()
     return "solve", int(adjoint)

@@ -1,7 +1,7 @@
 /* Recurrences as numbers of a graph. A carried number for which no turn waits becomes a row, an
  * array over all turns; one to which turns only add becomes a sum. If nothing else is carried, all
- * is rows and sums of rows; else the rest of a turn is a SCAN. Numbers of it that do not wait for
- * other turns, programs compute ahead or behind (program/emit_scans.c).
+ * is rows and sums of rows; else the rest of a turn is a SCAN. Programs compute those of its
+ * numbers that wait for no turn ahead of it, or behind (program/emit_scans.c).
  *
  *     body of a turn            for all turns
  *     p = e[t]                  p': e, moved by one

@@ -189,8 +189,8 @@ static int find_initial(Roller *o, Body *b) {
 
 /* --- what is given --- */
 
-/* So many numbers of each turn, listed one behind the other, in all turns: what is seen of an
- * array at even distances, the same in all, or an array that is made of them. */
+/* Numbers in all turns, `size` of each, listed one behind the other: part of an array at even
+ * distances, the same numbers in all turns, or an array that is made of them. */
 static CadOverTurns row_of_ids(CadGraph *graph, const CadId *ids, size_t n, size_t size) {
     const int64_t step = n > 1 ? (int64_t)ids[size] - ids[0] : 0;
     const int is_array = cad_record_is_array(cad_graph_record(graph, ids[0]));
@@ -227,7 +227,7 @@ static size_t size_of_nest(const Nest *nest) {
     return size;
 }
 
-/* The operation of one of all turns, the last loop's first. */
+/* Where the operation is in one of all turns; turns of the innermost loop follow each other. */
 static size_t place_in_nest(const Nest *nest, size_t turn) {
     size_t operation = nest->at;
     for (size_t d = nest->depth; d-- > 0; turn /= nest->n[d]) {
@@ -263,8 +263,8 @@ static int is_outside_within(const Roller *o, const Body *b, const Nest *nest, u
     return within == n;
 }
 
-/* Of names in all turns, those in one turn of a loop within, if they are the same in all of its
- * turns, which follow each other `scale` names apart. Answers whether they are. */
+/* If names are the same in all turns of an inner loop, which are `scale` names apart, keep those
+ * of one turn. Answers whether they are. */
 static int strike_out(CadId *names, size_t n, size_t n_turns, size_t scale) {
     size_t left = 0;
     for (size_t i = 0; i < n; i++) {
@@ -280,8 +280,8 @@ static int strike_out(CadId *names, size_t n, size_t n_turns, size_t scale) {
     return 1;
 }
 
-/* What comes from outside into all turns of loops within is one block of each turn: of those loops
- * in whose turns it differs. */
+/* An operand from outside is one given block in each turn: it has a number for each turn of those
+ * inner loops in whose turns it differs. */
 static void give_to_operand(Roller *o, Body *b, const Nest *nest, uint32_t k) {
     CadGraph *const graph = graph_around(o, b);
     const size_t n_turns = b->loop->n, n = size_of_nest(nest);

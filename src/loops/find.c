@@ -1,8 +1,7 @@
-/* Where operations repeat themselves. A stretch of operations of the same classes as those one
- * period before is the first sign; then what each operation is made of has to be the same from
- * turn to turn: what this turn or one before it has computed, so many operations ago, or something
- * from outside of the loop. Loops within loops hide them, so those of most numbers are looked for
- * first, then what is left between them for smaller ones. */
+/* Finds where operations repeat themselves. The first sign is a stretch of the same classes as one
+ * period before. Then operands have to match from turn to turn: computed as many operations ago,
+ * or from outside of the loop. Inner loops hide outer ones: so the largest loops are looked for
+ * first, then smaller ones between them. */
 #include "loops/inner.h"
 
 #include <stdlib.h>
@@ -24,7 +23,7 @@ enum {
  * its edges are is told by how far back operands are. */
 enum { CLASSES, DISTANCES, WAYS };
 
-/* What was tried in vain: stretches, or runs, of a period up to an operation. */
+/* A period that was tried in vain, for stretches or runs up to an operation. */
 typedef struct Failed {
     uint32_t period, end;
 } Failed;
@@ -146,9 +145,9 @@ static int difference_of(const Unrolled *u, size_t operation, uint32_t k, size_t
     return x.size == 1 && value == other ? THE_SAME : OTHER_DATA;
 }
 
-/* Whether what does not wait is better off unrolled: products of matrices, which are one then, and
- * calls: those that are the same in all turns are one, others depend on other numbers alone. Of
- * many turns that differ by data alone the derivatives are made once in a loop. */
+/* Whether an operation that waits for no turn is faster unrolled. Products of matrices are one
+ * then, and so are calls that are the same in all turns. Calls that differ by data alone are in a
+ * loop if there are many turns, since their derivatives are made once then. */
 static int has_to_wait(const Finder *f, const Loop *loop, size_t operation, int change) {
     const CadRecord *const record = record_of(f->u, operation);
     return record->kind == CAD_RECORD_CALL
@@ -156,9 +155,8 @@ static int has_to_wait(const Finder *f, const Loop *loop, size_t operation, int 
                : record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op);
 }
 
-/* Whether turns, of which so many are one, do more than hand on arrays and what turns long before
- * have computed: what they carry is copied, which unrolled it is not. And whether all waits for
- * the turn before that has to. */
+/* Whether turns compute enough for what they carry, which is copied in a loop and not unrolled,
+ * and whether they wait for each other where they have to. `together`: so many turns are one. */
 static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
     const Unrolled *const u = f->u;
     const size_t period = loop->period, middle = middle_of(loop);
@@ -214,8 +212,7 @@ static size_t least_within(const Finder *f, const Loop *loop) {
     return in_turn > MOST_IN_TURN || in_turn / TOO_LONG > least ? least : SIZE_MAX;
 }
 
-/* Loops within a turn, of which it is to be left few enough operations: a longer one needs them,
- * whatever they compute. */
+/* Find loops within a turn. Answers whether few enough operations are left of it. */
 static int find_inner(const Finder *f, Loop *loop) {
     const size_t begin = middle_of(loop), least = least_within(f, loop);
     size_t n_operations = loop->period;
@@ -409,7 +406,7 @@ static int compare_begins(const void *a, const void *b) {
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* What is left of operations [begin, end) between the loops that are known by now. */
+/* Look for loops in operations [begin, end), between those that are known by now. */
 static void find_in_gaps(Finder *f, size_t begin, size_t end) {
     const size_t n_known = f->n_loops;
     for (size_t k = 0; k < n_known && f->u->graph->status == CAD_OK; k++) {

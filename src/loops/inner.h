@@ -155,8 +155,8 @@ int cad_loops_are_worth_it(const Unrolled *u, const Loop *loop);
 
 /* --- find.c --- */
 
-/* Loops of so many turns, with so many numbers in all (where turns wait for those before: so many)
- * and in each of them; or of so many turns if they make calls that wait for no turn before. */
+/* The least that a loop has to have: turns, numbers in all (`waiting`: if turns wait for those
+ * before), numbers in a turn, and turns if they make calls that wait for no turn before. */
 typedef struct Least {
     size_t turns, numbers, waiting, in_turn, turns_that_call;
 } Least;
@@ -168,7 +168,7 @@ void cad_loops_free(Loop *loops, size_t n);
 
 /* --- body.c --- */
 
-/* What was recorded on its way into another graph. */
+/* A recording on its way into another graph. */
 typedef struct Roller {
     Unrolled *u;
     CadCopier copier;

@@ -1,4 +1,4 @@
-/* From what was recorded to a graph: operations one by one, loops as recurrences. */
+/* From a recording to a graph: operations one by one, loops as recurrences. */
 #include "loops/inner.h"
 #include "loops/loops.h"
 
@@ -89,8 +89,9 @@ static CadGraph *with_inputs_of(const CadGraph *graph) {
     return copy;
 }
 
-/* What was recorded, as a graph of its own; the given one begins anew, with its inputs. Calls are
- * made numbers of by the owner, who knows that one alone: so they change places after reading. */
+/* Read the recording into a graph of its own; the given one begins anew, with its inputs. The
+ * owner makes numbers of calls in the given one, which it knows: so the two change places
+ * afterwards. */
 static CadGraph *read_apart(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                             const CadId *inputs, size_t n_inputs, CadId *outputs,
                             size_t n_outputs) {
