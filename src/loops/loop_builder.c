@@ -90,8 +90,7 @@ static CadGraph *with_inputs_of(const CadGraph *graph) {
 }
 
 /* Read the recording into a graph of its own; the given one begins anew, with its inputs. The
- * owner makes numbers of calls in the given one, which it knows: so the two change places
- * afterwards. */
+ * owner makes numbers of calls in the given one: so the two change places afterwards. */
 static CadGraph *read_apart(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                             const CadId *inputs, size_t n_inputs, CadId *outputs,
                             size_t n_outputs) {

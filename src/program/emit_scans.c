@@ -202,8 +202,8 @@ static void find_handed_on(Divider *d) {
     }
 }
 
-/* Strips: first those of carried numbers, as each turn finds them; the next turn finds its own one
- * place further on. */
+/* The first strips are those of carried numbers as each turn finds them, one place after another.
+ */
 static void take_strips(Divider *d) {
     for (size_t j = 0; j < d->scan->n_carried; j++) {
         d->strip[CAD_SCAN_INPUT + j] = d->n_strips++;
