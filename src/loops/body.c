@@ -397,7 +397,7 @@ static CadId operation_in_body(Roller *o, Body *b, size_t q) {
     CadGraph *const body = b->asked.body;
     const uint32_t n = arity(o, loop, q);
     const size_t operation = middle_of(loop) + q;
-    const CadRecord *const record = record_of(o->u, operation);
+    const CadRecord *const record = record_at(o->u, operation);
     CadId *const x = cad_graph_room(body, &o->room, n > 3 ? n : 3);
     if (x == NULL) {
         return CAD_ZERO;

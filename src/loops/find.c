@@ -149,7 +149,7 @@ static int difference_of(const Unrolled *u, size_t operation, uint32_t k, size_t
  * then, and so are calls that are the same in all turns. Calls that differ by data alone are in a
  * loop if there are many turns, since their derivatives are made once then. */
 static int has_to_wait(const Finder *f, const Loop *loop, size_t operation, int change) {
-    const CadRecord *const record = record_of(f->u, operation);
+    const CadRecord *const record = record_at(f->u, operation);
     return record->kind == CAD_RECORD_CALL
                ? change != OTHER_DATA || loop->n < f->now.turns_that_call
                : record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op);

@@ -60,12 +60,12 @@ static inline int64_t operation_of(const Unrolled *u, CadId id) {
     return (int64_t)u->operations[id] - 1;
 }
 
-static inline const CadRecord *record_of(const Unrolled *u, size_t operation) {
+static inline const CadRecord *record_at(const Unrolled *u, size_t operation) {
     return &u->graph->records[u->records[operation]];
 }
 
 static inline uint32_t size_of(const Unrolled *u, size_t operation) {
-    return cad_record_size(record_of(u, operation));
+    return cad_record_size(record_at(u, operation));
 }
 
 /* The first view of a plan that is an operand: calls have no other one. */
@@ -89,7 +89,7 @@ typedef struct Block {
 
 /* The numbers that an operation reads: one, or all from the first to the last of a view. */
 static inline Block operand_of(const Unrolled *u, size_t operation, uint32_t k) {
-    const CadRecord *const record = record_of(u, operation);
+    const CadRecord *const record = record_at(u, operation);
     int64_t low, high;
     if (record->kind == CAD_RECORD_SINGLE) {
         return (Block){record->of.operands[k], 1};

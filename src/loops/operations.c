@@ -14,7 +14,7 @@ static uint32_t arity_of_record(const CadGraph *graph, const CadRecord *record) 
 
 static void find_sources(Unrolled *u, size_t i) {
     CadGraph *const graph = u->graph;
-    const uint32_t arity = arity_of_record(graph, record_of(u, i)), begin = u->first[i];
+    const uint32_t arity = arity_of_record(graph, record_at(u, i)), begin = u->first[i];
     double value;
     for (uint32_t k = 0; k < arity; k++) {
         const CadId id = operand_of(u, i, k).first;
@@ -61,12 +61,12 @@ static uint32_t form_of(const Unrolled *u, const CadRecord *record) {
 
 /* All by which operations are told apart, word by word. */
 static uint32_t n_words_of(const Unrolled *u, size_t operation) {
-    const CadRecord *const record = record_of(u, operation);
+    const CadRecord *const record = record_at(u, operation);
     return 2 + (has_plan(record) ? cad_graph_plan(u->graph, record)->words : 0);
 }
 
 static uint64_t word_of(const Unrolled *u, size_t operation, uint32_t k) {
-    const CadRecord *const record = record_of(u, operation);
+    const CadRecord *const record = record_at(u, operation);
     return k == 0 ? (uint64_t)record->kind << 48 | (uint64_t)record->op << 32 |
                         record->of.array.size << 3 | u->constants[operation]
            : k == 1 ? form_of(u, record)
@@ -99,7 +99,7 @@ static uint32_t class_of_array(const Unrolled *u, Table classes, size_t operatio
 }
 
 static uint32_t class_of_operation(const Unrolled *u, Table classes, size_t operation) {
-    const CadRecord *const record = record_of(u, operation);
+    const CadRecord *const record = record_at(u, operation);
     if (record->kind == CAD_RECORD_SINGLE) {
         return (uint32_t)record->op << 3 | u->constants[operation];
     }

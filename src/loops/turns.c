@@ -38,7 +38,7 @@ static size_t next_sum(const Unrolled *u, const Loop *loop, const Turn *turn, si
     if (reader == 0 || reader == SEVERAL) {
         return loop->period;
     }
-    const CadRecord *const record = record_of(u, middle_of(loop) + reader - 1);
+    const CadRecord *const record = record_at(u, middle_of(loop) + reader - 1);
     const int is_first = cad_loops_lag(u, loop, reader - 1, 0, &of) >= 0 && of == at;
     return record->kind == CAD_RECORD_SINGLE &&
                    (record->op == CAD_OP_add || (record->op == CAD_OP_subtract && is_first))
