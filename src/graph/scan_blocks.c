@@ -420,7 +420,7 @@ static void place_results(Blocks *b, CadId first, const CadScan *scan,
 }
 
 /* Answers 0 without memory. */
-static int begin_blocks(Blocks *b) {
+static int begin_loop(Blocks *b) {
     const CadRecurrence *const asked = b->asked;
     const size_t n = n_operands(b), n_inputs = cad_sum_of_sizes(asked->sizes, n);
     CadId input = asked->input;
@@ -455,7 +455,7 @@ CadId cad_graph_make_scan(CadGraph *graph, const CadRecurrence *asked,
     Blocks *const b = &blocks;
     CadScan scan;
     CadId first = CAD_NO_ID;
-    if (begin_blocks(b)) {
+    if (begin_loop(b)) {
         first = make_loop(b, &scan);
     } else {
         graph->status = CAD_NO_MEMORY;
