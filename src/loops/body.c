@@ -2,10 +2,9 @@
  * are recurrences, too. */
 #include "loops/inner.h"
 
-/* Of an operation of the body that later turns read: how many turns later, at most; and where it
- * is at a lag of one: in which block of what is carried, how far from its first number, and its
- * first input.
- */
+/* Of an operation that later turns read: how many turns later, at most; and where the numbers of
+ * the turn before are carried: in which block, how far from its first number, and from which input
+ * on. */
 typedef struct Lagged {
     uint32_t most, block, offset;
     CadId input;
@@ -89,8 +88,7 @@ static int is_read_outside(const Roller *o, const Body *b, size_t turn, size_t q
 
 /* --- what is carried --- */
 
-/* What is carried: each operation that later turns read, at each lag; it begins as what was read
- * in its place by those turns that are too early. */
+/* How many turns later each operation is read, at most: it is carried once for each of them. */
 static void find_lags(const Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     size_t of = 0;
@@ -153,6 +151,7 @@ static void name_blocks(const Body *b, CadGraph *graph, const CadId *numbers, Ca
     }
 }
 
+/* A carried number begins as what the turns read that are too early for it. */
 static int find_initial(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     const size_t n_numbers = b->next - CAD_SCAN_INPUT;
@@ -212,8 +211,8 @@ static CadOverTurns row_of_ids(CadGraph *graph, const CadId *ids, size_t n, size
                           is_same ? 0 : (int64_t)size};
 }
 
-/* An operand in all turns of loops within each turn, one in the other: of which operation of the
- * turn it is, at first, and how many operations further on in the next turn of each. */
+/* An operation of nested loops within a turn: where it is in the turn at first, and of each loop,
+ * the outermost first, how many turns it has and how many operations apart these are. */
 typedef struct Nest {
     size_t at, depth;
     size_t n[NESTED], period[NESTED];

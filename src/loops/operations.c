@@ -1,4 +1,4 @@
-/* Operations, and which of them are alike: of one class, whatever it is made of. */
+/* The operations of a recording, and their classes: those that are alike compute the same. */
 #include "loops/inner.h"
 
 enum { FIRST_ARRAY = 1 << 20 }; /* of the classes; those before are of single numbers */
@@ -91,7 +91,7 @@ static int are_alike(const Unrolled *u, size_t operation, size_t other) {
     return alike;
 }
 
-/* By the operation at which one was seen first. */
+/* A class of arrays is named by the first operation of it. */
 static uint32_t class_of_array(const Unrolled *u, Table classes, size_t operation) {
     FIND_PLACE(classes, hash_of_array(u, operation), first, are_alike(u, operation, *first - 1))
     *first = *first == 0 ? (uint32_t)operation + 1 : *first;
