@@ -97,7 +97,7 @@ if _typing.TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """What is imported late; of names that other packages have, what to write instead."""
+        """Import a module late; for names of other packages, say what to write instead."""
         module = _MODULE_OF.get(name)
         if module is None:
             _foreign_names.missing(__name__, name)

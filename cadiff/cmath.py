@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
-from .binding import carries, make_complex, strip
+from .binding import carries, make_complex, unguarded
 from .operations import table as _table
 from .operations.arrays import in_precision
 
@@ -48,7 +48,7 @@ def _analytic(original: Function, ufunc: Function) -> Function:
 def _question(original: Function) -> Function:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> bool:
-        return bool(original(*strip(args), **strip(kwargs)))
+        return bool(original(*unguarded(args), **unguarded(kwargs)))
 
     return function
 

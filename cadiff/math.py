@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .binding import Dual, Var, carries, compare, depends, plain_values, widened
-from .binding import strip as value
+from .binding import unguarded as value
 from .operations import table as _table
 from .operations.guards import EQUAL, LESS_EQUAL, note_kinds
 

@@ -194,13 +194,13 @@ from .guards import (
     note_warnings,
     notes_guards,
     put_in_types,
-    read,
+    read_for_user,
     register_callers,
     register_masks,
     register_scalars,
     share_memory,
     share_numbers,
-    strip,
+    unguarded,
 )
 from .jacobians import (
     FrozenMap,

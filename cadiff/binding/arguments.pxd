@@ -16,7 +16,7 @@ cdef enum Shape:
 
 @cython.final
 @cython.no_gc
-cdef class Node:
+cdef class ArgumentNode:
     cdef Shape shape
     cdef Py_ssize_t offset   # of its first number
     cdef Py_ssize_t size     # how many numbers
@@ -34,7 +34,7 @@ cdef class Node:
 
     cdef int lend(self, CadTape *tape, CadSlot base) except -1
     cdef void take_back(self, CadTape *tape, CadSlot base)
-    cdef int read(self, CadTape *tape, CadSlot base) except -1
+    cdef int read_adjoints(self, CadTape *tape, CadSlot base) except -1
     cdef bint is_array(self)
     cdef object from_read(self)
     cdef int check_unchanged(self) except -1
@@ -66,17 +66,17 @@ cdef class Collector:
     cdef int reserve(self, Py_ssize_t more) except -1
     cdef list all_atoms(self)
     cdef int copy_to(self, CadTape *tape, CadSlot base, bint borrow) except -1
-    cdef int add_plain(self, Node node, object number, double value) except -1
-    cdef int note_packed(self, Node node, Py_ssize_t n) except -1
-    cdef int note(self, Node node) except -1
-    cdef int add_object(self, Node node, object atom, Py_ssize_t size) except -1
+    cdef int add_plain(self, ArgumentNode node, object number, double value) except -1
+    cdef int note_packed(self, ArgumentNode node, Py_ssize_t n) except -1
+    cdef int note(self, ArgumentNode node) except -1
+    cdef int add_object(self, ArgumentNode node, object atom, Py_ssize_t size) except -1
     cdef tuple collect(self, tuple args, tuple argnums)
-    cdef Node add(self, object argument)
-    cdef Node add_checked(self, object argument)
-    cdef bint add_container(self, Node node, object argument) except -1
-    cdef int add_parts(self, Node node, tuple parts) except -1
-    cdef int add_array(self, Node node, object argument) except -1
-    cdef int add_members(self, Node node, object array) except -1
+    cdef ArgumentNode add(self, object argument)
+    cdef ArgumentNode add_checked(self, object argument)
+    cdef bint add_container(self, ArgumentNode node, object argument) except -1
+    cdef int add_parts(self, ArgumentNode node, tuple parts) except -1
+    cdef int add_array(self, ArgumentNode node, object argument) except -1
+    cdef int add_members(self, ArgumentNode node, object array) except -1
 
 
 @cython.final

@@ -31,7 +31,7 @@ from .atoms import gather_numbers
 @cython.final
 @cython.no_gc
 @cython.freelist(16)
-cdef class Node:
+cdef class ArgumentNode:
     """One level of an argument: what it is, and where its atoms and numbers stand among all."""
 
     # --- of those that are in no container of others
@@ -53,7 +53,7 @@ cdef class Node:
         if self.shape == ARRAY and self.size >= CAD_LARGE_BLOCK:
             cad_tape_lend(tape, slot, slot + self.size, NULL)
 
-    cdef int read(self, CadTape *tape, CadSlot base) except -1:
+    cdef int read_adjoints(self, CadTape *tape, CadSlot base) except -1:
         """Read the adjoints, those of numbers as a vector. No containers are made here: that may
         run a user's code."""
         cdef cnp.npy_intp size = self.size
@@ -93,11 +93,11 @@ cdef class Node:
         adjoints, self.adjoints = self.adjoints, None
         if self.children is not None:
             if self.container.kind == PAIR:  # a gradient is df/dx - i df/dy
-                imaginary = (<Node>self.children[1]).adjoints
+                imaginary = (<ArgumentNode>self.children[1]).adjoints
                 cad_pairs_conjugate(
                     <double *>cnp.PyArray_DATA(imaginary), cnp.PyArray_SIZE(imaginary)
                 )
-            return self.container.make([(<Node>child).from_read() for child in self.children])
+            return self.container.make([(<ArgumentNode>child).from_read() for child in self.children])
         if self.is_array():
             return in_precision_of(adjoints, self.original)
         return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)
@@ -123,7 +123,7 @@ cdef class Node:
 
     cdef int conjugate(self, list atoms) except -1:
         """Take the negative of all imaginary parts; of 0.0 it is 0.0."""
-        cdef Node child
+        cdef ArgumentNode child
         if not self.has_complex:
             return 0
         if self.container.kind == PAIR:
@@ -164,7 +164,7 @@ cdef class Node:
                 PyList_SET_ITEM(parts, i, number)
             return parts if self.container.type is list else self.container.make(parts)
         return self.container.make(
-            [(<Node>child).lift(atoms, block, tape, base) for child in self.children]
+            [(<ArgumentNode>child).lift(atoms, block, tape, base) for child in self.children]
         )
 
     cdef tuple to_state(self):
@@ -173,7 +173,7 @@ cdef class Node:
         if self.shape == ARRAY:
             array = (self.original.shape, self.original.dtype)
         if self.children is not None:
-            children = tuple([(<Node>child).to_state() for child in self.children])
+            children = tuple([(<ArgumentNode>child).to_state() for child in self.children])
         return (
             <int>self.shape, self.offset, self.size, self.atom, self.container, self.is_single,
             array, children,
@@ -190,19 +190,19 @@ cdef class Node:
             atoms.extend([((), False)] * self.size)
         else:
             for child in self.children:
-                (<Node>child).collect_atoms(atoms)
+                (<ArgumentNode>child).collect_atoms(atoms)
         return 0
 
     cdef int match(self, Collector collector, object tree, object path) except -1:
         """Collect the atoms of another tree of this structure."""
-        cdef Node other
+        cdef ArgumentNode other
         cdef Py_ssize_t i
         if self.shape == CONTAINER:
             parts = self.container.parts_like(tree, len(self.children))
             if parts is None:
                 self.refuse(tree, path)
             for i in range(len(self.children)):
-                (<Node>self.children[i]).match(
+                (<ArgumentNode>self.children[i]).match(
                     collector, parts[i], path + self.container.step(i)
                 )
             return 0
@@ -213,7 +213,7 @@ cdef class Node:
         if self.shape == ROW:
             same = other.size == self.size and (
                 other.shape == ROW
-                or all([(<Node>child).shape == NUMBER for child in other.children or ()])
+                or all([(<ArgumentNode>child).shape == NUMBER for child in other.children or ()])
             )
             if not same or other.shape not in (ROW, CONTAINER) or other.container.has_keys():
                 self.refuse(tree, path)
@@ -232,7 +232,7 @@ cdef class Node:
         return self.container.describe(self.size if self.shape == ROW else len(self.children))
 
     cdef int refuse(self, object tree, object path) except -1:
-        cdef Node other
+        cdef ArgumentNode other
         if tree is None:
             refuse_leaf(tree, path)
         try:
@@ -252,11 +252,11 @@ cdef class Node:
             return in_precision_of(next(leaves), self.original)
         if self.shape == ROW:
             return self.container.make([next(leaves) for _ in range(self.size)])
-        return self.container.make([(<Node>child).fill(leaves) for child in self.children])
+        return self.container.make([(<ArgumentNode>child).fill(leaves) for child in self.children])
 
 
-cdef Node node_of_state(tuple state):
-    cdef Node node = Node.__new__(Node)
+cdef ArgumentNode node_of_state(tuple state):
+    cdef ArgumentNode node = ArgumentNode.__new__(ArgumentNode)
     node.shape, node.offset, node.size, node.atom, node.container = state[:5]
     node.is_single, array, children = state[5:]
     if array is not None:
@@ -267,9 +267,9 @@ cdef Node node_of_state(tuple state):
     return node
 
 
-cdef bint holds_complex(Node node):
+cdef bint holds_complex(ArgumentNode node):
     """Whether there is a complex number in a container."""
-    cdef Node child
+    cdef ArgumentNode child
     if node.container.kind == PAIR:
         return True
     for child in node.children:
@@ -294,7 +294,7 @@ cdef uint64_t fingerprint(const double *numbers, Py_ssize_t n):
     return result
 
 
-cdef object atom_of_array(Node node):
+cdef object atom_of_array(ArgumentNode node):
     """The numbers of an array, which are the caller's own: a number if it has no axes."""
     if node.is_single:
         return node.flat.astype(np.float32)[()]
@@ -347,7 +347,7 @@ cdef class Collector:
         return 0
 
     cdef list all_atoms(self):
-        cdef Node node
+        cdef ArgumentNode node
         cdef Py_ssize_t i
         if self.atoms is not None:
             return self.atoms
@@ -364,7 +364,7 @@ cdef class Collector:
     cdef int copy_to(self, CadTape *tape, CadSlot base, bint borrow) except -1:
         """All numbers, in order, if all are plain; each array as a block of its own. With `borrow`,
         those of large arrays stay where they are."""
-        cdef Node node
+        cdef ArgumentNode node
         cdef const double *source
         cdef CadSlot slot
         for node in self.nodes or ():
@@ -382,7 +382,7 @@ cdef class Collector:
                 memcpy(tape.values + slot, source, node.size * sizeof(double))
         return 0
 
-    cdef int add_plain(self, Node node, object number, double value) except -1:
+    cdef int add_plain(self, ArgumentNode node, object number, double value) except -1:
         node.is_single = isinstance(number, np.float32)
         if self.atoms is not None:
             self.atoms.append(number if node.is_single else value)
@@ -394,18 +394,18 @@ cdef class Collector:
         self.n_atoms += 1
         return 0
 
-    cdef int note_packed(self, Node node, Py_ssize_t n) except -1:
+    cdef int note_packed(self, ArgumentNode node, Py_ssize_t n) except -1:
         node.packed = self.n_packed
         self.n_packed += n
         return self.note(node)
 
-    cdef int note(self, Node node) except -1:
+    cdef int note(self, ArgumentNode node) except -1:
         if self.nodes is None:
             self.nodes = []
         self.nodes.append(node)
         return 0
 
-    cdef int add_object(self, Node node, object atom, Py_ssize_t size) except -1:
+    cdef int add_object(self, ArgumentNode node, object atom, Py_ssize_t size) except -1:
         if self.atoms is None:
             self.atoms = self.all_atoms()
         self.atoms.append(atom)
@@ -431,15 +431,15 @@ cdef class Collector:
             cad_raise_nested()
         return tuple(nodes)
 
-    cdef Node add(self, object argument):
+    cdef ArgumentNode add(self, object argument):
         cad_enter_container()
         try:
             return self.add_checked(argument)
         finally:
             cad_leave_container()
 
-    cdef Node add_checked(self, object argument):
-        cdef Node node = Node.__new__(Node)
+    cdef ArgumentNode add_checked(self, object argument):
+        cdef ArgumentNode node = ArgumentNode.__new__(ArgumentNode)
         cdef double value
         cdef int kind
         node.offset = self.count
@@ -487,7 +487,7 @@ cdef class Collector:
         node.size = self.count - node.offset
         return node
 
-    cdef bint add_container(self, Node node, object argument) except -1:
+    cdef bint add_container(self, ArgumentNode node, object argument) except -1:
         """Whether the argument is a container. The node becomes a ROW if all items of a list or
         tuple are floats, as they mostly are: these need no nodes."""
         cdef Py_ssize_t i, n
@@ -515,14 +515,14 @@ cdef class Collector:
         self.add_parts(node, opened_item)
         return True
 
-    cdef int add_parts(self, Node node, tuple parts) except -1:
+    cdef int add_parts(self, ArgumentNode node, tuple parts) except -1:
         node.shape = CONTAINER
         node.container, found = parts
         node.children = tuple([self.add(part) for part in found])
         node.has_complex = holds_complex(node)
         return 0
 
-    cdef int add_array(self, Node node, object argument) except -1:
+    cdef int add_array(self, ArgumentNode node, object argument) except -1:
         cdef int kind = cnp.PyArray_TYPE(argument)
         cdef Py_ssize_t n = cnp.PyArray_SIZE(argument)
         if kind == cnp.NPY_OBJECT:
@@ -546,7 +546,7 @@ cdef class Collector:
         self.n_atoms += 1
         return 0
 
-    cdef int add_members(self, Node node, object array) except -1:
+    cdef int add_members(self, ArgumentNode node, object array) except -1:
         """Take an array of objects as an array of numbers, if that is what they are."""
         cdef double value
         plain = True
@@ -625,14 +625,14 @@ cdef class Structure:
         return structure_of_states, (self.to_states(),)
 
     cdef list to_states(self):
-        return [(<Node>node).to_state() for node in self.nodes]
+        return [(<ArgumentNode>node).to_state() for node in self.nodes]
 
     def leaves(self) -> list[list[tuple[tuple[int, ...], bool]]]:
         """For each argument, the list of its atoms: the shape, and whether it is of float32."""
         result = []
         for node in self.nodes:
             atoms = []
-            (<Node>node).collect_atoms(atoms)
+            (<ArgumentNode>node).collect_atoms(atoms)
             result.append(atoms)
         return result
 
@@ -647,33 +647,33 @@ cdef class Structure:
 
     def fill(self, Py_ssize_t k, leaves: Iterable[Any]):
         """The k-th argument's structure with other leaves; arrays in the argument's precision."""
-        return (<Node>self.nodes[k]).fill(iter(leaves))
+        return (<ArgumentNode>self.nodes[k]).fill(iter(leaves))
 
     def in_containers(self, leaves: Iterable[Any], bint single):
         """Leaves in the containers of all arguments, a tuple; or in those of the only one."""
         every = iter(leaves)
-        filled = tuple([(<Node>node).fill(every) for node in self.nodes])
+        filled = tuple([(<ArgumentNode>node).fill(every) for node in self.nodes])
         return filled[0] if single else filled
 
     @property
     def has_complex(self) -> bool:
         """Whether there is a complex number among the arguments."""
-        return any([(<Node>node).has_complex for node in self.nodes])
+        return any([(<ArgumentNode>node).has_complex for node in self.nodes])
 
     def conjugated(self, atoms: Sequence[Any]) -> list[Any]:
         """Atoms with the negative of all imaginary parts."""
         atoms = list(atoms)
         for node in self.nodes:
-            (<Node>node).conjugate(atoms)
+            (<ArgumentNode>node).conjugate(atoms)
         return atoms
 
     def cotangent(self, Py_ssize_t k, list atoms):
         """As rebuild, with cotangents of the atoms: those by complex numbers are u - iv."""
-        return (<Node>self.nodes[k]).from_cotangents(atoms)
+        return (<ArgumentNode>self.nodes[k]).from_cotangents(atoms)
 
     def rebuild(self, Py_ssize_t k, list atoms):
         """The k-th argument's structure with other atoms, taken from the list of all."""
-        return (<Node>self.nodes[k]).from_atoms(atoms)
+        return (<ArgumentNode>self.nodes[k]).from_atoms(atoms)
 
     def match(self, tuple trees, names: Iterable[str]) -> list[Any]:
         """The atoms of other trees of this structure, in its order.
@@ -684,7 +684,7 @@ cdef class Structure:
         cdef Collector collector = Collector.__new__(Collector)
         try:
             for node, tree, name in zip(self.nodes, trees, names):
-                (<Node>node).match(collector, tree, name)
+                (<ArgumentNode>node).match(collector, tree, name)
         except RecursionError:
             cad_raise_nested()
         return collector.all_atoms()
@@ -731,14 +731,14 @@ def leaves(Structure structure,
     """
     found = []
     for node, name in zip(structure.nodes, names):
-        add_leaves(found, <Node>node, name)
+        add_leaves(found, <ArgumentNode>node, name)
     return found
 
 
-cdef int add_leaves(list found, Node node, path) except -1:
+cdef int add_leaves(list found, ArgumentNode node, path) except -1:
     if node.shape == CONTAINER:
         for k, child in enumerate(node.children):
-            add_leaves(found, <Node>child, path + node.container.step(k))
+            add_leaves(found, <ArgumentNode>child, path + node.container.step(k))
     else:
         shape = None if node.shape == ROW else node.leaf_shape()
         found.append((node.offset, node.size, shape, path))

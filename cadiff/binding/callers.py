@@ -95,6 +95,7 @@ _ANSWERS = (
         "cadiff.numpy.atleast_1d(v)",
     ),
 )
+_WRAPPED = ("copy", "original")  # what wrappers of this package call the function within
 _OWN_NAMES = re.compile(r"\bcadiff\.(Var|Dual)\b")
 _CONVERSIONS: dict[Any, str] = {
     float: "a Var computes like a float already; cadiff.value(v) is its value",
@@ -172,21 +173,21 @@ def _is_users(frame: FrameType) -> bool:
 
 
 def _public(frame: FrameType) -> str:
-    """What a function of a library is called by its users."""
-    code = frame.f_code
-    name = str(getattr(code, "co_qualname", code.co_name)).split(".<locals>")[0]
-    name = name.removesuffix(".__init__").removesuffix(".__call__")
-    public = [part for part in _module_of(frame).split(".") if not part.startswith("_")]
+    """What a function of a library is called by its users: a wrapper as what it wraps."""
+    code, variables = frame.f_code, frame.f_locals
+    of = next((variables[name] for name in code.co_freevars if name in _WRAPPED), None)
+    name = getattr(of, "__qualname__", getattr(code, "co_qualname", code.co_name))
+    name = name.split(".<locals>")[0].removesuffix(".__init__").removesuffix(".__call__")
+    module = getattr(of, "__module__", None) or _module_of(frame)
+    public = [part for part in module.split(".") if not part.startswith("_")]
     for k in range(1, len(public) + 1):
         if hasattr(sys.modules.get(".".join(public[:k])), name.split(".")[0]):
             public = public[:k]
             break
     module = ".".join(public)
-    owner = frame.f_locals.get("self")
+    owner = variables.get("self")
     kind = type(owner).__name__
-    if name.startswith("_") and hasattr(
-        sys.modules.get(module), kind
-    ):  # of a class that it extends
+    if name.startswith("_") and hasattr(sys.modules.get(module), kind):  # which it extends
         name = kind
     for known, thing in vars(sys.modules.get(module, ast)).items():
         if owner is not None and thing is owner:  # it has methods, as scipy.stats.norm

@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .signatures cimport ArgumentNode, Filling, node_of, Taken
+from .signatures cimport SignatureNode, Filling, node_of, Taken
 from .trees cimport key_of, opened, Same
 from .watches cimport Watch
 
@@ -72,7 +72,7 @@ cdef class Call:
         cdef Py_ssize_t k, begin, n = len(self.args)
         cdef list nodes = [None] * n
         cdef list ranges = [], first = [], others = [], named = []
-        cdef ArgumentNode node
+        cdef SignatureNode node
         for k in self.argnums:
             begin = taken.numbers
             nodes[k] = node = node_of(self.args[k], True, taken)
@@ -264,9 +264,9 @@ cdef class StandIns(Filling):
         cdef list made = [None] * n
         cdef dict named = {}
         for k in (*call.argnums, *[k for k in range(n) if k not in call.argnums]):
-            made[k] = (<ArgumentNode>call.nodes[k]).filled(self)
+            made[k] = (<SignatureNode>call.nodes[k]).filled(self)
         for k, name in enumerate(call.names):
-            named[name] = (<ArgumentNode>call.nodes[n + k]).filled(self)
+            named[name] = (<SignatureNode>call.nodes[n + k]).filled(self)
         self.inputs = None  # Vars that are alive when the tape is rewound have to be found
         return made, named
 
@@ -306,7 +306,7 @@ cdef class StandIns(Filling):
         return [(array, copy) for array, copy in self.lent if key_of(array) != key_of(copy)]
 
     @property
-    def read(self) -> frozenset[int]:
+    def integers_read(self) -> frozenset[int]:
         """The integers, by their places, that are inputs and whose values f has read."""
         return frozenset([k for k, memory in self.memories.items() if memory.was_read])
 

@@ -927,17 +927,17 @@ cdef bint note_number(arg, list form, list atoms) except -1:
 cdef class Entered:
     """A function whose calls are entries of the tape: what it records is made a program once.
 
-    make(args, names) records a call, and answers (program, restored); None if that cannot be, False
+    record_call(args, names) records a call, and answers (program, restored); None if that cannot be, False
     if it can be for no call. `restored` makes of the outputs what the function returns; None: that
     is the one output. Where no program serves, the function is to run.
     """
 
-    cdef object make
+    cdef object record_call
     cdef dict forms
     cdef int n_failures  # -1: programs have been made
 
-    def __init__(self, make: Callable[[tuple[Any, ...], tuple[str, ...]], Any]):
-        self.make = make
+    def __init__(self, record_call: Callable[[tuple[Any, ...], tuple[str, ...]], Any]):
+        self.record_call = record_call
         self.forms = {}
 
     cdef tuple form_of(self, tuple args, tuple names, list atoms):
@@ -984,7 +984,7 @@ cdef class Entered:
         if form.program is None:
             if form.n_calls != first_calls:
                 return NotImplemented
-            made = self.make(args, names)
+            made = self.record_call(args, names)
             if made is None or made is False:
                 if self.n_failures >= 0:
                     self.n_failures += 1 if made is None else MOST_FAILURES

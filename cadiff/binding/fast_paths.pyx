@@ -27,7 +27,7 @@ from .functions cimport bound_program, Objects, Owned
 from .sparse cimport MatrixPlan
 from .calls cimport Call
 from .signatures cimport (
-    node_of, cost_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
+    node_of, cost_of, has_names, SignatureNode, ResultNode, RESULT_ARRAY, result_from,
     ask_for_no_more, forget_references, is_same_name, refer, Taken,
 )
 
@@ -109,8 +109,8 @@ cdef class Missed:
 
 
 cdef inline bint meets(bytes outcomes, bytes others, long guard, double outcome) noexcept:
-    """Whether a recording that has its own outcomes may serve a call that met another outcome at a
-    guard than a recording with those of others. What was met is looked at first: that excludes most.
+    """Whether a recording with `outcomes` may serve a call that a recording with `others` missed: it
+    met `outcome` at a guard. That guard is looked at first, since it excludes most.
     """
     cdef Py_ssize_t before = guard * sizeof(double)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(outcomes), other_size = PyBytes_GET_SIZE(others)
@@ -296,7 +296,7 @@ cdef class Signature:
         if self.n_args == 0:
             return True
         k = (<const unsigned char *>self.order)[0]
-        return (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).may_be(
+        return (<SignatureNode>PyTuple_GET_ITEM(self.nodes, k)).may_be(
             <object>PyTuple_GET_ITEM(args, k)
         )
 
@@ -311,9 +311,9 @@ cdef class Signature:
         cdef object item
         for i in range(n):
             k = order[i]
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).take_float(
+            if not (<SignatureNode>PyTuple_GET_ITEM(self.nodes, k)).take_float(
                 <object>PyTuple_GET_ITEM(args, k), inputs
-            ) and not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).take(
+            ) and not (<SignatureNode>PyTuple_GET_ITEM(self.nodes, k)).take(
                 <object>PyTuple_GET_ITEM(args, k), inputs
             ):
                 return False
@@ -322,7 +322,7 @@ cdef class Signature:
                 if k_name == self.n_names or not is_same_name(<object>key, self.names[k_name]):
                     return False
                 item = <object>value
-                if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, n + k_name)).take(item, inputs):
+                if not (<SignatureNode>PyTuple_GET_ITEM(self.nodes, n + k_name)).take(item, inputs):
                     return False
                 k_name += 1
         return True
@@ -556,7 +556,7 @@ cdef class FastPath:
 
     def made(self, cnp.ndarray numbers):
         """The result, of the numbers that the code or the plan gave."""
-        return self.result.make(<const double *>cnp.PyArray_DATA(numbers), None)
+        return self.result.make_result(<const double *>cnp.PyArray_DATA(numbers), None)
 
     cdef object run_path_apart(self, const double *inputs, Py_ssize_t n, Miss *miss):
         """As run_path, for inputs that stand elsewhere."""
@@ -597,8 +597,8 @@ cdef class FastPath:
             if self.catches and not cad_are_finite(results, code.program.n_results):
                 return REFUSED  # f may have caught what floats raise there
             if self.pullback is None:
-                return self.result.make(results, ready)
-            return self.result.make(results, ready), self.pullback.at(inputs)
+                return self.result.make_result(results, ready)
+            return self.result.make_result(results, ready), self.pullback.at(inputs)
         if missed >= 0:
             miss.guard = missed
             miss.outcome = cad_program_outcome(code.program, room, missed)
@@ -640,7 +640,7 @@ cdef class FastPath:
         self.code.uses += 1
         if self.is_whole:
             return data.reshape([self.result.lengths[k] for k in range(self.result.ndim)])
-        return self.result.make(<const double *>cnp.PyArray_DATA(data), None)
+        return self.result.make_result(<const double *>cnp.PyArray_DATA(data), None)
 
 
 cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1:

@@ -26,7 +26,7 @@ from .tape cimport (
     plan_view, rule_call, RuleCall, step_under_way, strided_view, view_at, view_of,
 )
 from .atoms cimport highest_tag, only_number, shape
-from .arguments cimport Node
+from .arguments cimport ArgumentNode
 from .recording cimport note_error, Recording
 
 from . import foreign_names
@@ -559,7 +559,7 @@ cdef object gradient(Recording recording, object number):
     """The gradient of one number, as a tuple with one entry for each argnum."""
     if CAD_IS_DUAL(number) or recording.block is None or not recording.is_closed([number]):
         cotangents = pull_atoms(recording, [number], [1.0])
-        return tuple([(<Node>node).from_cotangents(cotangents) for node in recording.nodes])
+        return tuple([(<ArgumentNode>node).from_cotangents(cotangents) for node in recording.nodes])
     return plain_gradient(recording, number, 1.0)
 
 
@@ -574,7 +574,7 @@ cdef tuple plain_gradient(Recording recording, object out, object seed):
     writes the adjoints of large arrays straight into the results."""
     cdef CadSlot base = CAD_VAR(recording.block).slot
     cdef list leaves = recording.leaves or []
-    cdef Node leaf
+    cdef ArgumentNode leaf
     cdef size_t end
     try:
         if recording.n > 0:
@@ -586,11 +586,11 @@ cdef tuple plain_gradient(Recording recording, object out, object seed):
                 cad_var_seed(CAD_VAR(out), seed)
             recording.sweep(end)
         for leaf in leaves:
-            leaf.read(recording.tape, base)
+            leaf.read_adjoints(recording.tape, base)
     finally:
         for leaf in leaves:
             leaf.take_back(recording.tape, base)
-    return tuple([(<Node>node).from_read() for node in recording.nodes])
+    return tuple([(<ArgumentNode>node).from_read() for node in recording.nodes])
 
 
 cdef bint is_arithmetic(Recording recording):

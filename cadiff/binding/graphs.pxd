@@ -75,7 +75,7 @@ cdef class Graph:
     cdef object read_links(self, step)
     cdef list unlinked(self)
     cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, list wanted, Ids names)
-    cdef Ids read(self, Recording recording, list atoms, Ids inputs)
+    cdef Ids read_recording(self, Recording recording, list atoms, Ids inputs)
     cdef Code code(self, list more, list roots)
     cdef tuple codes_along(self, Ids along, Ids roots, size_t n)
     cdef bint has_many_directions(self, size_t n)

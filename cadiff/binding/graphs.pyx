@@ -170,7 +170,7 @@ cdef class Graph:
         self.graph.n_guards = self.kept_guards
 
     cdef int keep(self) except -1:
-        """Note that all numbers so far are those of f, or those and a derivative of f."""
+        """Note that the numbers of f, or of f and a derivative of it, end here."""
         cdef size_t size = self.graph.n_guards * sizeof(CadOutcome)
         self.kept_records = self.graph.n_records
         if not self.is_derived:
@@ -331,7 +331,7 @@ cdef class Graph:
                 hold_finite(atoms, rule_name(call.rule))
             try:
                 with GraphTransaction(self, True):
-                    return self.read((<Guarded>guarded).recording, atoms, names)
+                    return self.read_recording((<Guarded>guarded).recording, atoms, names)
             finally:
                 atoms.clear()
 
@@ -396,7 +396,7 @@ cdef class Graph:
         """The steps met so far of which nothing is known."""
         return [self.steps[number] for number, found in self.links.items() if found is None]
 
-    cdef Ids read(self, Recording recording, list atoms, Ids inputs):
+    cdef Ids read_recording(self, Recording recording, list atoms, Ids inputs):
         """The numbers that atoms are, as what is recorded makes them of the inputs; guards too."""
         cdef CadTape *tape = recording.tape
         cdef CadSlot base = recording.base()
@@ -839,7 +839,7 @@ def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0
             n += 1
     inputs.n = n
     check(result.graph.status)
-    outputs = result.read(recording, atoms, inputs)
+    outputs = result.read_recording(recording, atoms, inputs)
     result.outputs = outputs.data
     result.n_outputs = outputs.n
     outputs.data = NULL

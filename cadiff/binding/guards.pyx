@@ -227,7 +227,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_others)
 
 
-def read(tree, what: str):
+def read_for_user(tree, what: str):
     """Plain values of a tree for the user's program: an obstacle, where a replay would not read
     them again.
 
@@ -451,7 +451,7 @@ def _end_guards() -> tuple[list[tuple[int, int, bool, list[bool]]], str]:
         end_guards(tape)
 
 
-def strip(tree):
+def unguarded(tree):
     """Plain values of a tree for the package's own use: what is recorded cannot be replayed then,
     if a replay may find the values changed."""
     if cad_state.guarding > 0:

@@ -26,7 +26,7 @@ from .generated.linear cimport *
 from .c_numbers cimport *
 from .tape cimport checks_of, on_tape
 from .atoms cimport shape
-from .arguments cimport ARRAY, Node
+from .arguments cimport ARRAY, ArgumentNode
 from .forward cimport Forward
 from .recording cimport Recording
 from .gradients cimport pull_recorded
@@ -377,7 +377,7 @@ def plain_jacobian(Recording recording, out, bint forward) -> NDArray[np.float64
 
     `forward` allows for tangent sweeps, where they are cheaper.
     """
-    cdef Node node
+    cdef ArgumentNode node
     cdef bint scalar = CAD_IS_SCALAR(out)
     if not (CAD_IS_VAR_ARRAY(out) or scalar):
         return None

@@ -29,7 +29,7 @@ from .tape cimport (
 )
 from .atoms cimport numbers_in, shape
 from .guards cimport end_guards, explain_error, noted_guards, start_guards
-from .arguments cimport Collector, Node, Structure
+from .arguments cimport Collector, ArgumentNode, Structure
 
 from .trees import flattened
 from .tape import is_constant
@@ -113,7 +113,7 @@ cdef class Recording:
             atoms = [self.lift_atom(atom) for atom in collector.atoms]
         lifted = list(args)
         for k, node in zip(argnums, nodes):
-            lifted[k] = (<Node>node).lift(atoms, self.block, self.tape, base)
+            lifted[k] = (<ArgumentNode>node).lift(atoms, self.block, self.tape, base)
         self.lifted = tuple(lifted)
         return 0
 
@@ -204,7 +204,7 @@ cdef class Recording:
     cdef int check_unchanged(self) except -1:
         """Raise RuntimeError if an argument that was not copied has been written to."""
         for leaf in self.leaves or ():
-            (<Node>leaf).check_unchanged()
+            (<ArgumentNode>leaf).check_unchanged()
         return 0
 
     cdef CadSlot base(self):

@@ -129,7 +129,7 @@ cdef class Along:
     cdef slots(self, var):
         return cad_var_slots(CAD_VAR(var)) - self.base
 
-    cdef read(self, var):
+    cdef values_of(self, var):
         part = self.part(var)
         if part is not None:
             return part.copy()
@@ -169,7 +169,7 @@ cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes, rule) except -1:
     _, operands, outs = rule_views(tape, index)
     for lane in range(lanes.count):
         tangents = along_lane(tape, lanes, lane)
-        along = [tangents.read(x) for x in operands]
+        along = [tangents.values_of(x) for x in operands]
         for out in outs:
             tangents.clear(out)
         if not are_zero(along):
@@ -192,7 +192,7 @@ cdef list moving_point(object rule, list numbers, Along tangents, object tag):
     """Values of operands or results, with their tangents; of those of a linear rule None."""
     if rule.is_linear:
         return [None] * len(numbers)
-    return [make_dual(cad_plain_value(x), tangents.read(x), tag) for x in numbers]
+    return [make_dual(cad_plain_value(x), tangents.values_of(x), tag) for x in numbers]
 
 
 cdef int pull_rule_along(
@@ -217,7 +217,7 @@ cdef int pull_lane(
     for out in outs:
         prepare_along(tape, along, out)
     cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
-    moved = [adjoints.read(out) for out in outs]
+    moved = [adjoints.values_of(out) for out in outs]
     if are_zero(cotangents) and are_zero(moved):
         return 0
     check(cad_tape_leave_pass(tape, &put_aside))

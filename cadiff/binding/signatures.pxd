@@ -65,7 +65,7 @@ cdef class Filling:
 
 
 @cython.final
-cdef class ArgumentNode(Shaped):
+cdef class SignatureNode(Shaped):
     cdef NodeKind kind
     cdef Py_ssize_t offset  # of its numbers among the inputs
     cdef Py_ssize_t pointer # if not 0, where the address of its numbers is enough
@@ -105,19 +105,19 @@ cdef class ArgumentNode(Shaped):
     cdef object filled(self, Filling filling)
 
 
-cdef ArgumentNode node_of(object item, bint differentiable, Taken taken)
+cdef SignatureNode node_of(object item, bint differentiable, Taken taken)
 
 
 cdef inline bint is_same_name(object one, object other) except -1:
     return one is other or (type(one) is str and type(other) is str and one == other)
 
 
-cdef int cost_of(ArgumentNode node)
+cdef int cost_of(SignatureNode node)
 
 
 cdef int refer(tuple nodes, CadReferred referred) except -1
 cdef int forget_references(tuple nodes) except -1
-cdef bint has_names(ArgumentNode node) except -1
+cdef bint has_names(SignatureNode node) except -1
 cdef int ask_for_no_more(tuple nodes) except -1
 
 
@@ -144,7 +144,7 @@ cdef class ResultNode(Shaped):
     cdef object constant
     cdef tuple children
 
-    cdef object make(self, const double *numbers, list ready)
+    cdef object make_result(self, const double *numbers, list ready)
     cdef cnp.ndarray new_array(self, int typenum)
     cdef object make_array(self, const double *numbers)
     cdef object make_row(self, const double *numbers)

@@ -1,7 +1,7 @@
 """What calls of one signature have in common: nodes of their arguments, and of the result.
 
 One walk takes arguments apart (`node_of`). It gives their numbers, what tells them from the
-arguments of other calls, and an ArgumentNode for each of them. A later call is known again by its
+arguments of other calls, and an SignatureNode for each of them. A later call is known again by its
 nodes, which read its numbers without making objects. A node fits an argument only if the walk would
 find the same in it, and if derivatives by it would be of the same types.
 """
@@ -110,7 +110,7 @@ cdef class Taken:
 
 
 @cython.final
-cdef class ArgumentNode(Shaped):
+cdef class SignatureNode(Shaped):
     """What is known of an argument, or of an item of one."""
 
     cdef bint take(self, object item, double *inputs) except -1:
@@ -180,7 +180,7 @@ cdef class ArgumentNode(Shaped):
             if k >= PySequence_Fast_GET_SIZE(item):
                 return False
             member = <object>PySequence_Fast_ITEMS(item)[k]
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
+            if not (<SignatureNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
                 return False
         return True
 
@@ -236,7 +236,7 @@ cdef class ArgumentNode(Shaped):
         if PyTuple_GET_SIZE(parts) != self.size:
             return False
         for k in range(self.size):
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(
+            if not (<SignatureNode>PyTuple_GET_ITEM(self.children, k)).take(
                 <object>PyTuple_GET_ITEM(parts, k), inputs
             ):
                 return False
@@ -257,7 +257,7 @@ cdef class ArgumentNode(Shaped):
             return False
         for k in range(self.size):
             member = plain_attribute(item, <str>PyTuple_GET_ITEM(self.names, k), self)
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
+            if not (<SignatureNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
                 return False
         return True
 
@@ -273,7 +273,7 @@ cdef class ArgumentNode(Shaped):
             if k == self.size or not is_same_name(<object>key, self.names[k]):
                 return False
             member = <object>value
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
+            if not (<SignatureNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
                 return False
             k += 1
         return k == self.size
@@ -292,11 +292,11 @@ cdef class ArgumentNode(Shaped):
         container = filling.next_container()
         if self.children is None:
             return container.make([filling.next_input() for k in range(self.size)])
-        return container.make([(<ArgumentNode>child).filled(filling) for child in self.children])
+        return container.make([(<SignatureNode>child).filled(filling) for child in self.children])
 
 
 cdef class Filling:
-    """What stands in the place of what was taken, piece by piece: see `ArgumentNode.filled`."""
+    """What stands in the place of what was taken, piece by piece: see `SignatureNode.filled`."""
 
     cdef object next_input(self):
         """What f gets in the place of an input."""
@@ -315,7 +315,7 @@ cdef object FLOAT64 = np.float64
 
 
 cdef bint take_integers(object array, double *place) except -1:
-    """Whether integers or bools are of those that floats can stand for; they are written."""
+    """Write integers or bools as floats; whether floats can stand for them."""
     cdef Py_ssize_t k, n = cnp.PyArray_SIZE(array)
     cdef bint exact = True
     if cnp.PyArray_TYPE(array) == cnp.NPY_INT64 and cnp.PyArray_ISCARRAY_RO(array):
@@ -360,10 +360,10 @@ cdef object INTEGER_TYPES = INTEGERS
 cdef tuple PLAIN_STATICS = (bool, str, bytes, type(None), type(len), np.bool_, *INTEGERS)
 
 
-cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
+cdef SignatureNode node_of(object item, bint differentiable, Taken taken):
     """Take an argument apart. With `differentiable` all in it has to be numbers: what is none is
     noted as `taken.is_refused`."""
-    cdef ArgumentNode node = ArgumentNode.__new__(ArgumentNode)
+    cdef SignatureNode node = SignatureNode.__new__(SignatureNode)
     kind = type(item)
     node.offset = taken.numbers
     node.size = 1
@@ -424,7 +424,7 @@ cdef bint is_of_own_class(object item, object kind) except -1:
     return cnp.PyArray_Check(item) or issubclass(kind, (float, complex, np.generic))
 
 
-cdef ArgumentNode number_node(ArgumentNode node, NodeKind kind, object number, Taken taken):
+cdef SignatureNode number_node(SignatureNode node, NodeKind kind, object number, Taken taken):
     """One number."""
     node.kind = kind
     node.is_input = True
@@ -433,7 +433,7 @@ cdef ArgumentNode number_node(ArgumentNode node, NodeKind kind, object number, T
     return node
 
 
-cdef ArgumentNode input_node(ArgumentNode node, NodeKind kind, object item, tuple shape,
+cdef SignatureNode input_node(SignatureNode node, NodeKind kind, object item, tuple shape,
                              Taken taken):
     """An array, or a number with derivatives."""
     cdef Py_ssize_t size = 1
@@ -456,7 +456,7 @@ cdef object key_of_static(object item, list watched):
     return key
 
 
-cdef ArgumentNode static_node(ArgumentNode node, object item, Taken taken):
+cdef SignatureNode static_node(SignatureNode node, object item, Taken taken):
     """What is no number to compute with, and is told from others by its key."""
     key = key_of_static(item, taken.statics)
     node.kind = NODE_SAME if isinstance(key, Same) else NODE_KEY
@@ -466,7 +466,7 @@ cdef ArgumentNode static_node(ArgumentNode node, object item, Taken taken):
     return node
 
 
-cdef ArgumentNode node_of_plain(ArgumentNode node, object item, object kind, Taken taken):
+cdef SignatureNode node_of_plain(SignatureNode node, object item, object kind, Taken taken):
     """A value that equals others like it; ints may be inputs."""
     node.kind = NODE_EQUAL
     node.hash_of_kept = hash(item)
@@ -487,7 +487,7 @@ cdef ArgumentNode node_of_plain(ArgumentNode node, object item, object kind, Tak
     return node
 
 
-cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint differentiable,
+cdef SignatureNode node_of_array(SignatureNode node, cnp.ndarray array, bint differentiable,
                                 Taken taken):
     cdef int kind = cnp.PyArray_TYPE(array)
     cdef bint is_integer = cnp.PyTypeNum_ISINTEGER(kind)
@@ -517,7 +517,7 @@ cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint diffe
     return node
 
 
-cdef ArgumentNode node_of_joined(ArgumentNode node, object item, bint differentiable, Taken taken):
+cdef SignatureNode node_of_joined(SignatureNode node, object item, bint differentiable, Taken taken):
     """An array of objects that are numbers, one of a class of its own, or a table."""
     taken.is_known = False
     try:
@@ -532,17 +532,17 @@ cdef ArgumentNode node_of_joined(ArgumentNode node, object item, bint differenti
     return input_node(node, NODE_OTHER, atom, shape(atom), taken)
 
 
-cdef ArgumentNode node_of_complex(ArgumentNode node, object item, object kind,
+cdef SignatureNode node_of_complex(SignatureNode node, object item, object kind,
                                   bint differentiable, Taken taken):
     """A complex number or array: its real parts, then the imaginary ones."""
-    cdef ArgumentNode part
+    cdef SignatureNode part
     cdef int typenum = cnp.PyArray_TYPE(item) if kind is np.ndarray else -1
     container, parts = opened_complex(item)
     taken.others.append(container)
     node.children = tuple([node_of(part_of, differentiable, taken) for part_of in parts])
     node.form = (
         key_of_container(container, [], taken.statics),
-        tuple([(<ArgumentNode>child).form for child in node.children]),
+        tuple([(<SignatureNode>child).form for child in node.children]),
     )
     for part in node.children:  # of which no object has one by itself
         part.kind = NODE_OTHER
@@ -557,7 +557,7 @@ cdef ArgumentNode node_of_complex(ArgumentNode node, object item, object kind,
     return node
 
 
-cdef ArgumentNode node_of_parts(ArgumentNode node, object item, Container container, tuple parts,
+cdef SignatureNode node_of_parts(SignatureNode node, object item, Container container, tuple parts,
                                 bint differentiable, Taken taken):
     cdef bint is_sequence = container.kind == SEQUENCE and not has_attributes(container.type)
     cdef CadRow row = CAD_NO_ROW
@@ -610,18 +610,18 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, object item, Container contai
         cad_leave_container()
     node.form = (
         key_of_container(container, [], taken.statics),
-        tuple([(<ArgumentNode>child).form for child in node.children]),
+        tuple([(<SignatureNode>child).form for child in node.children]),
     )
     return node
 
 
 cdef tuple nodes_of_floats(Py_ssize_t offset, Py_ssize_t n):
     """Those of n floats side by side, which have been noted."""
-    cdef ArgumentNode node
+    cdef SignatureNode node
     cdef list nodes = []
     cdef Py_ssize_t k
     for k in range(n):
-        node = ArgumentNode.__new__(ArgumentNode)
+        node = SignatureNode.__new__(SignatureNode)
         node.kind = NODE_FLOAT
         node.offset = offset + k
         nodes.append(node)
@@ -635,7 +635,7 @@ cdef bint has_attributes(kind) except -1:
 
 cdef int ask_for_no_more(tuple nodes) except -1:
     """Have dataclasses fit only if they have no attributes but their fields."""
-    cdef ArgumentNode node
+    cdef SignatureNode node
     for node in nodes or ():
         if node.kind == NODE_FIELDS:
             node.has_only = has_attributes(node.kept)
@@ -654,7 +654,7 @@ cdef bint is_complete(Container container) except -1:
 
 cdef int refer(tuple nodes, CadReferred referred) except -1:
     """Have an array for its address alone, if there is one that is what a program refers to."""
-    cdef ArgumentNode node
+    cdef SignatureNode node
     cdef int typenum = cnp.NPY_FLOAT32 if referred.floats >= 0 else cnp.NPY_DOUBLE
     for node in nodes or ():
         if (
@@ -669,14 +669,14 @@ cdef int refer(tuple nodes, CadReferred referred) except -1:
 
 
 cdef int forget_references(tuple nodes) except -1:
-    cdef ArgumentNode node
+    cdef SignatureNode node
     for node in nodes or ():
         node.pointer = 0
         forget_references(node.children)
     return 0
 
 
-cdef int cost_of(ArgumentNode node):
+cdef int cost_of(SignatureNode node):
     """What it costs to find that an argument does not fit: values at once, numbers once they are
     copied, keys once they are made."""
     if node.kind in (NODE_EQUAL, NODE_SAME, NODE_BYTES):
@@ -684,7 +684,7 @@ cdef int cost_of(ArgumentNode node):
     return 2 if node.kind == NODE_KEY else 1
 
 
-cdef bint has_names(ArgumentNode node) except -1:
+cdef bint has_names(SignatureNode node) except -1:
     """Whether numbers in it are told apart by keys, which may come in any order."""
     return (node.kind in (NODE_DICT, NODE_OPENED) and node.size > 1) or any(
         [has_names(child) for child in node.children or ()]
@@ -698,7 +698,7 @@ cdef bint has_names(ArgumentNode node) except -1:
 cdef class ResultNode(Shaped):
     """How a result is made of the numbers that the code gives, and of arrays that it wrote to."""
 
-    cdef object make(self, const double *numbers, list ready):
+    cdef object make_result(self, const double *numbers, list ready):
         cdef Py_ssize_t k
         cdef tuple items
         if self.kind == RESULT_NUMBER:
@@ -716,12 +716,12 @@ cdef class ResultNode(Shaped):
         if self.kind == RESULT_CONSTANT:
             return self.constant.copy() if cnp.PyArray_Check(self.constant) else self.constant
         if self.kind == RESULT_COMPLEX:
-            real = (<ResultNode>PyTuple_GET_ITEM(self.children, 0)).make(numbers, ready)
-            imaginary = (<ResultNode>PyTuple_GET_ITEM(self.children, 1)).make(numbers, ready)
+            real = (<ResultNode>PyTuple_GET_ITEM(self.children, 0)).make_result(numbers, ready)
+            imaginary = (<ResultNode>PyTuple_GET_ITEM(self.children, 1)).make_result(numbers, ready)
             return self.container.make((real, 0.0 - imaginary if self.is_conjugate else imaginary))
         items = PyTuple_New(PyTuple_GET_SIZE(self.children))
         for k in range(PyTuple_GET_SIZE(self.children)):
-            item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers, ready)
+            item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make_result(numbers, ready)
             Py_INCREF(item)
             PyTuple_SET_ITEM(items, k, item)
         return items if self.container.type is tuple else self.container.make(items)

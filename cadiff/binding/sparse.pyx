@@ -163,8 +163,8 @@ cdef class MatrixPlan:
         return sum([part.nbytes for part in codes + arrays if part is not None])
 
     def directions(self) -> NDArray[np.intp] | None:
-        """Of each number of the vector the product that it is read from, by its colour; of one that
-        is a sum over several, the last of them. None where there are no products."""
+        """The colour of the product from which each number of the vector is read; of a sum over
+        several products, that of the last one. None where there are no products."""
         if self.n_colors == 0 or self.is_whole:
             return None
         if self.point is None:

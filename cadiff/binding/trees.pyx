@@ -49,7 +49,7 @@ cdef frozenset PLAIN = frozenset((
 
 
 cdef bint computes(PyObject *attribute) except -1:
-    """Whether what a class has for an attribute is code, perhaps of the user's, that answers."""
+    """Whether code computes an attribute of a class, such as that of a property."""
     if attribute == NULL or Py_TYPE(<object>attribute).tp_descr_get == NULL:
         return False
     return type(<object>attribute) not in PLAIN

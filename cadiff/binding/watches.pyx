@@ -486,7 +486,7 @@ cdef class Place:
         return 0
 
     cdef object contents(self):
-        """What is there, as a key; of what is compared by identity, that."""
+        """A key of the object that is there now; the object itself, if it is compared by identity."""
         cdef object holder = self.there()
         if holder is nothing:
             return None

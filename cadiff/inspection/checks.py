@@ -158,7 +158,7 @@ class _FunctionAtPoint:
         self.point = _joined(atoms)
         out = function(*self.at(self.point))
         self.value = _joined(Output(out).atoms)
-        _, self._of_output = binding.take_apart((binding.strip(out),), (0,))
+        _, self._of_output = binding.take_apart((binding.unguarded(out),), (0,))
         self._inputs = binding.leaves(self._structure, names)
         self._outputs = binding.leaves(self._of_output, ["output"])
 
@@ -459,7 +459,7 @@ def _first_derivative(
 
 def _joined(atoms: Sequence[Any]) -> FloatArray:
     """The values of all atoms as one vector."""
-    return np.concatenate([np.empty(0), *(np.ravel(binding.strip(atom)) for atom in atoms)])
+    return np.concatenate([np.empty(0), *(np.ravel(binding.unguarded(atom)) for atom in atoms)])
 
 
 def _split(vector: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:

@@ -71,7 +71,7 @@ def laid_out(sizes: Mapping[str, Size], edges: Sequence[tuple[str, str]]) -> Lay
 
 
 def _layers(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Of each node the layer: below all that lead to it; what nothing leads to just above."""
+    """The layer of each node: below its sources; nodes without any, just above their targets."""
     layer = dict.fromkeys(nodes, 0)
     sources: dict[str, list[str]] = {node: [] for node in nodes}
     targets: dict[str, list[str]] = {node: [] for node in nodes}

@@ -75,7 +75,7 @@ class MakeTape(Transform):
             found: list[Any] = []
             binding.map_numbers(out, found.append)
             outputs = [_innermost(number) for number in found]
-            shapes = Output(binding.strip(out)).shapes
+            shapes = Output(binding.unguarded(out)).shapes
             copied = binding.snapshot(recording, outputs)
             names = binding.argument_names(self._function, len(args))
             leaves = binding.leaves(recording.structure, names)

@@ -24,7 +24,7 @@ from ..binding import (
     plain_values,
     widened,
 )
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.complexes import whole_parts
@@ -32,7 +32,7 @@ from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, LESS, held, nans, order, places, truths
 from ..operations.integers import counted
 from ..operations.primitives import primitive
-from ._common import Axis, Number, as_number, like, operand, refuse, unsupported, written
+from ._common import Axis, Number, as_number, for_writing, like, operand, refuse, unsupported
 from ._own import copied
 
 # --- differences and integrals -------------------------------------------------------------------
@@ -42,7 +42,7 @@ from ._own import copied
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
     x = as_number(ary)
     ends = (to_begin, np.diff(x.reshape(-1)), to_end)
-    parts = [written("ediff1d", x, end).reshape(-1) for end in ends if end is not None]
+    parts = [for_writing("ediff1d", x, end).reshape(-1) for end in ends if end is not None]
     return arrays.concatenate(parts) if len(parts) > 1 else parts[0]
 
 

@@ -24,7 +24,7 @@ from ..binding import (
     plain_constants,
     plain_values,
 )
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.complexes import implements_all
@@ -43,11 +43,11 @@ from ._common import (
     as_view,
     existing,
     flat_axis,
+    for_writing,
     operand,
     rearranged,
     refuse,
     unsupported,
-    written,
 )
 
 # --- by masks ------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def nan_to_num(
     posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
     result = x
     for where, number in ((nans(x), nan), (infinite(x, 1.0), posinf), (infinite(x, -1.0), neginf)):
-        result = _table.where(where, written("nan_to_num", x, number), result)
+        result = _table.where(where, for_writing("nan_to_num", x, number), result)
     if copy or not original.ndim:
         return result
     original[...] = result

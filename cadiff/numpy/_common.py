@@ -64,7 +64,7 @@ def like(x: Any, plain: Any) -> Any:
     return np.asarray(plain, np.float32 if small else np.float64)
 
 
-def written(name: str, x: Any, numbers: Any) -> Number:
+def for_writing(name: str, x: Any, numbers: Any) -> Number:
     """Numbers in the precision of an array like x, into which NumPy writes them.
 
     An array of integers would drop what is behind the point: of numbers with derivatives that is

@@ -370,7 +370,7 @@ def sort(
     z, axis = flat_axis(joined(a), axis)
     if _chooses_anew(z) and z.size:
         return _ranked(z, axis, np.arange(z.shape[axis]), 1.0, (2.0, 1.0))
-    places = np.argsort(binding.strip(z), axis=axis, kind=kind, stable=stable)
+    places = np.argsort(binding.unguarded(z), axis=axis, kind=kind, stable=stable)
     return function_of(np.take_along_axis)(z, places, axis)
 
 
@@ -390,7 +390,7 @@ def _extreme(original: Any, position: Callable[..., Any], sign: float, of_nan: f
         if _chooses_anew(z) and z.size:
             result = _ranked(z, z.ndim - 1, (0,), sign, (of_nan, of_nan))[..., 0]
         else:
-            place = np.expand_dims(position(binding.strip(z), axis=-1), -1)
+            place = np.expand_dims(position(binding.unguarded(z), axis=-1), -1)
             result = function_of(np.take_along_axis)(z, place, -1)[..., 0]
         return np.expand_dims(result, axes) if keepdims else result
 

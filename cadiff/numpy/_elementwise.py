@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import binding
 from ..binding import Elementwise, carries, plain_values, widened
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import FUNCTIONS, implements, plain

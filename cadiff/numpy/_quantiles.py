@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..binding import carries
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.guards import fixed, held, nans, order

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Var, depends, indicator, is_single, narrowed, plain_values, run_loop
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements
@@ -34,8 +34,8 @@ from ._common import (
     existing,
     expanded,
     flat_axis,
+    for_writing,
     refuse,
-    written,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,7 +104,7 @@ def _fold(
         x = arrays.in_precision(as_number(a), dtype)
         where = _present(x, where) if skip_nan else where
         folded = along(_masked(x, where, neutral), axis, bool(keepdims))
-        return folded if initial is None else join(folded, written(name, x, initial))
+        return folded if initial is None else join(folded, for_writing(name, x, initial))
 
     return registered(fold, remark, name)
 
@@ -576,7 +576,7 @@ def _extremum(
         refuse(name, out=out)
         x = as_number(a)
         axes = arrays.reduced_axes(axis, x.ndim)
-        initial = None if initial is None else written(name, x, initial)
+        initial = None if initial is None else for_writing(name, x, initial)
         if initial is None and where is not None and where is not True:
             raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
         if initial is not None and 0 in x.shape:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ..binding import MissingRuleError, carries, plain_constants, strip
+from ..binding import MissingRuleError, carries, plain_constants, unguarded
 from ..operations.dispatch import FUNCTIONS
 
 INSTEAD = "docs/functions.md lists those that do; cadiff.value(x) has no derivative"
@@ -57,7 +57,7 @@ def relayed(function: Callable[..., Any], name: str, instead: str) -> Callable[.
             raise
         except Exception as error:
             constants = plain_constants((args, kwargs))
-            answer = function(*strip(args), **strip(kwargs))
+            answer = function(*unguarded(args), **unguarded(kwargs))
             if constants is not None:
                 return answer
             raise missing(name, instead) from error

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..operations import arrays
 from ..operations.complexes import implements_all
 from ..operations.dispatch import implements
-from ._common import Axis, Number, as_number, as_view, existing, rearranged, refuse, written
+from ._common import Axis, Number, as_number, as_view, existing, for_writing, rearranged, refuse
 from ._own import copied
 
 # --- shapes and views ----------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def block(arrays: Any) -> Number:  # NumPy's name for it
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Number:
     x = as_number(arr)
-    values = written("insert", x, values)
+    values = for_writing("insert", x, values)
     return rearranged(lambda x, v: np.insert(x, value(obj), v, axis), x, values)
 
 
@@ -238,7 +238,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Nu
     `constant_values` and `end_values` may carry derivatives; mode "empty" pads with zeros.
     """
     for name in kwargs.keys() & {"constant_values", "end_values"}:
-        kwargs[name] = written("pad", as_number(array), kwargs[name])
+        kwargs[name] = for_writing("pad", as_number(array), kwargs[name])
     return _pad(array, pad_width, mode, **kwargs)
 
 

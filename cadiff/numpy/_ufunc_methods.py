@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..binding import carries, compare, depends, indicator, plain_values
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import METHODS, PLAIN, function_for, store

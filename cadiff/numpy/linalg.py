@@ -28,7 +28,7 @@ from ..binding import (
     is_guarding,
     is_real_array,
 )
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import implements_all, joined, whole_parts
 from ..operations.dispatch import plain

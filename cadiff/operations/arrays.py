@@ -617,7 +617,7 @@ def stack(items: Any, axis: int = 0) -> Number:
     if place or any(isinstance(part, Dual) for part in parts):
         return concatenate([expand_dims(part, place) for part in parts], place)
     if all(binding.is_constant(part) for part in parts if isinstance(part, Var)):
-        return binding.constant_array(np.stack(binding.strip(parts)))
+        return binding.constant_array(np.stack(binding.unguarded(parts)))
     return as_rows(parts, binding.shape(parts[0]))
 
 
@@ -681,7 +681,7 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
         tangents = [with_lanes(p, t, lanes) for p, t in pairs]
         return binding.make_dual(concatenate(primals, place), concatenate(tangents, place), tag)
     if all(binding.is_constant(part) for part in parts if isinstance(part, Var)):
-        return binding.constant_array(np.concatenate(binding.strip(parts), place))
+        return binding.constant_array(np.concatenate(binding.unguarded(parts), place))
     joined = _blank_for(parts, shape)
     begin = 0
     for part in parts:

@@ -490,7 +490,7 @@ def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if rule is None and isinstance(original, np.ufunc) and original.__name__ in ELEMENTWISE:
         return ufunc(original, "__call__", args, kwargs)
     if rule is None and original in PLAIN:
-        values = binding.plain_values if original in OF_TYPES else binding.strip
+        values = binding.plain_values if original in OF_TYPES else binding.unguarded
         return original(*values(args), **values(kwargs))
     plain = binding.readable_values((args, kwargs)) if rule is None else None
     if plain is not None:
@@ -528,7 +528,7 @@ def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, A
         if called in COMPLEX:
             return COMPLEX[called](*inputs)
         if called in PLAIN:
-            return called(*binding.strip(inputs))
+            return called(*binding.unguarded(inputs))
         return function_for(called)(*inputs)
     if (called, method) in REDUCTIONS:
         if "out" in kwargs:
@@ -759,7 +759,7 @@ binding.register_complex(
         primal=_component(0),
         tangent=_component(1),
         ufunc=ufunc,
-        value=binding.strip,
+        value=binding.unguarded,
         var=_var,
         zero_grad=_zero_grad,
     )

@@ -96,7 +96,7 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         if note is None:
-            return original(*binding.strip(args), **binding.strip(kwargs))
+            return original(*binding.unguarded(args), **binding.unguarded(kwargs))
         is_noted = binding.depends((args, kwargs))
         if is_noted:
             args, kwargs = replaced((args, kwargs), "number")

@@ -213,7 +213,7 @@ def _moved(x: Number) -> Number:
 
 
 def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
-    return np.concatenate([np.ravel(binding.strip(x)) for x in numbers] or [np.empty(0)])
+    return np.concatenate([np.ravel(binding.unguarded(x)) for x in numbers] or [np.empty(0)])
 
 
 def _mapped(arg: Any, change: Callable[[Any], Any]) -> Any:
@@ -224,7 +224,7 @@ def _mapped(arg: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _copied(x: Number) -> Number:
-    value = binding.strip(x)
+    value = binding.unguarded(x)
     return np.array(value) if binding.shape(x) else float(value)
 
 

@@ -98,7 +98,7 @@ def bound_of(function: Any, args: tuple[Any, ...]) -> float:
 def stay_exact(
     function: Any, numbers: list[Any], kwargs: dict[str, Any], dtype: Any, outcomes: Any
 ) -> bool:
-    """Whether ints come out as those of NumPy; a replay has to find that, too.
+    """Whether the resulting ints are NumPy's; a replay has to find that, too.
 
     That is, floats and the dtype can stand for each of them.
     """

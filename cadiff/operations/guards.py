@@ -2,7 +2,7 @@
 
 What a function answers from values alone (questions, positions, counts) is a constant of a
 recording. Where it follows from comparisons, these are recorded as guards; a function of another
-kind reads values by `binding.strip`, after which the recording cannot be replayed. Unless
+kind reads values by `binding.unguarded`, after which the recording cannot be replayed. Unless
 something is recorded for replays, nothing is done here but to answer.
 """
 
@@ -217,7 +217,7 @@ def held(x: Any) -> Any:
 
     So comparisons of them are guards, while what is computed of them is computed anew.
     """
-    return binding.stop_gradient(x) if depends(x) else binding.strip(x)
+    return binding.stop_gradient(x) if depends(x) else binding.unguarded(x)
 
 
 def valued(x: Any, value: Any) -> Any:

@@ -155,7 +155,7 @@ def value_of(x: Any, what: str) -> Any:
     number = innermost(x)
     if isinstance(number, binding.Var) and chooses_anew() and binding.depends(number):
         return of_values(number)
-    return binding.read(x, what)
+    return binding.read_for_user(x, what)
 
 
 def made_of(masks: list[Replayed], plain: Any, outcomes: Any, bound: float = np.inf) -> Any:

@@ -309,7 +309,7 @@ class primitive:  # noqa: N801 - a decorator
         return [self._like(t, x, what) for t, x in zip(tangents, results, strict=True)]
 
     def _check_call(self, error: TypeError, form: str, n: int) -> None:
-        """Of a rule that takes other than the n arguments that it was given, say how it is called.
+        """Say how a rule is called, if it does not take the n arguments that it was given.
 
         What a rule raises by itself has a traceback that goes on into the rule.
         """
@@ -565,7 +565,7 @@ class primitive:  # noqa: N801 - a decorator
     def _taken(
         self, operands: list[Any], compute: Callable[[], list[Any]], is_inner: bool = False
     ) -> list[Any]:
-        """What rules compute of what they are given: no derivatives by what users' take plainly.
+        """What rules compute: it has no derivatives by values that rules of users' take plainly.
 
         Those of the package take values for what they choose by.
         """

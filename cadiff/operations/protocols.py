@@ -158,7 +158,7 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             ):
                 return made_of(masks, plain, outcomes, bound)
     for mask in masks:
-        mask.memory.read()
+        mask.memory.guard()
     return plain
 
 

@@ -40,11 +40,11 @@ class Memory:
         self.is_value = False  # whether they are floats that numbers have: no guard tells them
         self.bound = np.inf  # of the sizes of ints: none in a replay is larger
 
-    def read(self) -> None:
+    def guard(self) -> None:
         """Guard the items, or the numbers that floats are made of."""
         if not self.is_known:
             if self.is_value and binding.notes_guards(*self.own[:2]):
-                binding.read(self.own[0], "cadiff.value(v)")
+                binding.read_for_user(self.own[0], "cadiff.value(v)")
             for outcomes in () if self.is_value else self._deciding():
                 binding.note_outcomes(*outcomes)
             self.is_known = True
@@ -123,7 +123,7 @@ class Replayed:
     @property
     def read_values(self) -> Any:
         """What it stands for; from now on all that share its memory are guards, and plain."""
-        self.memory.read()
+        self.memory.guard()
         return self._plain
 
     @property

@@ -92,7 +92,7 @@ def _keeps_nothing(function: FunctionType, owner: Any, seen: set[int]) -> bool:
 
 
 def _is_harmless(value: Any, chain: Any, seen: set[int]) -> bool:
-    """Whether what is read of a value, and may be called, keeps nothing that it is given."""
+    """Whether the attribute of a value that a chain names keeps no argument, if it is called."""
     for name in chain:
         if type(value) in _PLAIN and type(value) is not ModuleType:
             return True

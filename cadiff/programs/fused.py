@@ -134,7 +134,7 @@ def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
     writer = np.full(parts["n_places"], -1, np.int32)  # which has written a place last
     readers: list[set[int] | None] = [set() for _ in parts["code"]]
 
-    def read(region: Region, k: int | None) -> None:
+    def note_readers(region: Region, k: int | None) -> None:
         found = _seen(writer, region).ravel()
         ends = np.flatnonzero(found[1:] != found[:-1])
         for which in {*found[ends].tolist(), *found[-1:].tolist()} - {-1}:
@@ -147,10 +147,10 @@ def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
     for k in range(len(readers)):
         accesses = _accesses(parts, k)
         if accesses is None:
-            read((0, writer.shape, (1,), -1), None)
+            note_readers((0, writer.shape, (1,), -1), None)
             continue
         for region in accesses[0]:
-            read(region, k)
+            note_readers(region, k)
         for region in accesses[1]:
             if isinstance(region, np.ndarray):
                 writer[region] = k
@@ -160,13 +160,13 @@ def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
                     readers[k] = None  # other tiles write elsewhere
     for place, step, n, listed in parts["outputs"].tolist():
         if listed:
-            read(parts["lists"][place : place + n], None)
+            note_readers(parts["lists"][place : place + n], None)
         elif place < parts["least_float"]:
-            read((place, (n,), (step,), -1), None)
+            note_readers((place, (n,), (step,), -1), None)
         else:
-            read(in_workspace(parts, place + step * np.arange(n)), None)
+            note_readers(in_workspace(parts, place + step * np.arange(n)), None)
     if parts["compares_last"]:
-        read(parts["checks"]["place"], None)
+        note_readers(parts["checks"]["place"], None)
     return readers
 
 

@@ -133,7 +133,7 @@ class ScanPlan:
         ends = enumerate(zip(self.sizes_of_ends, self.steps, strict=True))
         return [size + (n - (k >= self.parts["n_carried"])) * step for k, (size, step) in ends]
 
-    def written(self, n: int) -> list[tuple[int, int]]:
+    def places_written(self, n: int) -> list[tuple[int, int]]:
         """Where the ends that are read go, and how many numbers they have."""
         ends = zip(self.outs, self.lengths(n), self.is_read, strict=True)
         return [(out, length) for out, length, is_read in ends if is_read]

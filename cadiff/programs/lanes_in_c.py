@@ -107,7 +107,7 @@ def _straight(
     bodies = []
     for piece in reversed(pieces):
         lines = _Lines(parts, {})
-        lines.make(piece)
+        lines.write_numbers(piece)
         kept = dict.fromkeys(one.place for one in piece if one.place in wanted)
         stores = [f"{_given(parts, place)} = {lines.last(place)};" for place in kept]
         bodies.append([*lines.texts(stores)])
@@ -124,7 +124,7 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     inputs += [_given(parts, place, step) for place, step, _ in scan.given]
     lines = _Lines(core, dict(enumerate(inputs)))
     for k in range(len(core["code"])):
-        lines.make(made_by(core, k))
+        lines.write_numbers(made_by(core, k))
     values = [lines.last(place) for place in scan.ends]
     found = lines_of_ends(scan, values, functools.partial(_given, parts), "[l]")
     begin, turn, end = ([text for _, text in some] for some in found)
@@ -170,7 +170,7 @@ class _Lines:
         self.arrays: dict[str, int] = {}
         self.n = 0
 
-    def make(self, numbers: Iterable[Made]) -> None:
+    def write_numbers(self, numbers: Iterable[Made]) -> None:
         for place, form, operands in numbers:
             op = _CALLED.get(form)
             is_call = op is not None

@@ -103,7 +103,7 @@ def holds_numbers(kind: Any) -> bool:
 
 
 def is_plain(found: Any) -> bool:
-    """Whether what is found for an attribute is its value: no code makes it of that."""
+    """Whether an attribute is what was found for it, and no code of a descriptor runs."""
     kind = type(found)
     known = (FunctionType, staticmethod, classmethod, *DESCRIPTORS)
     return kind in known or inspect.getattr_static(kind, "__get__", None) is None

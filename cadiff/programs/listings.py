@@ -170,7 +170,7 @@ class _Listing:
         """How much work a recurrence is, and what of."""
         scan = ScanPlan(self.parts, i.x)
         counts = {name: scan.parts[f"n_{name}"] for name in ("carried", "given", "kept", "summed")}
-        outs = ", ".join(self.stretch(out, 1, length) for out, length in scan.written(i.n))
+        outs = ", ".join(self.stretch(out, 1, length) for out, length in scan.places_written(i.n))
         counted = [f"{count} {name}" for name, count in counts.items() if count > 0]
         return (
             f"{i.n} × {texts.counted(scan.n_operations, 'operation')}",

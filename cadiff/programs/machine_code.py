@@ -68,7 +68,7 @@ def reasons(left: Counter[str]) -> str:
     return ", ".join(reason for reason, _ in left.most_common())
 
 
-def written(parts: dict[str, Any]) -> Written:
+def written_for_point(parts: dict[str, Any]) -> Written:
     """What machine code can be made of, given the parts of a Code; no text if there is none."""
     found = cores(parts)
     n = sum(len(own["singles"]) + _OF_LOOP * len(own["code"]) for own in (parts, *found.values()))

@@ -46,7 +46,7 @@ def static(value: Any, name: str) -> Any:
 def needs_arguments(
     identity: Identity, function: FunctionType, owner: Any, kind: type | None
 ) -> bool:
-    """Whether an argument may be what is asked for, and something else that of a stand-in."""
+    """Whether the identity of an argument may matter, which a stand-in does not have."""
     named = [one for one in identity.operands if one is not None]
     if kind is not None and not are_opened(kind):
         if Operand("first", ()) in named:  # an object that has no stand-in

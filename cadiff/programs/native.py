@@ -53,10 +53,10 @@ class Machines:
 
     def __call__(self, code: Code) -> None:
         if self.asked == "background":
-            make_later(code)
+            make_machine_code_later(code)
             return
         try:
-            make(code)
+            make_machine_code(code)
         except NativeError as error:
             if not self._has_warned:
                 self._has_warned = True
@@ -70,17 +70,17 @@ class Machines:
         return "; ".join(kinds) or f"{_MACHINE}, from the first call on"
 
 
-def make(code: Code) -> None:
+def make_machine_code(code: Code) -> None:
     """Have machine code carry out what it can of a code; NativeError, if it cannot be had."""
     if code.has_machine:
         return
     from .helpers_in_c import VALUE  # what writes C is loaded by those who have C written
     from .lanes_in_c import written_for_lanes
-    from .machine_code import written
+    from .machine_code import written_for_point
     from .machine_files import library_of
 
     try:
-        make_text = written_for_lanes if code.is_for_lanes else written
+        make_text = written_for_lanes if code.is_for_lanes else written_for_point
         text, pieces, cores, left = make_text(code.parts())
         if not text:
             code.serves = f"{_INTERPRETER}: {left or 'there is nothing to compute'}"
@@ -108,8 +108,8 @@ def _addresses(library: ctypes.CDLL, pieces: Iterable[Piece]) -> list[tuple[int,
 # --- meanwhile -----------------------------------------------------------------------------------
 
 
-def make_later(code: Code) -> None:
-    """As make, by a thread, while the interpreter serves."""
+def make_machine_code_later(code: Code) -> None:
+    """As make_machine_code, by a thread, while the interpreter serves."""
     if not code.has_machine:
         code.serves = f"{_INTERPRETER}, until there is {_MACHINE}"
         _worker.add(code)
@@ -139,7 +139,7 @@ class _Worker:
                 code = self._codes[0]
             try:
                 with contextlib.suppress(RuntimeError):  # `serves` says so, or the process ends
-                    make(code)
+                    make_machine_code(code)
             finally:
                 with self._lock:
                     self._codes = deque(one for one in self._codes if one is not code)

@@ -271,7 +271,7 @@ def _is_for_user(frame: FrameType | None) -> bool:
 
 
 def _is_known(frame: FrameType) -> bool:
-    """Whether a frame runs code of a library that is known, or such as that has written."""
+    """Whether a frame runs code of a known library, or code that one has generated."""
     file = frame.f_code.co_filename
     if not file.startswith("<") or is_of_known_library(file):
         return is_of_known_library(file)

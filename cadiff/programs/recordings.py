@@ -177,7 +177,7 @@ class Attempt:
         self.recorded: Recorded | None = None
         self.ran: tuple[Any, ...] = ()  # (what f returned,), where it need not run again
         self.changes: Changes | None = []  # of arguments, by f then; None: f has to run on them
-        self.read: frozenset[int] = frozenset()  # integers that are inputs, and were read
+        self.integers_read: frozenset[int] = frozenset()  # integers that are inputs, and were read
         # A recording that serves this call alone, and the integers that are inputs of it.
         self.once: tuple[Recorded, frozenset[int]] | None = None
         self.watch: Watch | None = None  # of what f has changed
@@ -405,7 +405,7 @@ class _Trial:
         assert stand_ins is not None
         changed = stand_ins.put_back_sets()
         attempt.changes = call.changes_in(guarded.recording)
-        attempt.read = stand_ins.read
+        attempt.integers_read = stand_ins.integers_read
         writes = guarded.recording.writes_inputs or guarded.recording.refused_inputs
         if lent := stand_ins.changes:
             writes = True

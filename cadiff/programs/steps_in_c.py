@@ -467,7 +467,7 @@ def _set(name: str, value: str) -> Line:
 
 
 def _needed(*several: Sequence[Line]) -> Iterator[list[str]]:
-    """Of some lines those that set what others need."""
+    """The lines that set a variable which others need."""
     needed: set[str] = {""}
     n = 0
     while n < len(needed):

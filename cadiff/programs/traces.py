@@ -36,7 +36,7 @@ from ..operations.guards import NoDerivativeError
 from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .library_types import n_followed
-from .native import Machines, make, make_later
+from .native import Machines, make_machine_code, make_machine_code_later
 from .pace import Pace
 from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import NOT_SERVED, MissedError, Recorded, is_portable, met
@@ -153,7 +153,7 @@ class Traces:
                 recorded.forget_entry()
             codes = [code for recorded in self for code in recorded.all_codes]
         for code in codes if self.machines.asked else ():
-            (make if wait else make_later)(code)
+            (make_machine_code if wait else make_machine_code_later)(code)
 
     def latest(self, key: Any) -> Recorded | None:
         """The recording that served a call last, if all that it read is unchanged."""
@@ -570,11 +570,11 @@ class Traces:
             recorded.trust = Trust() if self.verify and is_repeatable else None
             self.share(recorded)
         if recorded is not None and lifted:
-            constant = (lifted - call.lifted) | attempt.read
+            constant = (lifted - call.lifted) | attempt.integers_read
             self._fix(call, constant)
             if constant and not self._known.get(key, _NOTHING).recordings:  # no such calls come
                 self._known.pop(key, None)
-            if attempt.read:
+            if attempt.integers_read:
                 return attempt  # of this call alone: others are told apart by what it has read
         traced = self._traced(call.key)
         if recorded is None:

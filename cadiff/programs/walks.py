@@ -233,7 +233,7 @@ class _Walk(Findings):
                     self.value(self._name_of_module(module, name, path), f"{path}.{name}")
 
     def _loaded_modules(self) -> None:
-        """Of what `sys.modules` holds: modules of the user's, and what else is named."""
+        """Modules in `sys.modules`: those of the user's, and others that are named."""
         for name, module in list(sys.modules.items()):
             if name in self.names or not (
                 issubclass(type(module), ModuleType) and callers.is_module_of_library(module)

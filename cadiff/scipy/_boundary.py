@@ -71,7 +71,7 @@ def solve_bvp(call: SolverCall) -> Any:
             "solve_bvp has no derivatives with the singular term S=: begin beside the "
             "singularity, and have the term in fun"
         )
-    outcome = call.run(binding.strip(theta))
+    outcome = call.run(binding.unguarded(theta))
     if np.iscomplexobj(outcome.y):
         raise NoDerivativeError(
             "solve_bvp has derivatives of real solutions, not of complex ones: let y have real "

@@ -214,7 +214,7 @@ def solve_ivp(call: SolverCall) -> Any:
         flow.settle(theta)
         t = times if carries(times) else flow.report.first.t
         return flow.report.told(theta, {("t",): t, ("y",): y})
-    outcome = flow._checked(flow.report.run(binding.strip(theta)))
+    outcome = flow._checked(flow.report.run(binding.unguarded(theta)))
     plain_times = outcome.t
     if outcome.t_events is not None:
         events = named["events"]

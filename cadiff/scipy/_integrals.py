@@ -132,7 +132,7 @@ class Integral:
     def _moving_limits(self, theta: Any) -> Iterator[tuple[float, Any]]:
         """Those that depend on theta, with a sign."""
         for sign, end, moves in zip((-1.0, 1.0), self.limits(theta), self._moves, strict=True):
-            if moves and np.isfinite(binding.strip(end)):
+            if moves and np.isfinite(binding.unguarded(end)):
                 yield sign, end
 
     def options(self, theta: Any) -> dict[str, Any]:
@@ -149,23 +149,23 @@ class Integral:
 
         for sign, end in self._moving_limits(theta):
             slope = along(end)
-            if np.any(np.isnan(binding.strip(slope))):  # beyond the end of a domain, by rounding
-                slope = along(end - sign * np.spacing(np.abs(binding.strip(end))))
-            if np.any(np.isinf(binding.strip(slope))):
+            if np.isnan(binding.unguarded(slope)).any():  # by rounding beyond the end of a domain
+                slope = along(end - sign * np.spacing(np.abs(binding.unguarded(end))))
+            if np.any(np.isinf(binding.unguarded(slope))):
                 raise NoDerivativeError(
                     f"{self.name} has no derivative by a limit at which its integrand is "
                     "infinite: change variables, so that the limit is a constant"
                 )
             yield end, sign * slope
         for point in options["points"] if self._points_move else ():
-            place = float(binding.strip(point))
+            place = float(binding.unguarded(point))
             before, after = (point + (np.nextafter(place, s) - place) for s in (-np.inf, np.inf))
             yield point, along(before) - along(after)
 
     def over(self, f: Function, theta: Any) -> Any:
         """The integral of another function, of a vector, over the same range."""
         a, b = self.limits(theta)
-        n = binding.shape(f(_between(*binding.strip((a, b)))))[0]
+        n = binding.shape(f(_between(*binding.unguarded((a, b)))))[0]
         given = self.options(theta)
         is_plain = not carries((a, b, given.get("points"))) and next(numbers_in(f), None) is None
         return self._integrals(f, n, a, b, given, is_plain)
@@ -325,7 +325,7 @@ def _integrated(kind: type[Integral], original: Function, *args: Any, **kwargs: 
     value = _integral(theta, integral=integral)
 
     def ask() -> Any:
-        return integral.integrand(theta)(_between(*binding.strip(integral.limits(theta))))
+        return integral.integrand(theta)(_between(*binding.unguarded(integral.limits(theta))))
 
     integral.call.notes.settle(integral.name, ask, theta)
     return integral.report.told(theta, {(0,): value})
@@ -405,8 +405,8 @@ class NestedIntegral(Integral):
         low, high = there(named["ranges"][k])
         options = {**there(opts[k] if isinstance(opts, (list, tuple)) else opts or {})}
         if options.get("points") is not None:
-            a, b = binding.strip((low, high))
-            options["points"] = [x for x in options["points"] if a <= binding.strip(x) <= b]
+            a, b = binding.unguarded((low, high))
+            options["points"] = [x for x in options["points"] if a <= binding.unguarded(x) <= b]
         return low, high, options
 
     def integrand(self, theta: Any) -> Function:

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from ..binding import Loops, is_complex_number
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
 from ..numpy._matrices import (

@@ -479,7 +479,7 @@ def offered(original: Function, name: str) -> Function:
         except Exception as error:
             if any(map(callable, (*args, *kwargs.values()))):
                 raise
-            original(*binding.strip(args), **binding.strip(kwargs))  # raises what the caller did
+            original(*binding.unguarded(args), **binding.unguarded(kwargs))  # raises, too
             raise missing(name, INSTEAD) from error
 
     def plainly(*args: Any, **kwargs: Any) -> Any:
@@ -536,7 +536,7 @@ class Twin:
         if name in ("original", "mirror", "called", "parameters", "is_plain", "__doc__"):
             super().__setattr__(name, value)
             return
-        setattr(self.original, name, binding.strip(value))
+        setattr(self.original, name, binding.unguarded(value))
         setattr(self.mirror, name, value)
         self.is_plain = self.is_plain and not carries(value)
 
@@ -557,7 +557,7 @@ class Twin:
             except Exception as error:
                 if any(map(callable, (*args, *kwargs.values()))):
                     raise
-                member(*binding.strip(args), **binding.strip(kwargs))  # raises what the caller did
+                member(*binding.unguarded(args), **binding.unguarded(kwargs))  # raises, too
                 raise self._refusal(name, args, kwargs) from error
 
         return method
@@ -573,7 +573,7 @@ class Twin:
     ) -> MissingRuleError:
         """The error that names the method, and the arguments by which it has no derivative."""
         named = self._by_names(name, args) | kwargs
-        plain = {k: binding.strip(x) for k, x in named.items()}
+        plain = {k: binding.unguarded(x) for k, x in named.items()}
         suspects = _having_derivatives(named)
 
         def fails(names: list[str]) -> bool:
@@ -610,7 +610,7 @@ class Twin:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if have_mirrors(*args, *kwargs.values()):
             return self.mirror(*args, **kwargs)
-        original = self.original(*binding.strip(args), **binding.strip(kwargs))
+        original = self.original(*binding.unguarded(args), **binding.unguarded(kwargs))
         with _making(args, kwargs):
             mirror = original if self.mirror is self.original else self.mirror(*args, **kwargs)
         parameters = self._by_names("__call__", args) | kwargs

@@ -191,8 +191,8 @@ class Minimum(Stationary, Problem):
         if conditions is None:
             return total
         values, lower, upper = conditions
-        signs = np.sign(binding.strip(multipliers))
-        equal = binding.strip(lower) == binding.strip(upper)
+        signs = np.sign(binding.unguarded(multipliers))
+        equal = binding.unguarded(lower) == binding.unguarded(upper)
         for held, side in ((signs < 0, lower), (signs > 0, upper), (equal & (signs == 0), lower)):
             (rows,) = np.nonzero(held)
             total = total + (multipliers[rows] * (values[rows] - side[rows])).sum()

@@ -153,7 +153,7 @@ def _with(
     late: int,
     place: Place = (),
 ) -> Any:
-    """The same with other parts: at some places what is given, else what `leaf` makes.
+    """A report of the same form: some parts are given by their places, `leaf` makes the others.
 
     late: the serial of a recording, in which parts with names are made when they are read; or 0.
     """

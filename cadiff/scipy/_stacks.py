@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import shape, strip
+from ..binding import shape, unguarded
 from ..operations.arrays import concatenate
 from ..operations.guards import fixed
 
@@ -45,7 +45,7 @@ def over_stacks(original: Any, function: Any, named: Any, axes: Any, is_own: boo
     """What SciPy's function returns for stacks, by one that is called for each, or for all."""
     lengths = np.broadcast_shapes(*(b for k, n in axes.items() for b in batches(named[k], n)))
     if 0 in lengths:
-        return original(**strip(named))  # which has nothing in its results, or says so
+        return original(**unguarded(named))  # which has nothing in its results, or says so
     if is_own:
         results = function(**named)
     else:

@@ -60,7 +60,7 @@ class Solver:
         """What solves the systems that derivatives lead to."""
         return self
 
-    def read(self, structure: Structure, data: Any) -> Any:
+    def data_read(self, structure: Structure, data: Any) -> Any:
         """The data of entries that are read, and 0 for others."""
         return data
 
@@ -121,13 +121,13 @@ def _pulls(ans: Any, data: Any, b: Any, **how: Any) -> Callable[[Any], Any]:
     def both(g: Any) -> Any:
         y = _again(data, g[0], True, **how)
         pair = (ans[0], y) if how.get("adjoint") else (y, ans[0])
-        return -solver.read(structure, sampled(*pair, structure)), y
+        return -solver.data_read(structure, sampled(*pair, structure)), y
 
     return both
 
 
 def _push_data(g: Any, ans: Any, data: Any, b: Any, **how: Any) -> Any:
-    by, g = how["structure"], how["solver"].read(how["structure"], g)
+    by, g = how["structure"], how["solver"].data_read(how["structure"], g)
     if how.get("adjoint"):
         by, g = by.adjoint(g)
     return _again(data, -product(g, ans[0], structure=by), False, **how), 0.0

@@ -19,7 +19,7 @@ import scipy.linalg
 from scipy.linalg import LinAlgError
 
 from ..binding import Loops, carries, is_complex_number, make_complex, shape
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..numpy import _factorizations as factor
 from ..numpy import _lapack as loops_of_lapack
 from ..numpy import _least_squares as least_squares
@@ -179,7 +179,7 @@ POSITIVE = ("pos", "positive definite")
 
 
 def _solve_loop(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
-    """What programs call: where SciPy refuses matrices that are not positive, so does that."""
+    """What programs call; it refuses matrices that are not positive where SciPy does."""
     if options.get("assume_a") in POSITIVE:
         return None if are_complex(a, b) else loops_of_lapack.solve_positive()
     return "solve", int(adjoint)

@@ -201,7 +201,7 @@ SOLVERS = [
 
 
 def _quadratic_assignment(args: Any, kwargs: Any) -> Any:
-    result = _original.quadratic_assignment(*binding.strip(args), **binding.strip(kwargs))
+    result = _original.quadratic_assignment(*binding.unguarded(args), **binding.unguarded(kwargs))
     if carries((args, kwargs)):
         named = inspect.signature(_original.quadratic_assignment).bind(*args, **kwargs).arguments
         a, b = (as_number(named[name]) for name in "AB")
@@ -213,7 +213,7 @@ def _quadratic_assignment(args: Any, kwargs: Any) -> Any:
 ASSIGNMENTS = {
     _original.linear_sum_assignment: (
         lambda args, kwargs: _original.linear_sum_assignment(
-            *binding.strip(args), **binding.strip(kwargs)
+            *binding.unguarded(args), **binding.unguarded(kwargs)
         ),
         " of values: an assignment has no derivative",
     ),

@@ -24,7 +24,7 @@ import scipy.special as sp
 
 from .. import binding, nn
 from ..binding import Complex, make_complex
-from ..binding import strip as value
+from ..binding import unguarded as value
 from ..numpy._common import as_number, joined_axes
 from ..numpy._refusals import INSTEAD, missing, relayed, the_rest_of
 from ..operations import table as _table

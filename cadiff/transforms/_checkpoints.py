@@ -89,7 +89,7 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out = f(*args, **kwargs)
         outputs = _made_by(recording, out)
         captures = binding.captures_of(recording, outputs)
-        values = [np.asarray(binding.strip(var)) for var in outputs]
+        values = [np.asarray(binding.unguarded(var)) for var in outputs]
         outputs.clear()
     generators.forget_unused()
     results = iter(_results(_Rerun(f_now, args, kwargs, generators), captures, values))
@@ -228,7 +228,7 @@ class _Rerun:
 def _is_same(x: Any, y: Any) -> bool:
     """Whether two numbers or arrays have the same values, nan included."""
     return np.array_equal(
-        np.asarray(binding.strip(x)), np.asarray(binding.strip(y)), equal_nan=True
+        np.asarray(binding.unguarded(x)), np.asarray(binding.unguarded(y)), equal_nan=True
     )
 
 

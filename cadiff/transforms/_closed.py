@@ -35,7 +35,7 @@ from ._objects import (
     is_mirrored,
     is_users,
     slots_of,
-    written,
+    written_by_code,
     written_by_methods,
 )
 from ._solver_side_effects import READ, Notes, is_left, left, unmarked
@@ -275,7 +275,7 @@ def _names_in(code: CodeType) -> tuple[str, ...]:
 
 def _written_by(function: FunctionType) -> tuple[list[Any], list[Any]]:
     """Where a function stores something beside its arguments, and what may be stored in."""
-    names, there = written(function.__code__), function.__globals__
+    names, there = written_by_code(function.__code__), function.__globals__
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     around = [cell for name, cell in cells if name in names]
     read = [there[name] for name in names if name in there]
@@ -387,7 +387,7 @@ class _Reach:
             elif _is_memory(item) and _may_reach(item):
                 self.memory.append(item)
             elif isinstance(item, FunctionType):
-                self._names |= written(item.__code__)
+                self._names |= written_by_code(item.__code__)
                 places, known = _written_by(item)
                 self.memory += places
                 self._known += known
@@ -479,7 +479,7 @@ class _Exchange:
         read = _globals_of(item)
         changed = [name for name, value in read.items() if self._changes(value)]
         there = item.__globals__
-        if changed or (self._is_apart and written(item.__code__) & there.keys()):
+        if changed or (self._is_apart and written_by_code(item.__code__) & there.keys()):
             there = self.made.setdefault(id(there), there.copy())
         new = [x for x in cells if id(x) in self._changed and id(x) not in self.made]
         self.made.update({id(cell): CellType() for cell in new})

@@ -148,7 +148,7 @@ class _AtNumbers:
         """Residual and Jacobian at a plain point."""
         with Recording((x,), (0,)) as recording:
             residual = self._residual(recording.lifted[0])
-            pair = np.array(binding.strip(residual)), binding.slope_of(recording, residual)
+            pair = np.array(binding.unguarded(residual)), binding.slope_of(recording, residual)
             residual = None
         return pair
 
@@ -170,7 +170,7 @@ def _solved(
 
 def _checked_solution(name: str, returned: Any, guess: FloatArray) -> FloatArray:
     """What a solver returned, as a vector like the first guess."""
-    x = np.array(binding.strip(returned))
+    x = np.array(binding.unguarded(returned))
     if x.dtype.kind not in "iuf":
         kind = f"an array of dtype {x.dtype}" if x.ndim else type(returned).__name__
         hint = ": return its x" if hasattr(returned, "x") else ""

@@ -84,13 +84,13 @@ def slots_of(kind: Any) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=1024)
-def written(code: CodeType) -> frozenset[str]:
+def written_by_code(code: CodeType) -> frozenset[str]:
     """Names in lines of a user's code that assign to variables of others, or to elements."""
     if callers.is_of_library(code.co_filename):
         return frozenset()
     starts, line = dict(dis.findlinestarts(code)), None
     names: dict[Any, set[str]] = {}
-    sets = [written(c) for c in code.co_consts if isinstance(c, CodeType)]
+    sets = [written_by_code(c) for c in code.co_consts if isinstance(c, CodeType)]
     for step in dis.get_instructions(code):
         line = starts.get(step.offset, line)
         if isinstance(step.argval, str):
@@ -104,7 +104,7 @@ def written(code: CodeType) -> frozenset[str]:
 def written_by_methods(kind: Any) -> frozenset[str]:
     """The same names in the methods of a class."""
     parts = [part for base in kind.__mro__ for part in vars(base).values()]
-    methods = (written(part.__code__) for part in parts if isinstance(part, FunctionType))
+    methods = (written_by_code(part.__code__) for part in parts if isinstance(part, FunctionType))
     return frozenset[str]().union(*methods)
 
 
@@ -118,7 +118,7 @@ def stored(place: Any) -> dict[Any, Any]:
         return {"cell_contents": place.cell_contents} if is_set(place) else {}
     if isinstance(place, FunctionType):
         there = place.__globals__
-        return {name: there[name] for name in written(place.__code__) if name in there}
+        return {name: there[name] for name in written_by_code(place.__code__) if name in there}
     if isinstance(place, ARRAYS):
         return {...: place.copy()}
     return {} if isinstance(place, MEMORY) else attributes(place)

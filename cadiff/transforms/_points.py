@@ -205,9 +205,9 @@ def check_derivative(
     check_function("check_derivative", f)
     here, wrt = _checked_point(args, wrt)
     there = list(here)
-    here[wrt] = float(binding.strip(here[wrt]))
+    here[wrt] = float(binding.unguarded(here[wrt]))
     there[wrt] = here[wrt] + h  # in double precision, whatever the point is in
-    high, low = [binding.strip(Output(f(*point)).atoms) for point in (there, here)]
+    high, low = [binding.unguarded(Output(f(*point)).atoms) for point in (there, here)]
     quotients = [(np.asarray(y) - np.asarray(x)) / h for x, y in zip(low, high, strict=True)]
     return all(bool(np.all(np.isclose(q, suspect, rtol=rtol, atol=atol))) for q in quotients)
 

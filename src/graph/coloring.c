@@ -38,7 +38,7 @@ static CadStatus order_by_degree(const size_t *degrees, size_t n, uint32_t *orde
 
 /* Of each colour the last column that has seen it, counted from 1. Others than itself have as many
  * colours as there are columns but one, so that one is free. */
-static void see(uint32_t *seen_by, uint32_t color, uint32_t j) {
+static void mark_seen(uint32_t *seen_by, uint32_t color, uint32_t j) {
     seen_by[color] = j + 1;
 }
 
@@ -69,7 +69,7 @@ static void color_columns(const CadPattern *pattern, const CadPattern *columns,
             for (int64_t i = pattern->starts[row]; i < pattern->starts[row + 1]; i++) {
                 const uint32_t color = coloring->colors[pattern->columns[i]];
                 if (color != NO_COLOR) {
-                    see(seen_by, color, j);
+                    mark_seen(seen_by, color, j);
                 }
             }
         }
@@ -95,12 +95,12 @@ static void color_star(const CadPattern *pattern, const uint32_t *order, uint32_
                 continue;
             }
             if (color_of_j != NO_COLOR) {
-                see(seen_by, color_of_j, i);
+                mark_seen(seen_by, color_of_j, i);
             }
             for (size_t c = 0; c < n_kept[j]; c++) {
                 const uint32_t color = kept[pattern->starts[j] + (int64_t)c];
                 if (color_of_j == NO_COLOR || color < color_of_j) {
-                    see(seen_by, color, i);
+                    mark_seen(seen_by, color, i);
                 }
             }
         }

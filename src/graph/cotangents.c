@@ -34,9 +34,9 @@ static size_t note_view(Pull *p, size_t axes, const int64_t *shape, const int64_
     return at;
 }
 
-/* Where a graph keeps to what was recorded, cotangents are added in the order of a sweep. So what
- * single elements of an array have received is one contribution before another one to the array
- * comes, or to the same element behind one to the array. */
+/* An exact graph adds cotangents in the order of a sweep. So contributions to single elements of
+ * an array become one before another comes to the array, or to an element behind one to the array.
+ */
 static void settle_elements(Pull *p, uint32_t i) {
     const CadRecord *record = &p->graph->records[i];
     if (p->graph->optimize || !p->have_any[i] || !cad_record_is_array(record)) {

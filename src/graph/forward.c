@@ -83,7 +83,7 @@ static void make_known(Forward *f, size_t i) {
 }
 
 /* Add a part to a sum; 0 if there is no place for it. */
-static int add_part(Forward *f, Sum *sum, Part part) {
+static int add_part_of_sum(Forward *f, Sum *sum, Part part) {
     for (int i = 0; i < sum->count; i++) {
         if (sum->parts[i].of == part.of) {
             sum->parts[i].factor = sum_of(f->graph, sum->parts[i].factor, part.factor);
@@ -112,12 +112,12 @@ static int is_active(Forward *f, CadId id) {
 static int add_operand(Forward *f, Sum *sum, CadId x, CadId partial) {
     const Sum *of = sum_of_single(f, x);
     if (of == NULL) {
-        return add_part(f, sum, (Part){x, partial});
+        return add_part_of_sum(f, sum, (Part){x, partial});
     }
     const Sum operand = *of;
     for (int i = 0; i < operand.count; i++) {
         const CadId factor = product(f->graph, partial, operand.parts[i].factor);
-        if (!add_part(f, sum, (Part){operand.parts[i].of, factor})) {
+        if (!add_part_of_sum(f, sum, (Part){operand.parts[i].of, factor})) {
             return 0;
         }
     }

@@ -76,9 +76,9 @@ typedef struct CadRecord {
 typedef struct CadArray {
     size_t plan;     /* index in graph->words */
     size_t list;     /* PACK: index of its numbers in graph->lists; ADD_AT: of the places there;
-                        SCAN: of what is carried at first, and of what is given; CONSTANTS: index in
+                        SCAN: of its operands, carried and given; CONSTANTS: index in
                         graph->constants */
-    CadId former;    /* the first element of what is added to, CAD_NO_ID: zeros */
+    CadId former;    /* the first of the numbers to which it adds, CAD_NO_ID: zeros */
     uint32_t number; /* of a call; INPUT: 1 if its numbers are floats; SCAN: index in graph->scans
                       */
 } CadArray;

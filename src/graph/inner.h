@@ -68,7 +68,7 @@ typedef struct CadScanSeeds {
     CadId *sums;
 } CadScanSeeds;
 
-/* The cotangents of its operands: of what is given a row in the order of turns, or a sum, if it is
+/* The cotangents of its operands: of a given one a row in the order of turns, or a sum, if it is
  * the same in all. Those that are not wanted are left as they are. The body is pulled by `pull`,
  * which is cad_graph_pull. */
 typedef CadStatus CadPullBody(CadGraph *graph, const CadId *outputs, const CadId *seeds,

@@ -4,8 +4,8 @@
 #include "arrays/walk.h"
 #include "graph/inner.h"
 
-/* Results of up to so many numbers are kept. Of larger ones those are that are half of what they
- * are made of: others would take memory for good to save what a program does in passing. */
+/* Results of up to so many numbers are kept; larger ones, if they are at most half as large as
+ * their operands: others would take memory for good to save what a program does in passing. */
 enum { FEW = 4096 };
 
 /* Where the number 0 of a graph would be, seen from constants that an operand is among, and how

@@ -28,8 +28,8 @@ static int is_everywhere(const CadShape *shape, CadNumbers x, double value) {
 }
 
 /* The common ones of the rules by which single numbers are folded; CAD_NO_ID if none applies. */
-static CadNumbers simplify(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
-                           CadNumbers z) {
+static CadNumbers simplify_partial(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
+                                   CadNumbers z) {
     if (op == CAD_OP_positive) {
         return x;
     }
@@ -65,7 +65,7 @@ CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, C
                             cad_no_strides};
     }
     if (shape->graph->optimize) {
-        const CadNumbers simpler = simplify(shape, op, x, y, z);
+        const CadNumbers simpler = simplify_partial(shape, op, x, y, z);
         if (simpler.first != CAD_NO_ID) {
             return simpler;
         }

@@ -9,7 +9,7 @@ void cad_pattern_free(CadPattern *pattern) {
     *pattern = (CadPattern){0};
 }
 
-static CadStatus make(size_t n_rows, size_t n_columns, size_t count, CadPattern *pattern) {
+static CadStatus make_pattern(size_t n_rows, size_t n_columns, size_t count, CadPattern *pattern) {
     *pattern = (CadPattern){.n_rows = n_rows, .n_columns = n_columns};
     pattern->starts = cad_memory_zeroed(n_rows + 1, sizeof *pattern->starts);
     pattern->columns = cad_memory_resize(NULL, count, sizeof *pattern->columns);
@@ -40,7 +40,7 @@ void cad_pairs_free(CadPairs *pairs) {
 }
 
 /* Counts at starts[k + 1] become the place where the k-th group begins. */
-static void add_up(int64_t *starts, size_t n) {
+static void add_prefixes(int64_t *starts, size_t n) {
     for (size_t k = 0; k < n; k++) {
         starts[k + 1] += starts[k];
     }
@@ -54,7 +54,7 @@ static void sort_by(const uint32_t *keys, size_t n_keys, const size_t *order, si
     for (size_t i = 0; i < count; i++) {
         starts[keys[i] + 1]++;
     }
-    add_up(starts, n_keys);
+    add_prefixes(starts, n_keys);
     for (size_t i = 0; i < count; i++) {
         const size_t index = order != NULL ? order[i] : i;
         sorted[starts[keys[index]]++] = index;
@@ -82,7 +82,7 @@ CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *
     CadStatus status = memory.status;
     *pattern = (CadPattern){0};
     if (status == CAD_OK) {
-        status = make(n_rows, n_columns, *count, pattern);
+        status = make_pattern(n_rows, n_columns, *count, pattern);
     }
     if (status == CAD_OK) {
         if (are_in_order(rows, columns, *count)) {
@@ -105,7 +105,7 @@ CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *
             pattern->starts[rows[at] + 1]++;
             pattern->columns[kept++] = (int32_t)columns[at];
         }
-        add_up(pattern->starts, n_rows);
+        add_prefixes(pattern->starts, n_rows);
         *count = kept;
     }
     cad_memory_give_back(&memory);
@@ -114,14 +114,14 @@ CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *
 
 CadStatus cad_pattern_transpose(const CadPattern *pattern, size_t *order, CadPattern *result) {
     const size_t count = cad_pattern_count(pattern);
-    const CadStatus status = make(pattern->n_columns, pattern->n_rows, count, result);
+    const CadStatus status = make_pattern(pattern->n_columns, pattern->n_rows, count, result);
     if (status != CAD_OK) {
         return status;
     }
     for (size_t k = 0; k < count; k++) {
         result->starts[pattern->columns[k] + 1]++;
     }
-    add_up(result->starts, result->n_rows);
+    add_prefixes(result->starts, result->n_rows);
     for (size_t i = 0; i < pattern->n_rows; i++) {
         for (int64_t k = pattern->starts[i]; k < pattern->starts[i + 1]; k++) {
             const int64_t at = result->starts[pattern->columns[k]]++;
@@ -145,7 +145,7 @@ CadStatus cad_pattern_symmetric(const CadPattern *pattern, CadPattern *result) {
         return status;
     }
     const size_t most = 2 * cad_pattern_count(pattern);
-    status = make(pattern->n_rows, pattern->n_columns, most, result);
+    status = make_pattern(pattern->n_rows, pattern->n_columns, most, result);
     size_t kept = 0;
     for (size_t i = 0; status == CAD_OK && i < pattern->n_rows; i++) {
         int64_t a = pattern->starts[i], b = other.starts[i];
@@ -182,7 +182,7 @@ CadStatus cad_pattern_full(size_t n_rows, size_t n_columns, CadPattern *pattern)
         *pattern = (CadPattern){0};
         return CAD_NO_MEMORY;
     }
-    const CadStatus status = make(n_rows, n_columns, n_rows * n_columns, pattern);
+    const CadStatus status = make_pattern(n_rows, n_columns, n_rows * n_columns, pattern);
     for (size_t i = 0; status == CAD_OK && i < n_rows; i++) {
         for (size_t j = 0; j < n_columns; j++) {
             pattern->columns[i * n_columns + j] = (int32_t)j;

@@ -502,7 +502,7 @@ static CadDerivatives rounded_input(Pull *p, uint32_t i, CadDerivatives g) {
 }
 
 /* Of an array that received contributions all is added up once, at its first variable. */
-static void read_results(Pull *p, const CadId *wrt, size_t n_wrt, CadId *results) {
+static void read_cotangents(Pull *p, const CadId *wrt, size_t n_wrt, CadId *results) {
     size_t known = SIZE_MAX;
     CadDerivatives g = none;
     for (size_t k = 0; k < n_wrt && p->graph->status == CAD_OK; k++) {
@@ -542,7 +542,7 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
                 pull_record(p, i);
             }
         }
-        read_results(p, wrt, n_wrt, results);
+        read_cotangents(p, wrt, n_wrt, results);
     }
     cad_memory_give_back(&memory);
     cad_memory_free(p->contributions);

@@ -17,7 +17,7 @@ static CadId tangent_of(Push *p, CadId id) {
     return t.step == 0 ? t.first : t.first + (id - cad_graph_first(p->graph, i));
 }
 
-/* The tangents of what a view sees. */
+/* The tangents of the numbers of a view. */
 static CadNumbers view_of(Push *p, CadNumbers view) {
     const uint32_t i = cad_graph_record_of(p->graph, view.first);
     view.first -= cad_graph_first(p->graph, i);
@@ -30,7 +30,7 @@ static CadDerivatives apart(Push *p, CadId id) {
     return cad_derivatives_apart(p->graph, p->tangents[i], cad_record_size(&p->graph->records[i]));
 }
 
-/* Have those of what a view sees apart, unless it is a single number. */
+/* Have a tangent for each number of the record of a view, unless it is a single number. */
 static void set_apart(Push *p, CadNumbers view) {
     const uint32_t i = cad_graph_record_of(p->graph, view.first);
     if (cad_record_is_array(&p->graph->records[i])) {
@@ -59,7 +59,7 @@ static CadDerivatives push_row(Push *p, const CadMade *made) {
     return sum.first == CAD_NO_ID ? zero : cad_derivatives_in_order(&shape, made->views[0], sum);
 }
 
-/* Those of what something is added to, one for each number: it may be a part of a record. */
+/* The tangents of the former numbers, to which a record is added; they may be part of a record. */
 static CadDerivatives of_former(Push *p, const CadMade *made) {
     if (made->former == CAD_NO_ID) {
         return zero;
@@ -70,7 +70,7 @@ static CadDerivatives of_former(Push *p, const CadMade *made) {
     return cad_derivatives_apart(p->graph, t, made->size);
 }
 
-/* Linear in one view: the same of its tangents, added to those of what is added to. */
+/* Linear in one view: the same operation on its tangents, added to those of the former numbers. */
 static CadDerivatives push_view(Push *p, CadMade made, int view) {
     const CadDerivatives former = of_former(p, &made);
     made.views[view] = view_of(p, made.views[view]);

@@ -1,7 +1,7 @@
-/* Recurrences as numbers of a graph. What is carried though no turn waits for it becomes an array
- * over all turns; what turns only add to becomes a sum. If nothing else is carried, all is arrays
- * and sums of these; else the rest of a turn is a SCAN, what waits for no turn before, or no later
- * turn for it, as well: programs compute that ahead, and behind (program/emit_scans.c).
+/* Recurrences as numbers of a graph. A carried number for which no turn waits becomes a row, an
+ * array over all turns; one to which turns only add becomes a sum. If nothing else is carried, all
+ * is rows and sums of rows; else the rest of a turn is a SCAN. Programs compute those of its
+ * numbers that wait for no turn ahead of it, or behind (program/emit_scans.c).
  *
  *     body of a turn            for all turns
  *     p = e[t]                  p': e, moved by one
@@ -10,11 +10,11 @@
  *     l = l' + log h            l: a sum, of the SCAN; log h behind */
 #include "graph/inner.h"
 
-/* What becomes of what is carried. */
+/* How a carried number is computed. */
 typedef enum Carried {
     IN_LOOP, /* a turn waits for it */
     AS_ROW,  /* it was known ahead */
-    AS_SUM,  /* turns add to it, and look at it no more */
+    AS_SUM,  /* turns only add to it */
 } Carried;
 
 typedef struct Recurrence {
@@ -37,7 +37,7 @@ typedef struct Recurrence {
 
 /* --- rows --- */
 
-static CadId sum_of(CadGraph *graph, size_t n, CadOverTurns x) {
+static CadId sum_over_turns(CadGraph *graph, size_t n, CadOverTurns x) {
     static const int64_t nowhere = 0;
     const int64_t length = (int64_t)n;
     if (x.step == 0 || n == 1) {
@@ -48,7 +48,7 @@ static CadId sum_of(CadGraph *graph, size_t n, CadOverTurns x) {
     return cad_graph_map(graph, CAD_OP_SUM, 1, 1, &length, 2, views);
 }
 
-/* What was there a turn before: a number at first, then a row but for its last number. */
+/* A row one turn late: the initial number, then the row without its last number. */
 static CadOverTurns behind_by_one(CadGraph *graph, size_t n, CadId initial, CadOverTurns x) {
     CadRoom room = {0};
     if (x.step != 0 && (int64_t)initial == (int64_t)x.first - x.step &&
@@ -73,11 +73,11 @@ static CadId input_of(const Recurrence *r, size_t k) {
     return r->asked->input + (CadId)k;
 }
 
-static size_t n_ends(const Recurrence *r) {
+static size_t n_asked_ends(const Recurrence *r) {
     return r->asked->n_carried + r->asked->n_kept + r->asked->n_summed;
 }
 
-/* The number itself that an element of an array stands for which consists of numbers. */
+/* The number that an element of a pack is; any other number is itself. */
 static CadId itself(const Recurrence *r, CadId id) {
     const CadRecord *const record = cad_graph_record(r->body, id);
     return record->kind == CAD_RECORD_PACK
@@ -99,7 +99,7 @@ static int operands_of(const Recurrence *r, size_t record, CadId x[3]) {
     return arity;
 }
 
-static CadOp op_of(const Recurrence *r, size_t record) {
+static CadOp op_of_single(const Recurrence *r, size_t record) {
     return (CadOp)r->body->records[record].op;
 }
 
@@ -117,26 +117,26 @@ static CadId live_at(const Recurrence *r, size_t record) {
     for (size_t i = (r)->body->n_records, id; i-- > 1;)                                           \
         if ((id = live_at(r, i)) != CAD_NO_ID)
 
-/* Mark what marked numbers are made of, if they are such. */
-static void mark_operands(const Recurrence *r, size_t record, uint8_t *marks) {
+/* Mark the operands of a number. */
+static void mark_operands_of_single(const Recurrence *r, size_t record, uint8_t *marks) {
     CadId x[3];
     for (int k = operands_of(r, record, x); k-- > 0;) {
         marks[x[k]] = 1;
     }
 }
 
-/* What is known already depends on nothing. */
+/* A number is known if its row is: then its operands do not matter. */
 static int is_known(const Recurrence *r, CadId id) {
     return r->rows[id].first != CAD_NO_ID;
 }
 
 static void find_live(Recurrence *r) {
-    for (size_t k = 0; k < n_ends(r); k++) {
+    for (size_t k = 0; k < n_asked_ends(r); k++) {
         r->is_live[end_of(r, k)] = 1;
     }
     EACH_SINGLE_BACKWARDS(r, i, id) {
         if (!is_known(r, (CadId)id)) {
-            mark_operands(r, i, r->is_live);
+            mark_operands_of_single(r, i, r->is_live);
         }
     }
 }
@@ -151,7 +151,7 @@ static void find_users(Recurrence *r) {
             *user = *user == CAD_NO_ID ? (CadId)id : UINT32_MAX;
         }
     }
-    for (size_t k = 0; k < n_ends(r); k++) {
+    for (size_t k = 0; k < n_asked_ends(r); k++) {
         CadId *const user = &r->user[end_of(r, k)];
         *user = *user == CAD_NO_ID && k < r->asked->n_carried ? CAD_ZERO : UINT32_MAX;
     }
@@ -159,7 +159,7 @@ static void find_users(Recurrence *r) {
 
 /* One step on from a carried number: the sum that it is added to, if nothing else reads it; with
  * the term that is added, and whether it is subtracted. */
-static CadId next_sum(const Recurrence *r, CadId at, CadId *term, int *is_less) {
+static CadId next_addition(const Recurrence *r, CadId at, CadId *term, int *is_less) {
     const CadId user = r->user[at];
     CadId x[3];
     if (user == CAD_NO_ID || user == CAD_ZERO || user == UINT32_MAX) {
@@ -167,12 +167,12 @@ static CadId next_sum(const Recurrence *r, CadId at, CadId *term, int *is_less) 
     }
     const uint32_t record = cad_graph_record_of(r->body, user);
     operands_of(r, record, x);
-    *is_less = op_of(r, record) == CAD_OP_subtract;
+    *is_less = op_of_single(r, record) == CAD_OP_subtract;
     *term = x[x[0] == at];
-    return op_of(r, record) == CAD_OP_add || (*is_less && x[0] == at) ? user : CAD_NO_ID;
+    return op_of_single(r, record) == CAD_OP_add || (*is_less && x[0] == at) ? user : CAD_NO_ID;
 }
 
-static int is_sum(const Recurrence *r, size_t j) {
+static int is_carried_sum(const Recurrence *r, size_t j) {
     CadId at = input_of(r, j), term;
     const CadId end = end_of(r, j);
     int is_less;
@@ -180,15 +180,15 @@ static int is_sum(const Recurrence *r, size_t j) {
         return 0;
     }
     while (at != end && at != CAD_NO_ID) {
-        at = next_sum(r, at, &term, &is_less);
+        at = next_addition(r, at, &term, &is_less);
     }
     return at == end && r->user[end] == CAD_ZERO;
 }
 
-static void find_sums(Recurrence *r) {
+static void find_carried_sums(Recurrence *r) {
     find_users(r);
     for (size_t j = 0; j < r->asked->n_carried; j++) {
-        r->how[j] = is_sum(r, j) ? AS_SUM : IN_LOOP;
+        r->how[j] = is_carried_sum(r, j) ? AS_SUM : IN_LOOP;
     }
 }
 
@@ -197,7 +197,7 @@ static void mark_terms(const Recurrence *r, size_t j, uint8_t *marks) {
     CadId term;
     int is_less;
     for (CadId at = input_of(r, j); at != end_of(r, j);) {
-        at = next_sum(r, at, &term, &is_less);
+        at = next_addition(r, at, &term, &is_less);
         marks[term] = 1;
     }
 }
@@ -214,15 +214,15 @@ static void set_row(Recurrence *r, size_t record, CadId id) {
     for (int k = 0; k < 3; k++) {
         x[k] = (CadNumbers){r->rows[ids[k]].first, &r->rows[ids[k]].step};
     }
-    const CadNumbers row = cad_graph_apply_over(&shape, op_of(r, record), x[0], x[1], x[2]);
+    const CadNumbers row = cad_graph_apply_over(&shape, op_of_single(r, record), x[0], x[1], x[2]);
     r->rows[id] = (CadOverTurns){row.first, length > 1 ? row.strides[0] : 0};
 }
 
-/* Of what is marked as read, and of all that it depends on: none of it waits. */
+/* Make rows of the numbers that are marked as read, and of all that they depend on: none waits. */
 static void set_rows(Recurrence *r) {
     EACH_SINGLE_BACKWARDS(r, i, id) {
         if (r->is_read[id] && !is_known(r, (CadId)id)) {
-            mark_operands(r, i, r->is_read);
+            mark_operands_of_single(r, i, r->is_read);
         }
     }
     EACH_SINGLE(r, i, id) {
@@ -245,10 +245,10 @@ static void find_waiting(Recurrence *r) {
     }
 }
 
-/* What is carried though no turn waits for it is a row, too; and so may be more, then. Of a long
- * line of numbers, each of which was the one before in the turn before, the rest stays in the
- * loop. */
-static void find_rows(Recurrence *r) {
+/* A carried number for which no turn waits is a row, and then others may wait no longer. If values
+ * move along a long line of numbers, by one in each turn, the end of the line stays in the loop.
+ */
+static void find_carried_rows(Recurrence *r) {
     enum { NEW_ROW = AS_SUM + 1, MOST_TIMES = 64 };
     const size_t n = r->asked->n_carried;
     size_t n_new = 1;
@@ -290,8 +290,8 @@ static int has_loop(const Recurrence *r) {
     return 0;
 }
 
-/* The first inputs are what is carried, then what is a row already. */
-static void name_inputs(Recurrence *r) {
+/* The inputs: first the carried numbers, then the rows. */
+static void name_inputs_of_rest(Recurrence *r) {
     double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == IN_LOOP) {
@@ -309,7 +309,7 @@ static void name_inputs(Recurrence *r) {
     }
 }
 
-static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
+static CadId name_in_rest(Recurrence *r, CadGraph *to, CadId id) {
     double value;
     if (r->name[id] == CAD_NO_ID && cad_graph_is_constant(r->graph, r->rows[id].first, &value)) {
         r->name[id] = cad_graph_constant(to, value);
@@ -318,7 +318,7 @@ static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
 }
 
 /* Sums begin with -0 in each turn: they are its terms. */
-static void fill_body(Recurrence *r, CadGraph *to) {
+static void fill_rest(Recurrence *r, CadGraph *to) {
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == AS_SUM) {
             r->name[input_of(r, j)] = cad_graph_constant(to, -0.0);
@@ -329,14 +329,14 @@ static void fill_body(Recurrence *r, CadGraph *to) {
         if (!is_known(r, (CadId)id)) {
             operands_of(r, i, x);
             for (int k = 0; k < 3; k++) {
-                x[k] = name_of(r, to, x[k]);
+                x[k] = name_in_rest(r, to, x[k]);
             }
-            r->name[id] = cad_graph_apply(to, op_of(r, i), x[0], x[1], x[2]);
+            r->name[id] = cad_graph_apply(to, op_of_single(r, i), x[0], x[1], x[2]);
         }
     }
 }
 
-/* Of what is a row already neither another one is kept nor a sum. */
+/* A known row is neither kept nor added up by the loop. */
 static void name_ends(Recurrence *r, int whole) {
     CadGraph *const to = r->rest.body;
     const size_t n_carried = r->asked->n_carried, n_rows = n_carried + r->asked->n_kept;
@@ -344,30 +344,30 @@ static void name_ends(Recurrence *r, int whole) {
     for (size_t k = 0; k < n_rows; k++) {
         const CadId end = end_of(r, k);
         if (k < n_carried ? r->how[k] == IN_LOOP : whole || !is_known(r, end)) {
-            *next++ = name_of(r, to, end);
+            *next++ = name_in_rest(r, to, end);
             r->rest.n_kept += k >= n_carried;
         }
     }
-    for (size_t k = 0; k < n_ends(r); k++) {
+    for (size_t k = 0; k < n_asked_ends(r); k++) {
         const CadId end = end_of(r, k);
         if (k < n_carried ? r->how[k] == AS_SUM : k >= n_rows && (whole || !is_known(r, end))) {
-            *next++ = name_of(r, to, end);
+            *next++ = name_in_rest(r, to, end);
             r->rest.n_summed++;
         }
     }
 }
 
 /* Answers the first number of the loop; else CAD_NO_ID. */
-static CadId make_scan(Recurrence *r, int whole) {
+static CadId make_scan_of_rest(Recurrence *r, int whole) {
     CadGraph *const graph = r->graph;
     CadId first = CAD_NO_ID;
-    name_inputs(r);
+    name_inputs_of_rest(r);
     r->rest.body = cad_scan_body(r->next - CAD_SCAN_INPUT);
     if (r->rest.body == NULL) {
         graph->status = CAD_NO_MEMORY;
         return first;
     }
-    fill_body(r, r->rest.body);
+    fill_rest(r, r->rest.body);
     name_ends(r, whole);
     graph->status = graph->status == CAD_OK ? r->rest.body->status : graph->status;
     if (graph->status == CAD_OK) {
@@ -383,16 +383,16 @@ static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
     CadId term;
     int is_less;
     for (CadId at = input_of(r, j); at != end_of(r, j);) {
-        at = next_sum(r, at, &term, &is_less);
-        const CadId of = sum_of(r->graph, r->asked->n, r->rows[term]);
+        at = next_addition(r, at, &term, &is_less);
+        const CadId of = sum_over_turns(r->graph, r->asked->n, r->rows[term]);
         sum = cad_graph_apply(r->graph, is_less ? CAD_OP_subtract : CAD_OP_add, sum, of, of);
     }
     return sum;
 }
 
-/* Have all that is asked for be rows, if there is no loop. */
+/* Make rows of all results, if there is no loop. */
 static void read_rows(Recurrence *r) {
-    for (size_t k = r->asked->n_carried; k < n_ends(r); k++) {
+    for (size_t k = r->asked->n_carried; k < n_asked_ends(r); k++) {
         r->is_read[end_of(r, k)] = 1;
     }
     for (size_t j = 0; j < r->asked->n_carried; j++) {
@@ -410,8 +410,8 @@ static CadId last_of_row(const Recurrence *r, size_t j) {
                : (CadId)(row.first + row.step * ((int64_t)r->asked->n - 1));
 }
 
-/* What is a row, then what the loop has of the rest. */
-static void read_results(Recurrence *r, const CadScanResults *results) {
+/* Each result is a row, a sum, or a result of the loop. */
+static void join_results(Recurrence *r, const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
     const CadId *last = r->of_rest.last, *sums = r->of_rest.sums;
     const CadOverTurns *kept = r->of_rest.kept;
@@ -433,12 +433,12 @@ static void read_results(Recurrence *r, const CadScanResults *results) {
     for (size_t k = 0; k < r->asked->n_summed; k++) {
         const CadId end = end_of(r, n + m + k);
         results->sums[k] =
-            is_known(r, end) ? sum_of(r->graph, r->asked->n, r->rows[end]) : *sums++;
+            is_known(r, end) ? sum_over_turns(r->graph, r->asked->n, r->rows[end]) : *sums++;
     }
 }
 
-static void begin(Recurrence *r) {
-    const size_t n = r->body->n_numbers, more = n + n_ends(r);
+static void begin_recurrence(Recurrence *r) {
+    const size_t n = r->body->n_numbers, more = n + n_asked_ends(r);
     double value;
     r->how = cad_memory_take(&r->memory, r->asked->n_carried + 1, sizeof *r->how);
     r->is_live = cad_memory_take(&r->memory, n, 1);
@@ -483,21 +483,21 @@ CadId cad_graph_divide_recurrence(CadGraph *graph, const CadRecurrence *asked,
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
     CadId first = CAD_NO_ID;
-    if (!cad_body_is_of_singles(asked->body, asked->sizes, n_ends(r) + asked->n_given)) {
+    if (!cad_body_is_of_singles(asked->body, asked->sizes, n_asked_ends(r) + asked->n_given)) {
         return cad_graph_make_scan(graph, asked, results);
     }
-    begin(r);
+    begin_recurrence(r);
     if (graph->status == CAD_OK && results != NULL) {
-        find_sums(r);
-        find_rows(r);
+        find_carried_sums(r);
+        find_carried_rows(r);
     }
     if (graph->status == CAD_OK && (results == NULL || has_loop(r))) {
-        first = make_scan(r, results == NULL);
+        first = make_scan_of_rest(r, results == NULL);
     } else if (graph->status == CAD_OK) {
         read_rows(r);
     }
     if (graph->status == CAD_OK && results != NULL) {
-        read_results(r, results);
+        join_results(r, results);
     }
     cad_memory_give_back(&r->memory);
     return first;

@@ -1,5 +1,6 @@
-/* SCANs are made here: of recurrences whose turns compute arrays, all that a turn computes is in
- * the loop, but for what is there already; of those of single numbers what scan.c leaves to it. */
+/* Makes the SCAN of a recurrence. If turns compute arrays, all that a turn computes is in the
+ * loop, but for known numbers; if they compute single numbers, scan.c has taken out rows and sums.
+ */
 #include "graph/inner.h"
 
 /* An end of the loop. */
@@ -8,8 +9,8 @@ typedef struct End {
     uint32_t size;
 } End;
 
-/* Products of matrices that are added up over all turns are one product: of what turns have of its
- * operands, one behind the other. */
+/* A sum over all turns of products of two matrices is one product: its operands are those of all
+ * turns, one behind the other. */
 typedef struct Product {
     int is_one;
     CadOp op;
@@ -36,11 +37,11 @@ static size_t n_operands(const Blocks *b) {
     return b->asked->n_carried + b->asked->n_given;
 }
 
-static size_t n_ends(const Blocks *b) {
+static size_t n_asked_ends(const Blocks *b) {
     return b->asked->n_carried + b->asked->n_kept + b->asked->n_summed;
 }
 
-static uint32_t size_of_end(const Blocks *b, size_t k) {
+static uint32_t size_of_asked_end(const Blocks *b, size_t k) {
     return b->asked->sizes[k < b->asked->n_carried ? k : k + b->asked->n_given];
 }
 
@@ -81,7 +82,7 @@ static void find_product(const Blocks *b, size_t k, Product *result) {
     CadAxes axes;
     CadMade made;
     if (b->whole || !cad_graph_is_product(b->body, b->asked->ends[k], axes, &made) ||
-        made.size != size_of_end(b, k)) {
+        made.size != size_of_asked_end(b, k)) {
         return;
     }
     Product product = {.is_one = 1, .op = made.op};
@@ -110,60 +111,60 @@ static void find_products(Blocks *b) {
     }
 }
 
-static const Product *product_of(const Blocks *b, size_t k) {
+static const Product *product_for_end(const Blocks *b, size_t k) {
     const size_t n_rows = b->asked->n_carried + b->asked->n_kept;
     return k >= n_rows && b->products[k - n_rows].is_one ? &b->products[k - n_rows] : NULL;
 }
 
 /* --- what is read --- */
 
-static void mark(const Blocks *b, CadId first, size_t size) {
+static void mark_inputs(const Blocks *b, CadId first, size_t size) {
     const CadId end = b->asked->input + (CadId)cad_sum_of_sizes(b->asked->sizes, n_operands(b));
     for (size_t e = 0; e < size && first >= b->asked->input && first + e < end; e++) {
         b->is_read[first + e - b->asked->input] = 1;
     }
 }
 
-static void mark_operands(const Blocks *b, size_t i) {
+static void mark_operands_of_record(const Blocks *b, size_t i) {
     CadAxes axes;
     CadMade made;
     CadOperands of;
     cad_graph_look(b->body, i, axes, &made);
     cad_graph_operands(b->body, i, &of);
     for (size_t k = 0; k < of.n && made.kind == CAD_RECORD_PACK; k++) {
-        mark(b, of.ids[k], 1);
+        mark_inputs(b, of.ids[k], 1);
     }
     for (size_t k = 0; k < of.n && made.kind == CAD_RECORD_SCAN; k++) {
         const CadScan *const scan = cad_graph_scan(b->body, &b->body->records[i]);
         const CadReach reach = cad_scan_reach(scan, k, of.ids[k]);
-        mark(b, reach.low, reach.high - reach.low + 1);
+        mark_inputs(b, reach.low, reach.high - reach.low + 1);
     }
     for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
         const CadReach reach = cad_made_reach(&made, made.views[k]);
-        mark(b, reach.low, reach.high - reach.low + 1);
+        mark_inputs(b, reach.low, reach.high - reach.low + 1);
     }
     if (made.former != CAD_NO_ID) {
-        mark(b, made.former, made.size);
+        mark_inputs(b, made.former, made.size);
     }
 }
 
-/* Of what is known its record is not looked at. */
-static void find_read(Blocks *b) {
+/* A known number is given: its operands are not read. */
+static void find_read_inputs(Blocks *b) {
     CadGraph *const body = b->body;
-    CadId *const ends = cad_memory_take(&b->memory, 2 * n_ends(b), sizeof *ends);
+    CadId *const ends = cad_memory_take(&b->memory, 2 * n_asked_ends(b), sizeof *ends);
     b->needed = cad_memory_take(&b->memory, body->n_records, 1);
     if (b->memory.status != CAD_OK) {
         return;
     }
     size_t n = 0;
-    for (size_t k = 0; k < n_ends(b); k++) {
-        const Product *const product = product_of(b, k);
+    for (size_t k = 0; k < n_asked_ends(b); k++) {
+        const Product *const product = product_for_end(b, k);
         for (int x = 0; x < 2 && product != NULL; x++) {
             ends[n++] = product->operands[x]; /* those that are inputs are no part of the loop */
         }
         if (product == NULL && (k >= b->asked->n_carried || is_carried_on(b, k))) {
             ends[n++] = b->asked->ends[k];
-            mark(b, b->asked->ends[k], size_of_end(b, k));
+            mark_inputs(b, b->asked->ends[k], size_of_asked_end(b, k));
         }
     }
     for (size_t k = 0; k < b->asked->n_known; k++) {
@@ -172,13 +173,13 @@ static void find_read(Blocks *b) {
     cad_graph_mark_needed(body, ends, n, b->needed);
     for (size_t i = 1; i < body->n_records; i++) {
         if (b->needed[i] == 2 && cad_record_is_made(&body->records[i])) {
-            mark_operands(b, i);
+            mark_operands_of_record(b, i);
         }
     }
     for (size_t k = 0; k < b->asked->n_known; k++) {
         const uint32_t i = cad_graph_record_of(body, b->asked->known[k].of);
         if (b->needed[i] == 3) {
-            mark(b, b->asked->known[k].by, cad_record_size(&body->records[i]));
+            mark_inputs(b, b->asked->known[k].by, cad_record_size(&body->records[i]));
         }
     }
 }
@@ -191,8 +192,8 @@ static void name_operand(Blocks *b, size_t k, CadId *next) {
     }
 }
 
-/* What is carried on, then what is read of all else. */
-static void name_inputs(Blocks *b, CadScan *scan, CadId *operands) {
+/* First the carried blocks, then the other operands that the body reads. */
+static void name_inputs_of_loop(Blocks *b, CadScan *scan, CadId *operands) {
     const CadRecurrence *const asked = b->asked;
     CadId next = CAD_SCAN_INPUT;
     size_t n = 0;
@@ -229,20 +230,20 @@ static void add_end(Blocks *b, CadId id, uint32_t size, size_t *n) {
     *n += 1;
 }
 
-/* Unless it is there already. */
-static void keep(Blocks *b, CadId id, uint32_t size, CadScan *scan) {
+/* Keep some numbers, unless they are part of an operand or of an end. */
+static void keep_end(Blocks *b, CadId id, uint32_t size, CadScan *scan) {
     if (operand_with(b, id, size) == n_operands(b) && end_with(b, id, size) == b->n_ends) {
         add_end(b, id, size, &scan->n_kept);
     }
 }
 
 static void keep_record(Blocks *b, size_t i, CadScan *scan) {
-    keep(b, cad_graph_first(b->body, i), cad_record_size(&b->body->records[i]), scan);
+    keep_end(b, cad_graph_first(b->body, i), cad_record_size(&b->body->records[i]), scan);
 }
 
-/* What is costly is kept, so that derivatives need not compute it again; programs that do not read
- * it do not keep it. So is what products read. */
-static void find_ends(Blocks *b, CadScan *scan) {
+/* The loop keeps costly numbers, too, so that derivatives need not compute them again, and what
+ * products read. A program keeps only those that it reads. */
+static void find_ends_of_loop(Blocks *b, CadScan *scan) {
     const CadRecurrence *const asked = b->asked;
     const size_t n_rows = asked->n_carried + asked->n_kept;
     for (size_t k = 0; k < asked->n_carried; k++) {
@@ -252,9 +253,9 @@ static void find_ends(Blocks *b, CadScan *scan) {
     }
     for (size_t k = asked->n_carried; k < n_rows; k++) {
         if (b->whole) {
-            add_end(b, asked->ends[k], size_of_end(b, k), &scan->n_kept);
+            add_end(b, asked->ends[k], size_of_asked_end(b, k), &scan->n_kept);
         } else {
-            keep(b, asked->ends[k], size_of_end(b, k), scan);
+            keep_end(b, asked->ends[k], size_of_asked_end(b, k), scan);
         }
     }
     int is_needed = 0; /* so are all ends of a loop within */
@@ -265,8 +266,8 @@ static void find_ends(Blocks *b, CadScan *scan) {
             keep_record(b, i, scan);
         }
     }
-    for (size_t k = n_rows; k < n_ends(b); k++) {
-        const Product *const product = product_of(b, k);
+    for (size_t k = n_rows; k < n_asked_ends(b); k++) {
+        const Product *const product = product_for_end(b, k);
         for (int x = 0; x < 2 && product != NULL; x++) {
             const uint32_t i = cad_graph_record_of(b->body, product->operands[x]);
             if (b->body->records[i].kind != CAD_RECORD_INPUT) {
@@ -274,9 +275,9 @@ static void find_ends(Blocks *b, CadScan *scan) {
             }
         }
     }
-    for (size_t k = n_rows; k < n_ends(b); k++) {
-        if (product_of(b, k) == NULL) {
-            add_end(b, asked->ends[k], size_of_end(b, k), &scan->n_summed);
+    for (size_t k = n_rows; k < n_asked_ends(b); k++) {
+        if (product_for_end(b, k) == NULL) {
+            add_end(b, asked->ends[k], size_of_asked_end(b, k), &scan->n_summed);
         }
     }
     for (size_t k = scan->n_carried; k < b->n_ends; k++) {
@@ -285,7 +286,7 @@ static void find_ends(Blocks *b, CadScan *scan) {
 }
 
 /* The body of the loop, with its ends. */
-static void insert_body(Blocks *b, CadScan *scan) {
+static void make_loop_body(Blocks *b, CadScan *scan) {
     const CadRecurrence *const asked = b->asked;
     const size_t n_old = cad_sum_of_sizes(asked->sizes, n_operands(b));
     size_t n = 0;
@@ -327,8 +328,8 @@ static void insert_body(Blocks *b, CadScan *scan) {
     cad_memory_give_back(&memory);
 }
 
-static CadId make_scan(Blocks *b, CadScan *result) {
-    const size_t most = n_operands(b) + n_ends(b) + b->body->n_records;
+static CadId make_loop(Blocks *b, CadScan *result) {
+    const size_t most = n_operands(b) + n_asked_ends(b) + b->body->n_records;
     CadScan scan = {.n = b->asked->n,
                     .ends = cad_memory_zeroed(most, sizeof *scan.ends),
                     .steps = cad_memory_zeroed(most, sizeof *scan.steps),
@@ -338,9 +339,9 @@ static CadId make_scan(Blocks *b, CadScan *result) {
     if (scan.ends == NULL || scan.steps == NULL || scan.sizes == NULL || operands == NULL) {
         b->graph->status = CAD_NO_MEMORY;
     } else {
-        name_inputs(b, &scan, operands);
-        find_ends(b, &scan);
-        insert_body(b, &scan);
+        name_inputs_of_loop(b, &scan, operands);
+        find_ends_of_loop(b, &scan);
+        make_loop_body(b, &scan);
     }
     if (b->graph->status == CAD_OK && cad_scan_n_ends(&scan) > 0) {
         first = cad_graph_append_scan(b->graph, &scan, operands);
@@ -356,8 +357,8 @@ static CadId make_scan(Blocks *b, CadScan *result) {
 /* --- results --- */
 
 /* What some numbers of the body are in all turns: part of an operand, or of an end. */
-static CadOverTurns row_of(const Blocks *b, CadId id, size_t size, CadId first,
-                           const CadScan *scan) {
+static CadOverTurns row_in_loop(const Blocks *b, CadId id, size_t size, CadId first,
+                                const CadScan *scan) {
     const size_t k = operand_with(b, id, size), end = end_with(b, id, size);
     if (k < n_operands(b)) {
         return (CadOverTurns){b->of[k].first + (id - b->inputs[k]), b->of[k].step};
@@ -383,15 +384,16 @@ static CadId product_of_all(const Blocks *b, const Product *product, CadId first
             whole = cad_graph_first(b->body, i);
             size = cad_record_size(&b->body->records[i]);
         }
-        views[x + 1] = (CadNumbers){row_of(b, whole, size, first, scan).first + (operand - whole),
-                                    product->strides[x]};
+        views[x + 1] =
+            (CadNumbers){row_in_loop(b, whole, size, first, scan).first + (operand - whole),
+                         product->strides[x]};
     }
     return cad_graph_map(b->graph, product->op, (size_t)(shape[0] * shape[2]), 3, shape, 3, views);
 }
 
-/* What is carried is known first, since other results may be part of it. */
-static void read_results(Blocks *b, CadId first, const CadScan *scan,
-                         const CadScanResults *results) {
+/* Carried results are named first, since others may be part of them. */
+static void place_results(Blocks *b, CadId first, const CadScan *scan,
+                          const CadScanResults *results) {
     const CadRecurrence *const asked = b->asked;
     const size_t n_rows = asked->n_carried + asked->n_kept;
     CadId next = first, sum = first + (CadId)cad_scan_size(scan);
@@ -405,19 +407,20 @@ static void read_results(Blocks *b, CadId first, const CadScan *scan,
     }
     for (size_t k = 0; k < asked->n_kept; k++) {
         const size_t end = asked->n_carried + k;
-        results->kept[k] = row_of(b, asked->ends[end], size_of_end(b, end), first, scan);
+        results->kept[k] =
+            row_in_loop(b, asked->ends[end], size_of_asked_end(b, end), first, scan);
     }
     for (size_t k = asked->n_summed; k-- > 0;) {
-        if (product_of(b, n_rows + k) != NULL) {
+        if (product_for_end(b, n_rows + k) != NULL) {
             results->sums[k] = product_of_all(b, &b->products[k], first, scan);
         } else {
-            results->sums[k] = sum -= size_of_end(b, n_rows + k);
+            results->sums[k] = sum -= size_of_asked_end(b, n_rows + k);
         }
     }
 }
 
 /* Answers 0 without memory. */
-static int begin(Blocks *b) {
+static int begin_loop(Blocks *b) {
     const CadRecurrence *const asked = b->asked;
     const size_t n = n_operands(b), n_inputs = cad_sum_of_sizes(asked->sizes, n);
     CadId input = asked->input;
@@ -437,10 +440,10 @@ static int begin(Blocks *b) {
     for (size_t i = 0; i < n_inputs; i++) {
         b->names[i] = CAD_ZERO; /* what is not read */
     }
-    b->ends = cad_memory_take(&b->memory, n_ends(b) + b->body->n_records, sizeof *b->ends);
+    b->ends = cad_memory_take(&b->memory, n_asked_ends(b) + b->body->n_records, sizeof *b->ends);
     find_products(b);
     if (b->memory.status == CAD_OK) {
-        find_read(b);
+        find_read_inputs(b);
     }
     return b->memory.status == CAD_OK;
 }
@@ -452,13 +455,13 @@ CadId cad_graph_make_scan(CadGraph *graph, const CadRecurrence *asked,
     Blocks *const b = &blocks;
     CadScan scan;
     CadId first = CAD_NO_ID;
-    if (begin(b)) {
-        first = make_scan(b, &scan);
+    if (begin_loop(b)) {
+        first = make_loop(b, &scan);
     } else {
         graph->status = CAD_NO_MEMORY;
     }
     if (graph->status == CAD_OK && results != NULL) {
-        read_results(b, first, &scan, results);
+        place_results(b, first, &scan, results);
     }
     cad_memory_give_back(&b->memory);
     return first;

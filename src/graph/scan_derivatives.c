@@ -14,12 +14,12 @@ typedef struct Derived {
     CadGraph *graph;
     CadMemory memory;
     CadScanned of;
-    CadRecurrence asked; /* of what the scan has kept it is known what it is */
+    CadRecurrence asked; /* its known numbers are results of the scan */
     CadId *names;        /* of the scan's body: its inputs, and its ends, in this one */
-    CadId *kept;         /* what turns have left and kept, in this one */
+    CadId *kept;         /* carried and kept results, in this one */
     size_t n_inputs;     /* numbers */
     Numbers inputs, of_inputs, outputs, of_outputs; /* lists of the numbers of a turn */
-    int is_guarded; /* the last one of what is added up says how often its guards do not hold */
+    int is_guarded;                                 /* the last sum counts guards that fail */
 } Derived;
 
 static CadId next_input(Derived *d, CadOverTurns row, uint32_t size) {
@@ -49,7 +49,7 @@ static CadOverTurns in_order(CadOverTurns row, size_t n, int is_backwards) {
 }
 
 /* Room for as many inputs as there may be, all that the scan had among them. */
-static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_seeds) {
+static int begin_derived(Derived *d, CadGraph *graph, CadScanned of, size_t n_seeds) {
     const CadScan *const scan = of.scan;
     const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
     const size_t most = cad_sum_of_sizes(scan->sizes, scan->n_given + n_ends); /* of a turn */
@@ -96,7 +96,7 @@ static void add_block(Numbers *numbers, CadId first, uint32_t size) {
 }
 
 /* Take numbers as blocks of the body, as many as there are sizes. */
-static void take_blocks(Derived *d, const CadId *ids, const uint32_t *sizes, size_t n,
+static void join_blocks(Derived *d, const CadId *ids, const uint32_t *sizes, size_t n,
                         CadId *blocks) {
     for (size_t k = 0; k < n && d->asked.body->status == CAD_OK; ids += sizes[k++]) {
         blocks[k] = cad_graph_block(d->asked.body, ids, sizes[k]);
@@ -104,16 +104,15 @@ static void take_blocks(Derived *d, const CadId *ids, const uint32_t *sizes, siz
 }
 
 /* The ends of the derived body, carried ones first. */
-static void take_ends(Derived *d, const CadId *ids) {
-    take_blocks(d, ids, d->asked.sizes, d->asked.n_carried, d->asked.ends);
-    take_blocks(d, ids + cad_sum_of_sizes(d->asked.sizes, d->asked.n_carried),
+static void join_ends(Derived *d, const CadId *ids) {
+    join_blocks(d, ids, d->asked.sizes, d->asked.n_carried, d->asked.ends);
+    join_blocks(d, ids + cad_sum_of_sizes(d->asked.sizes, d->asked.n_carried),
                 d->asked.sizes + d->asked.n_carried + d->asked.n_given, n_more(d),
                 d->asked.ends + d->asked.n_carried);
 }
 
-/* What turns found and were given is given; then the inputs are all there, and the scan's body is
- * computed in this one. */
-static void insert_body(Derived *d, int is_backwards) {
+/* Give the body the operands of the scan in each turn, and compute the scan's body in it again. */
+static void recompute_turn(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const size_t n = scan->n, n_operands = cad_scan_n_operands(scan);
     const size_t n_ends = cad_scan_n_ends(scan);
@@ -144,14 +143,14 @@ static void insert_body(Derived *d, int is_backwards) {
     const CadId *const results = d->of_outputs.ids;
     cad_graph_insert(d->asked.body, scan->body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
                      d->outputs.ids, d->outputs.n, d->of_outputs.ids);
-    take_blocks(d, results, scan->sizes, scan->n_carried, d->names + n_operands);
-    take_blocks(d, results + cad_sum_of_sizes(scan->sizes, scan->n_carried),
+    join_blocks(d, results, scan->sizes, scan->n_carried, d->names + n_operands);
+    join_blocks(d, results + cad_sum_of_sizes(scan->sizes, scan->n_carried),
                 scan->sizes + n_operands, n_ends - scan->n_carried,
                 d->names + n_operands + scan->n_carried);
     d->graph->status = d->asked.body->status;
 }
 
-/* What derivatives of calls need to hold is looked at in each turn, and added up. */
+/* Guards of the derivatives of calls are asked in each turn, and those that fail are counted. */
 static void add_guards(Derived *d) {
     CadGraph *const body = d->asked.body;
     CadId sum = CAD_ZERO;
@@ -168,7 +167,7 @@ static void add_guards(Derived *d) {
     }
 }
 
-/* What turns have left and kept is given, too: it need not be computed again. */
+/* Carried and kept results are given, too: they need not be computed again. */
 static void give_ends(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     CadId first = d->of.first;
@@ -196,7 +195,7 @@ static void find_known(Derived *d, int is_backwards) {
     }
 }
 
-/* What is carried at first; CAD_NO_ID: zeros. */
+/* The initial carried blocks; CAD_NO_ID: zeros. */
 static void begin_with(Derived *d, const CadId *first) {
     for (size_t k = 0; k < d->asked.n_carried; k++) {
         d->asked.initial[k] = first[k] != CAD_NO_ID
@@ -236,7 +235,7 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
     d->graph->status = pull(d->asked.body, d->outputs.ids, d->of_outputs.ids, d->outputs.n,
                             d->inputs.ids, d->inputs.n, d->of_inputs.ids);
     if (d->graph->status == CAD_OK) {
-        take_ends(d, d->of_inputs.ids);
+        join_ends(d, d->of_inputs.ids);
         add_guards(d);
     }
     for (size_t k = 0; k < scan->n_carried && d->graph->status == CAD_OK; k++) {
@@ -278,7 +277,7 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     const size_t n_carried = scan->n_carried, n_operands = cad_scan_n_operands(scan);
     const size_t n_ends = cad_scan_n_ends(scan);
     Derived derived, *const d = &derived;
-    if (!begin(d, graph, of, n_carried + 2 * n_ends)) {
+    if (!begin_derived(d, graph, of, n_carried + 2 * n_ends)) {
         finish(d);
         return;
     }
@@ -292,7 +291,7 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     } else {
         name_seeds(d, seeds, names + n_carried, names);
         give_ends(d, 1);
-        insert_body(d, 1);
+        recompute_turn(d, 1);
     }
     if (graph->status == CAD_OK) {
         find_known(d, 1);
@@ -335,7 +334,7 @@ static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
     d->graph->status = push(d->asked.body, d->inputs.ids, d->of_inputs.ids, d->inputs.n,
                             d->outputs.ids, d->outputs.n, d->of_outputs.ids);
     if (d->graph->status == CAD_OK) {
-        take_ends(d, d->of_outputs.ids);
+        join_ends(d, d->of_outputs.ids);
         add_guards(d);
         d->graph->status = d->asked.body->status;
     }
@@ -361,7 +360,7 @@ static void derive_push(Derived *d, const CadOverTurns *tangents, int carries, C
         }
     }
     give_ends(d, 0);
-    insert_body(d, 0);
+    recompute_turn(d, 0);
     if (d->graph->status == CAD_OK) {
         push_body(d, along, push);
         find_known(d, 0);
@@ -380,7 +379,7 @@ static int is_at_rest(CadGraph *graph, CadScanned of, const CadOverTurns *tangen
     if (!rests) {
         return 0;
     }
-    if (begin(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
+    if (begin_derived(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
         derive_push(d, tangents, 0, push);
     }
     for (size_t k = 0; k < cad_scan_n_ends(scan) && graph->status == CAD_OK; k++) {
@@ -400,7 +399,7 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
     if (is_at_rest(graph, of, tangents, push) || graph->status != CAD_OK) {
         return first;
     }
-    if (begin(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
+    if (begin_derived(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
         for (size_t k = 0; k < scan->n_carried; k++) {
             d->asked.initial[k] = tangents[k].first;
         }

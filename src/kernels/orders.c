@@ -179,8 +179,8 @@ static uint64_t bits_of(double number) {
     return bits;
 }
 
-/* Where in a row, of which another one has the numbers in some order, each of those stands: equal
- * ones in theirs. The table has for each number that there is the next of its places. */
+/* The places in a row of the numbers of another one, which has them in some order; equal numbers
+ * keep theirs. The table has the next place of each number. */
 static int match(Row x, Row moved, Row places, int32_t *table, int32_t *next, ptrdiff_t n,
                  int bits) {
     const uint64_t most = ((uint64_t)1 << bits) - 1;

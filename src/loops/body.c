@@ -2,17 +2,15 @@
  * are recurrences, too. */
 #include "loops/inner.h"
 
-/* Of a step of the body that later turns read: how many turns later, at most; and where it is at a
- * lag of one: in which block of what is carried, how far from its first number, and its first
- * input.
- */
+/* Of an operation that later turns read: how many turns later, at most; and where the numbers of
+ * the turn before are carried: in which block, how far from its first number, and from which input
+ * on. */
 typedef struct Lagged {
     uint32_t most, block, offset;
     CadId input;
 } Lagged;
 
-/* Of an operand that comes from outside: which one of what is given, counted from 1, and so far
- * behind its first number. */
+/* Of an operand that comes from outside: which given block has it, counted from 1, and where. */
 typedef struct Outside {
     uint32_t which, offset;
 } Outside;
@@ -21,7 +19,7 @@ struct Body {
     const Loop *loop;
     Body *around; /* in a turn of which the loop is, or NULL */
     CadMemory memory;
-    Lagged *lagged;     /* of the steps of a turn */
+    Lagged *lagged;     /* of the operations of a turn */
     CadId *names;       /* of these, in the body */
     uint8_t *reads;     /* of these: who reads them */
     uint32_t *inner_of; /* of these: which loop within the turn, counted from 1, or 0 */
@@ -30,11 +28,11 @@ struct Body {
     CadId next; /* input */
     CadRecurrence asked;
     CadId *input_of_given;
-    Table rows;   /* which one of what is given */
-    size_t *kept; /* steps of a turn */
+    Table rows;   /* of those that are given */
+    size_t *kept; /* operations of a turn */
 };
 
-enum { NESTED = 8 }; /* loops in each other that share a block of what is given */
+enum { NESTED = 8 }; /* loops in each other that share a given block */
 
 enum {
     READ_BEHIND = 1, /* outside of the loop: of the last turn, */
@@ -44,15 +42,15 @@ enum {
 
 static Block operand_in_turn(const Roller *o, const Loop *loop, size_t turn, size_t q,
                              uint32_t k) {
-    return operand_of_step(o->r, loop->begin + turn * loop->period + q, k);
+    return operand_of(o->u, loop->begin + turn * loop->period + q, k);
 }
 
 static uint32_t arity(const Roller *o, const Loop *loop, size_t q) {
-    return arity_of_step(o->r, loop->begin + q);
+    return arity_of(o->u, loop->begin + q);
 }
 
 static uint32_t size_in_turn(const Roller *o, const Loop *loop, size_t q) {
-    return size_of_step(o->r, loop->begin + q);
+    return size_of(o->u, loop->begin + q);
 }
 
 /* --- what is around the loop --- */
@@ -63,7 +61,7 @@ static CadGraph *graph_around(const Roller *o, const Body *b) {
     return b->around != NULL ? b->around->asked.body : o->copier.to;
 }
 
-/* Where a step of the loop is in the turn around it. */
+/* Where an operation of the loop is in the turn around it. */
 static size_t place_around(const Body *b, size_t turn, size_t q) {
     return b->loop->begin - middle_of(b->around->loop) + turn * b->loop->period + q;
 }
@@ -79,7 +77,7 @@ static void name_around(Roller *o, const Body *b, size_t turn, size_t q, CadId n
     if (b->around != NULL) {
         b->around->names[place_around(b, turn, q)] = name;
     } else {
-        o->copier.names[o->r->records[b->loop->begin + turn * b->loop->period + q]] = name;
+        o->copier.names[o->u->records[b->loop->begin + turn * b->loop->period + q]] = name;
     }
 }
 
@@ -90,14 +88,13 @@ static int is_read_outside(const Roller *o, const Body *b, size_t turn, size_t q
 
 /* --- what is carried --- */
 
-/* What is carried: each step that later turns read, at each lag; it begins as what was read in its
- * place by those turns that are too early. */
+/* How many turns later each operation is read, at most: it is carried once for each of them. */
 static void find_lags(const Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     size_t of = 0;
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
-            const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
+            const int64_t lag = cad_loops_lag(o->u, loop, q, k, &of);
             if (lag > (int64_t)b->lagged[of].most) {
                 b->lagged[of].most = (uint32_t)lag;
             }
@@ -105,7 +102,7 @@ static void find_lags(const Roller *o, Body *b) {
     }
 }
 
-/* Carried steps, single numbers or others, as blocks each, or all as one. */
+/* Carried operations, single numbers or others, as blocks each, or all as one. */
 static void carry(const Roller *o, Body *b, int are_single, int together) {
     const CadId begin = b->next;
     for (size_t q = 0; q < b->loop->period; q++) {
@@ -146,7 +143,7 @@ static void find_carried(const Roller *o, Body *b) {
     }
 }
 
-/* Of what is carried, number by number, its blocks. */
+/* The blocks of carried numbers, which are listed one by one. */
 static void name_blocks(const Body *b, CadGraph *graph, const CadId *numbers, CadId *blocks) {
     for (size_t k = 0; k < b->asked.n_carried; k++) {
         blocks[k] = cad_graph_block(graph, numbers, b->asked.sizes[k]);
@@ -154,6 +151,7 @@ static void name_blocks(const Body *b, CadGraph *graph, const CadId *numbers, Ca
     }
 }
 
+/* A carried number begins as what the turns read that are too early for it. */
 static int find_initial(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     const size_t n_numbers = b->next - CAD_SCAN_INPUT;
@@ -165,8 +163,8 @@ static int find_initial(Roller *o, Body *b) {
     }
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
-            const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
-            const CadId offset = lag > 0 ? source_of_step(o->r, middle_of(loop) + q, k).offset : 0;
+            const int64_t lag = cad_loops_lag(o->u, loop, q, k, &of);
+            const CadId offset = lag > 0 ? source_of(o->u, middle_of(loop) + q, k).offset : 0;
             for (int64_t turn = 0; turn < lag; turn++) {
                 const uint32_t size = operand_in_turn(o, loop, (size_t)turn, q, k).size;
                 CadId *const initial = numbers + (b->lagged[of].input - CAD_SCAN_INPUT) + offset +
@@ -190,8 +188,8 @@ static int find_initial(Roller *o, Body *b) {
 
 /* --- what is given --- */
 
-/* So many numbers of each turn, listed one behind the other, in all turns: what is seen of an
- * array at even distances, the same in all, or an array that is made of them. */
+/* Numbers in all turns, `size` of each, listed one behind the other: part of an array at even
+ * distances, the same numbers in all turns, or an array that is made of them. */
 static CadOverTurns row_of_ids(CadGraph *graph, const CadId *ids, size_t n, size_t size) {
     const int64_t step = n > 1 ? (int64_t)ids[size] - ids[0] : 0;
     const int is_array = cad_record_is_array(cad_graph_record(graph, ids[0]));
@@ -213,8 +211,8 @@ static CadOverTurns row_of_ids(CadGraph *graph, const CadId *ids, size_t n, size
                           is_same ? 0 : (int64_t)size};
 }
 
-/* An operand in all turns of loops within each turn, one in the other: of which step of the turn
- * it is, at first, and how many steps further on in the next turn of each. */
+/* An operation of nested loops within a turn: where it is in the turn at first, and of each loop,
+ * the outermost first, how many turns it has and how many operations apart these are. */
 typedef struct Nest {
     size_t at, depth;
     size_t n[NESTED], period[NESTED];
@@ -228,13 +226,13 @@ static size_t size_of_nest(const Nest *nest) {
     return size;
 }
 
-/* The step of one of all turns, the last loop's first. */
-static size_t step_in_nest(const Nest *nest, size_t turn) {
-    size_t step = nest->at;
+/* Where the operation is in one of all turns; turns of the innermost loop follow each other. */
+static size_t place_in_nest(const Nest *nest, size_t turn) {
+    size_t operation = nest->at;
     for (size_t d = nest->depth; d-- > 0; turn /= nest->n[d]) {
-        step += turn % nest->n[d] * nest->period[d];
+        operation += turn % nest->n[d] * nest->period[d];
     }
-    return step;
+    return operation;
 }
 
 /* Rows that are the same are one input: they are looked up by hash. Answers which one, counted
@@ -258,14 +256,14 @@ static uint32_t find_row(Body *b, CadOverTurns row, uint32_t size) {
 static int is_outside_within(const Roller *o, const Body *b, const Nest *nest, uint32_t k) {
     const size_t n = size_of_nest(nest);
     size_t within = 0, of;
-    while (within < n && cad_loops_lag(o->r, b->loop, step_in_nest(nest, within), k, &of) < 0) {
+    while (within < n && cad_loops_lag(o->u, b->loop, place_in_nest(nest, within), k, &of) < 0) {
         within++;
     }
     return within == n;
 }
 
-/* Of names in all turns, those in one turn of a loop within, if they are the same in all of its
- * turns, which follow each other `scale` names apart. Answers whether they are. */
+/* If names are the same in all turns of an inner loop, which are `scale` names apart, keep those
+ * of one turn. Answers whether they are. */
 static int strike_out(CadId *names, size_t n, size_t n_turns, size_t scale) {
     size_t left = 0;
     for (size_t i = 0; i < n; i++) {
@@ -281,8 +279,8 @@ static int strike_out(CadId *names, size_t n, size_t n_turns, size_t scale) {
     return 1;
 }
 
-/* What comes from outside into all turns of loops within is one block of each turn: of those loops
- * in whose turns it differs. */
+/* An operand from outside is one given block in each turn: it has a number for each turn of those
+ * inner loops in whose turns it differs. */
 static void give_to_operand(Roller *o, Body *b, const Nest *nest, uint32_t k) {
     CadGraph *const graph = graph_around(o, b);
     const size_t n_turns = b->loop->n, n = size_of_nest(nest);
@@ -294,7 +292,7 @@ static void give_to_operand(Roller *o, Body *b, const Nest *nest, uint32_t k) {
         return;
     }
     for (size_t i = 0; i < n_names; i++) {
-        names[i] = name_outside(o, b, i / n, step_in_nest(nest, i % n), k);
+        names[i] = name_outside(o, b, i / n, place_in_nest(nest, i % n), k);
     }
     for (size_t d = nest->depth; d-- > 0;) {
         strides[d] = n_left * size;
@@ -319,7 +317,7 @@ static void give_to_operand(Roller *o, Body *b, const Nest *nest, uint32_t k) {
         for (size_t d = nest->depth; d-- > 0; turn /= nest->n[d]) {
             offset += turn % nest->n[d] * strides[d];
         }
-        b->outside[b->first[step_in_nest(nest, within)] + k] = (Outside){which, (uint32_t)offset};
+        b->outside[b->first[place_in_nest(nest, within)] + k] = (Outside){which, (uint32_t)offset};
     }
 }
 
@@ -334,7 +332,7 @@ static void give_to_inner(Roller *o, Body *b, const Loop *inner, Nest nest) {
             if (nest.depth < NESTED) {
                 give_to_inner(o, b, next, nest);
             }
-            q += steps_of_loop(next++) - 1;
+            q += operations_of_loop(next++) - 1;
             continue;
         }
         nest.at = begin + q;
@@ -382,23 +380,23 @@ static CadId name_of_given(const Roller *o, const Body *b, Outside outside) {
 static CadId name_of_operand(const Roller *o, const Body *b, size_t q, uint32_t k) {
     const Loop *const loop = b->loop;
     size_t of;
-    const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
+    const int64_t lag = cad_loops_lag(o->u, loop, q, k, &of);
     if (lag < 0) {
         return name_of_given(o, b, b->outside[b->first[q] + k]);
     }
-    const CadId offset = source_of_step(o->r, middle_of(loop) + q, k).offset;
+    const CadId offset = source_of(o->u, middle_of(loop) + q, k).offset;
     return offset + (lag == 0
                          ? b->names[of]
                          : b->lagged[of].input + (CadId)(lag - 1) * size_in_turn(o, loop, of));
 }
 
-/* A step of the middle turn, which is settled, in the body. */
-static CadId step_in_body(Roller *o, Body *b, size_t q) {
+/* An operation of the middle turn, which is settled, in the body. */
+static CadId operation_in_body(Roller *o, Body *b, size_t q) {
     const Loop *const loop = b->loop;
     CadGraph *const body = b->asked.body;
     const uint32_t n = arity(o, loop, q);
-    const size_t step = middle_of(loop) + q;
-    const CadRecord *const record = record_of_step(o->r, step);
+    const size_t operation = middle_of(loop) + q;
+    const CadRecord *const record = record_at(o->u, operation);
     CadId *const x = cad_graph_room(body, &o->room, n > 3 ? n : 3);
     if (x == NULL) {
         return CAD_ZERO;
@@ -414,12 +412,12 @@ static CadId step_in_body(Roller *o, Body *b, size_t q) {
     }
     CadAxes axes;
     CadMade made;
-    cad_graph_look(o->r->graph, o->r->records[step], axes, &made);
+    cad_graph_look(o->u->graph, o->u->records[operation], axes, &made);
     for (uint32_t k = 0; k < n; k++) {
         CadNumbers *const view = &made.views[k + first_operand(record)];
-        view->first = x[k] + (view->first - operand_of_step(o->r, step, k).first);
+        view->first = x[k] + (view->first - operand_of(o->u, operation, k).first);
     }
-    return cad_graph_make(body, o->r->graph, &made);
+    return cad_graph_make(body, o->u->graph, &made);
 }
 
 static void fill_body(Roller *o, Body *b) {
@@ -427,16 +425,16 @@ static void fill_body(Roller *o, Body *b) {
     const Loop *const last = inner + loop->n_inner;
     for (size_t q = 0; q < loop->period && b->asked.body->status == CAD_OK;) {
         if (inner < last && middle_of(loop) + q == inner->begin && cad_loops_roll(o, inner++, b)) {
-            q += steps_of_loop(&inner[-1]);
+            q += operations_of_loop(&inner[-1]);
             continue;
         }
-        b->names[q] = step_in_body(o, b, q);
+        b->names[q] = operation_in_body(o, b, q);
         q++;
     }
 }
 
-/* What a turn leaves of what is carried. */
-static void find_ends(const Roller *o, Body *b) {
+/* The carried numbers at the end of a turn. */
+static void find_carried_ends(const Roller *o, Body *b) {
     const size_t n = cad_sum_of_sizes(b->asked.sizes, b->asked.n_carried);
     CadId *const numbers = cad_memory_take(&b->memory, n, sizeof *numbers);
     for (size_t q = 0; q < b->loop->period && numbers != NULL; q++) {
@@ -454,11 +452,11 @@ static void find_ends(const Roller *o, Body *b) {
 
 /* --- what is read of turns --- */
 
-static void find_inner(Body *b) {
+static void mark_inner(Body *b) {
     for (size_t k = 0; k < b->loop->n_inner; k++) {
         const Loop *const inner = &b->loop->inner[k];
         const size_t begin = inner->begin - middle_of(b->loop);
-        for (size_t q = begin; q < begin + steps_of_loop(inner); q++) {
+        for (size_t q = begin; q < begin + operations_of_loop(inner); q++) {
             b->inner_of[q] = (uint32_t)k + 1;
         }
     }
@@ -476,7 +474,7 @@ static void find_reads(const Roller *o, Body *b) {
     }
     for (size_t q = 0; q < loop->period && loop->n_inner > 0; q++) {
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
-            const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
+            const int64_t lag = cad_loops_lag(o->u, loop, q, k, &of);
             if (lag > 0 || (lag == 0 && b->inner_of[of] != b->inner_of[q])) {
                 b->reads[of] |= READ_WITHIN;
             }
@@ -489,7 +487,7 @@ static void find_reads(const Roller *o, Body *b) {
     }
 }
 
-/* Of what is carried the last turn's needs no row. */
+/* Whether only the last turn's is read: a carried number that needs no row. */
 static int is_last_alone(const Body *b, size_t q) {
     return b->lagged[q].most > 0 && !(b->reads[q] & READ_EARLY);
 }
@@ -513,14 +511,14 @@ static void name_results(Roller *o, Body *b) {
             b->asked.ends[n_carried + n++] = b->names[q];
         }
     }
-    const size_t n_steps = b->asked.n_kept;
+    const size_t n_operations = b->asked.n_kept;
     b->asked.n_kept = n;
     cad_graph_divide_recurrence(graph, &b->asked, &(CadScanResults){last, rows, NULL});
     if (graph->status != CAD_OK) {
         return;
     }
     n = 0;
-    for (size_t k = 0; k < n_steps; k++) {
+    for (size_t k = 0; k < n_operations; k++) {
         const size_t q = b->kept[k];
         if (is_last_alone(b, q)) {
             name_around(o, b, loop->n - 1, q, last[b->lagged[q].block] + b->lagged[q].offset);
@@ -552,7 +550,7 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
         for (size_t q = 0; q < period; q++) {
             b->first[q + 1] = b->first[q] + arity(o, loop, q);
         }
-        find_inner(b);
+        mark_inner(b);
         find_carried(o, b);
     }
     if (b->memory.status == CAD_OK) {
@@ -566,7 +564,7 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
         if (b->memory.status == CAD_OK && b->asked.body != NULL) {
             find_reads(o, b);
             fill_body(o, b);
-            find_ends(o, b);
+            find_carried_ends(o, b);
             name_results(o, b);
         }
     }

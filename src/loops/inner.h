@@ -7,65 +7,65 @@
 enum {
     LEAST_TURNS = 16,
     MANY_TURNS = 4096,
-    LEAST_NUMBERS = 2000,   /* of a loop, unless told otherwise: below, steps cost as little */
-    LEAST_WAITING = 12000,  /* of one whose turns wait: below, it runs faster step by step */
-    MOST_IN_TURN = 1 << 14, /* steps, of which those of loops within it count once */
+    LEAST_NUMBERS = 2000,   /* of a loop, unless told otherwise: below, it is no faster */
+    LEAST_WAITING = 12000,  /* of one whose turns wait: below, it is faster unrolled */
+    MOST_IN_TURN = 1 << 14, /* operations, of which those of loops within it count once */
     LONGEST_PERIOD = 1 << 22,
     LONG_ARRAY = 2048, /* numbers, above which arrays go tile by tile, and in no loop */
     LEAST_WORK = 6,    /* numbers that turns compute, for each of an array that they carry */
 };
 
-/* Turns [begin, begin + n period) of steps; and loops within the middle one, in their order. */
+/* The turns are operations [begin, begin + n period); inner loops are those of the middle turn. */
 typedef struct Loop {
     uint32_t begin, period, n;
     struct Loop *inner;
     size_t n_inner;
 } Loop;
 
-static inline size_t steps_of_loop(const Loop *loop) {
+static inline size_t operations_of_loop(const Loop *loop) {
     return (size_t)loop->n * loop->period;
 }
 
-/* The first step of the middle turn, which is settled. */
+/* The first operation of the middle turn, which is settled. */
 static inline size_t middle_of(const Loop *loop) {
     return loop->begin + loop->n / 2 * (size_t)loop->period;
 }
 
-/* An operand of a step: how many steps ago it was computed, or 0 if by none; and where it begins
- * in its record. */
+/* An operand of an operation: how many operations ago it was computed, or 0 if by none; and where
+ * it begins in its record. */
 typedef struct Source {
     uint32_t back, offset;
 } Source;
 
-/* A recording as a graph that keeps all numbers in their order. A step is a computed number or
- * array. */
-typedef struct Recorded {
+/* A recording as a graph that keeps all numbers in their order. An operation is a computed number
+ * or array. */
+typedef struct Unrolled {
     CadGraph *graph;
     CadMemory memory;
-    uint32_t *records;  /* of steps */
-    uint8_t *constants; /* of steps: which of the first three operands are constants, bit by bit */
-    uint32_t *kinds;    /* of steps: alike in what they compute of what; ALONE: like no other */
-    uint32_t *steps;    /* of numbers: their step, counted from 1, or 0 */
-    Source *sources;    /* of all operands, one step behind the other */
-    uint32_t *first;    /* of steps, and behind the last one: where their sources begin */
-    size_t n_steps;
+    uint32_t *records;    /* of operations */
+    uint8_t *constants;   /* of operations: a bit for each constant among three operands */
+    uint32_t *classes;    /* of operations: equal if they are alike; ALONE: like no other */
+    uint32_t *operations; /* of numbers: their operation, counted from 1, or 0 */
+    Source *sources;      /* of all operands, one operation behind the other */
+    uint32_t *first;      /* of operations, and behind the last one: where their sources begin */
+    size_t n_operations;
     Loop *loops; /* in their order */
     size_t n_loops;
-} Recorded;
+} Unrolled;
 
 #define ALONE UINT32_MAX
 
-/* The step of an operand, counted from 0, or -1. */
-static inline int64_t step_of(const Recorded *r, CadId id) {
-    return (int64_t)r->steps[id] - 1;
+/* The operation of an operand, counted from 0, or -1. */
+static inline int64_t operation_of(const Unrolled *u, CadId id) {
+    return (int64_t)u->operations[id] - 1;
 }
 
-static inline const CadRecord *record_of_step(const Recorded *r, size_t step) {
-    return &r->graph->records[r->records[step]];
+static inline const CadRecord *record_at(const Unrolled *u, size_t operation) {
+    return &u->graph->records[u->records[operation]];
 }
 
-static inline uint32_t size_of_step(const Recorded *r, size_t step) {
-    return cad_record_size(record_of_step(r, step));
+static inline uint32_t size_of(const Unrolled *u, size_t operation) {
+    return cad_record_size(record_at(u, operation));
 }
 
 /* The first view of a plan that is an operand: calls have no other one. */
@@ -73,12 +73,12 @@ static inline uint32_t first_operand(const CadRecord *record) {
     return record->kind != CAD_RECORD_CALL;
 }
 
-static inline uint32_t arity_of_step(const Recorded *r, size_t step) {
-    return r->first[step + 1] - r->first[step];
+static inline uint32_t arity_of(const Unrolled *u, size_t operation) {
+    return u->first[operation + 1] - u->first[operation];
 }
 
-static inline Source source_of_step(const Recorded *r, size_t step, uint32_t k) {
-    return r->sources[r->first[step] + k];
+static inline Source source_of(const Unrolled *u, size_t operation, uint32_t k) {
+    return u->sources[u->first[operation] + k];
 }
 
 /* Numbers in a row, of one record. */
@@ -87,25 +87,25 @@ typedef struct Block {
     uint32_t size;
 } Block;
 
-/* The numbers that a step reads: one, or all from the first to the last of a view. */
-static inline Block operand_of_step(const Recorded *r, size_t step, uint32_t k) {
-    const CadRecord *const record = record_of_step(r, step);
+/* The numbers that an operation reads: one, or all from the first to the last of a view. */
+static inline Block operand_of(const Unrolled *u, size_t operation, uint32_t k) {
+    const CadRecord *const record = record_at(u, operation);
     int64_t low, high;
     if (record->kind == CAD_RECORD_SINGLE) {
         return (Block){record->of.operands[k], 1};
     }
     if (record->kind == CAD_RECORD_PACK) {
-        return (Block){cad_graph_packed(r->graph, record)[k], 1};
+        return (Block){cad_graph_packed(u->graph, record)[k], 1};
     }
-    cad_plan_bounds(cad_graph_plan(r->graph, record), (int)(k + first_operand(record)), &low,
+    cad_plan_bounds(cad_graph_plan(u->graph, record), (int)(k + first_operand(record)), &low,
                     &high);
     return (Block){(CadId)low, (uint32_t)(high - low + 1)};
 }
 
-/* Whether an operand is what the loop has computed before, so many steps ago in all turns. */
-static inline size_t distance_of(const Recorded *r, size_t step, uint32_t k, size_t begin) {
-    const size_t back = source_of_step(r, step, k).back;
-    return back <= step - begin ? back : 0;
+/* Whether an operand is what the loop has computed before, so many operations ago in all turns. */
+static inline size_t distance_of(const Unrolled *u, size_t operation, uint32_t k, size_t begin) {
+    const size_t back = source_of(u, operation, k).back;
+    return back <= operation - begin ? back : 0;
 }
 
 /* Things by hash, counted from 1; 0 where there is none. */
@@ -134,45 +134,45 @@ static inline uint64_t cad_loops_hash(uint64_t hash, uint64_t next) {
     return (hash ^ next) * 0x9e3779b97f4a7c15u ^ hash >> 29;
 }
 
-/* --- steps.c --- */
+/* --- operations.c --- */
 
 /* Answers 0 if there is no memory. */
-int cad_loops_list_steps(Recorded *r);
+int cad_loops_list_operations(Unrolled *u);
 
 /* --- turns.c --- */
 
-/* The origin of an operand of a step in a settled turn: so many turns before, the step there; or
- * -1, outside of the loop. */
-int64_t cad_loops_lag(const Recorded *r, const Loop *loop, size_t q, uint32_t k, size_t *of);
+/* The origin of an operand of an operation in a settled turn: so many turns before, the operation
+ * there; or -1, outside of the loop. */
+int64_t cad_loops_lag(const Unrolled *u, const Loop *loop, size_t q, uint32_t k, size_t *of);
 
 /* Whether turns wait for turns before: they read numbers of theirs that are no mere sums and are
  * not known ahead. */
-int cad_loops_waits(const Recorded *r, const Loop *loop);
+int cad_loops_waits(const Unrolled *u, const Loop *loop);
 
 /* Whether loops within a turn compute no more than a third more than the turn does without them,
  * when equal numbers are one. */
-int cad_loops_are_worth_it(const Recorded *r, const Loop *loop);
+int cad_loops_are_worth_it(const Unrolled *u, const Loop *loop);
 
 /* --- find.c --- */
 
-/* Loops of so many turns, with so many numbers in all (where turns wait for those before: so many)
- * and in each of them; or of so many turns if they make calls that wait for no turn before. */
+/* The least that a loop has to have: turns, numbers in all (`waiting`: if turns wait for those
+ * before), numbers in a turn, and turns if they make calls that wait for no turn before. */
 typedef struct Least {
     size_t turns, numbers, waiting, in_turn, turns_that_call;
 } Least;
 
 /* They replace the loops found before. */
-void cad_loops_find(Recorded *r, Least least);
+void cad_loops_find(Unrolled *u, Least least);
 
 void cad_loops_free(Loop *loops, size_t n);
 
 /* --- body.c --- */
 
-/* What was recorded on its way into another graph. */
+/* A recording on its way into another graph. */
 typedef struct Roller {
-    Recorded *r;
+    Unrolled *u;
     CadCopier copier;
-    uint8_t *is_read; /* of steps: outside of their loop */
+    uint8_t *is_read; /* of operations: outside of their loop */
     CadRoom room;
 } Roller;
 

@@ -1,4 +1,4 @@
-/* From what was recorded to a graph: steps one by one, loops as recurrences. */
+/* From a recording to a graph: operations one by one, loops as recurrences. */
 #include "loops/inner.h"
 #include "loops/loops.h"
 
@@ -7,24 +7,24 @@
 /* --- what is read outside of loops --- */
 
 static void read_from_outside(Roller *o, CadId id, size_t begin, size_t end) {
-    const int64_t step = step_of(o->r, id);
-    if (step >= 0 && ((size_t)step < begin || (size_t)step >= end)) {
-        o->is_read[step] = 1;
+    const int64_t operation = operation_of(o->u, id);
+    if (operation >= 0 && ((size_t)operation < begin || (size_t)operation >= end)) {
+        o->is_read[operation] = 1;
     }
 }
 
 static void find_read(Roller *o, const CadId *outputs, size_t n_outputs) {
-    Recorded *const r = o->r;
-    const Loop *loop = r->loops, *const last = r->loops + r->n_loops;
+    Unrolled *const u = o->u;
+    const Loop *loop = u->loops, *const last = u->loops + u->n_loops;
     CadOperands of;
-    for (size_t step = 0; step < r->n_steps; step++) {
-        while (loop < last && step >= loop->begin + steps_of_loop(loop)) {
+    for (size_t operation = 0; operation < u->n_operations; operation++) {
+        while (loop < last && operation >= loop->begin + operations_of_loop(loop)) {
             loop++;
         }
-        const int inside = loop < last && step >= loop->begin;
-        const size_t begin = inside ? loop->begin : step;
-        const size_t end = inside ? begin + steps_of_loop(loop) : step;
-        cad_graph_operands(r->graph, r->records[step], &of);
+        const int inside = loop < last && operation >= loop->begin;
+        const size_t begin = inside ? loop->begin : operation;
+        const size_t end = inside ? begin + operations_of_loop(loop) : operation;
+        cad_graph_operands(u->graph, u->records[operation], &of);
         for (size_t k = 0; k < of.n; k++) {
             read_from_outside(o, of.ids[k], begin, end);
         }
@@ -37,28 +37,28 @@ static void find_read(Roller *o, const CadId *outputs, size_t n_outputs) {
 /* --- all of it --- */
 
 static void roll_all(Roller *o) {
-    Recorded *const r = o->r;
-    const Loop *loop = r->loops, *const last = r->loops + r->n_loops;
-    for (size_t step = 0; step < r->n_steps && o->copier.to->status == CAD_OK;) {
-        if (loop < last && step == loop->begin && cad_loops_roll(o, loop++, NULL)) {
-            step += steps_of_loop(&loop[-1]);
+    Unrolled *const u = o->u;
+    const Loop *loop = u->loops, *const last = u->loops + u->n_loops;
+    for (size_t operation = 0; operation < u->n_operations && o->copier.to->status == CAD_OK;) {
+        if (loop < last && operation == loop->begin && cad_loops_roll(o, loop++, NULL)) {
+            operation += operations_of_loop(&loop[-1]);
             continue;
         }
-        o->copier.names[r->records[step]] = cad_graph_copy(&o->copier, r->records[step]);
-        step++;
+        o->copier.names[u->records[operation]] = cad_graph_copy(&o->copier, u->records[operation]);
+        operation++;
     }
 }
 
 /* Loops of few turns are found if there are none of more, within which they might be; and if they
  * are asked for, as for a text. */
-static void find_loops(Recorded *r, size_t least_numbers) {
+static void find_loops(Unrolled *u, size_t least_numbers) {
     enum { FEW_TURNS = 3 };
     const size_t numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
     const size_t waiting = least_numbers > 0 ? least_numbers : LEAST_WAITING;
     const size_t turns_that_call = least_numbers > 0 ? LEAST_TURNS : MANY_TURNS;
-    cad_loops_find(r, (Least){LEAST_TURNS, numbers, waiting, 0, turns_that_call});
-    if (least_numbers > 0 && r->n_loops == 0 && r->graph->status == CAD_OK) {
-        cad_loops_find(r, (Least){FEW_TURNS, numbers, waiting, numbers, FEW_TURNS});
+    cad_loops_find(u, (Least){LEAST_TURNS, numbers, waiting, 0, turns_that_call});
+    if (least_numbers > 0 && u->n_loops == 0 && u->graph->status == CAD_OK) {
+        cad_loops_find(u, (Least){FEW_TURNS, numbers, waiting, numbers, FEW_TURNS});
     }
 }
 
@@ -89,8 +89,8 @@ static CadGraph *with_inputs_of(const CadGraph *graph) {
     return copy;
 }
 
-/* What was recorded, as a graph of its own; the given one begins anew, with its inputs. Calls are
- * made numbers of by the owner, who knows that one alone: so they change places after reading. */
+/* Read the recording into a graph of its own; the given one begins anew, with its inputs. The
+ * owner makes numbers of calls in the given one: so the two change places afterwards. */
 static CadGraph *read_apart(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                             const CadId *inputs, size_t n_inputs, CadId *outputs,
                             size_t n_outputs) {
@@ -121,12 +121,12 @@ static int is_fresh(const CadGraph *graph) {
 
 /* What was recorded with its loops in another graph; outputs are numbers of the former, then of
  * the latter. */
-static void roll(Recorded *r, CadGraph *graph, CadId *outputs, size_t n_outputs) {
-    Roller roller = {.r = r, .copier = {.from = r->graph, .to = graph, .folds = 1}};
+static void roll(Unrolled *u, CadGraph *graph, CadId *outputs, size_t n_outputs) {
+    Roller roller = {.u = u, .copier = {.from = u->graph, .to = graph, .folds = 1}};
     Roller *const o = &roller;
-    o->is_read = cad_memory_take(&r->memory, r->n_steps + 1, 1);
-    o->copier.names = cad_memory_take(&r->memory, r->graph->n_records, sizeof *o->copier.names);
-    graph->status = r->memory.status;
+    o->is_read = cad_memory_take(&u->memory, u->n_operations + 1, 1);
+    o->copier.names = cad_memory_take(&u->memory, u->graph->n_records, sizeof *o->copier.names);
+    graph->status = u->memory.status;
     if (graph->status == CAD_OK) {
         for (size_t i = 2; i < graph->n_records; i++) {
             o->copier.names[i] = cad_graph_first(graph, i);
@@ -143,28 +143,28 @@ static void roll(Recorded *r, CadGraph *graph, CadId *outputs, size_t n_outputs)
 CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                          const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs,
                          size_t least_numbers) {
-    Recorded recorded = {0}, *const r = &recorded;
+    Unrolled recorded = {0}, *const u = &recorded;
     int is_read = 0;
     if (is_fresh(graph) && may_have_loops(graph, tape, begin, end, least_numbers)) {
-        CadId *const ends = cad_memory_take(&r->memory, n_outputs, sizeof *ends);
+        CadId *const ends = cad_memory_take(&u->memory, n_outputs, sizeof *ends);
         if (ends == NULL) {
             return graph->status = CAD_NO_MEMORY;
         }
         memcpy(ends, outputs, n_outputs * sizeof *ends);
-        r->graph = read_apart(graph, tape, begin, end, inputs, n_inputs, ends, n_outputs);
-        if (graph->status == CAD_OK && cad_loops_list_steps(r)) {
-            find_loops(r, least_numbers);
+        u->graph = read_apart(graph, tape, begin, end, inputs, n_inputs, ends, n_outputs);
+        if (graph->status == CAD_OK && cad_loops_list_operations(u)) {
+            find_loops(u, least_numbers);
         }
-        graph->status = graph->status == CAD_OK ? r->graph->status : graph->status;
+        graph->status = graph->status == CAD_OK ? u->graph->status : graph->status;
         /* The owner numbers calls once. */
-        is_read = graph->status == CAD_OK && (r->n_loops > 0 || cad_graph_has_calls(r->graph));
+        is_read = graph->status == CAD_OK && (u->n_loops > 0 || cad_graph_has_calls(u->graph));
         if (is_read) {
-            roll(r, graph, ends, n_outputs);
+            roll(u, graph, ends, n_outputs);
             memcpy(outputs, ends, n_outputs * sizeof *ends);
         }
-        cad_graph_free(r->graph);
-        cad_memory_give_back(&r->memory);
-        cad_loops_free(r->loops, r->n_loops);
+        cad_graph_free(u->graph);
+        cad_memory_give_back(&u->memory);
+        cad_loops_free(u->loops, u->n_loops);
     }
     return graph->status != CAD_OK || is_read
                ? graph->status

@@ -203,7 +203,7 @@ static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
     m->program->n_lists = listed;
 }
 
-static CadInstruction row_of(const CadRecord *record, int32_t out) {
+static CadInstruction row_instruction(const CadRecord *record, int32_t out) {
     return (CadInstruction){.kind = CAD_ROWS, .op = (uint16_t)op_of(record), .out = out};
 }
 
@@ -212,7 +212,7 @@ static void emit_floats(CadMaker *m, const CadRecord *record, int32_t out) {
     const int is_product = cad_op_is_kind((CadOp)record->op);
     if (is_product || !emit_simple_row(m, record, out)) {
         CadInstruction i = is_product ? cad_terms(op_of(record), record->of.array.size, out, 0, 1)
-                                      : row_of(record, out);
+                                      : row_instruction(record, out);
         i.floats = floats & 3;
         emit_plan(m, record, i);
     }
@@ -282,7 +282,7 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         if (cad_op_is_kind((CadOp)record->op)) {
             emit_plan(m, record, cad_terms((CadOp)record->op, size, place, 0, m->graph->optimize));
         } else if (!emit_simple_row(m, record, place)) {
-            emit_plan(m, record, row_of(record, place));
+            emit_plan(m, record, row_instruction(record, place));
         }
     }
 }

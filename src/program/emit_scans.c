@@ -13,8 +13,8 @@ enum {
 
 #define NO_STRIP (-1)
 
-/* When a number of the body is computed. */
-typedef enum When { NEVER, AHEAD, IN_TURN, BEHIND } When;
+/* The part of the plan that computes a number of the body; IN_NO_PART: nobody reads it. */
+typedef enum Part { IN_NO_PART, IN_AHEAD, IN_CORE, IN_BEHIND } Part;
 
 /* A word of the plan. Where a strip begins is known once all have a length. */
 typedef struct Word {
@@ -29,7 +29,7 @@ typedef struct Divider {
     int for_points; /* whose numbers stand side by side: turns go one by one */
     CadGraph *body;
     CadMemory memory;
-    uint8_t *when;    /* of numbers of the body */
+    uint8_t *part;    /* of numbers of the body: which one computes them */
     uint8_t *is_read; /* by what is computed later, or as a result */
     int64_t *strip;   /* where it begins, in strips of length 1 */
     CadId *name;      /* in the graph that is being made */
@@ -59,7 +59,7 @@ static int is_same_in_all(const Divider *d, CadId id) {
     return (k >= 0 && d->scan->steps[k] == 0) || cad_graph_is_constant(d->body, id, &value);
 }
 
-static void add(Divider *d, Word word) {
+static void push_word(Divider *d, Word word) {
     if (cad_memory_grow((void **)&d->words, &d->words_capacity, d->n_words + 1,
                         sizeof *d->words) == CAD_OK) {
         d->words[d->n_words++] = word;
@@ -69,17 +69,17 @@ static void add(Divider *d, Word word) {
 }
 
 static void add_word(Divider *d, int64_t value) {
-    add(d, (Word){value, AS_IT_IS});
+    push_word(d, (Word){value, AS_IT_IS});
 }
 
 static void add_strip(Divider *d, int64_t strip) {
-    add(d, (Word){strip, strip < 0 ? AS_IT_IS : OF_STRIP});
+    push_word(d, (Word){strip, strip < 0 ? AS_IT_IS : OF_STRIP});
 }
 
 /* --- what programs read of ends --- */
 
-/* Of an end that is carried a number that turns before the last one leave is read, unless it is
- * behind `id`. */
+/* Note that an end is read from `id` on: if a number of a turn before the last one is among them,
+ * the end needs its whole row. */
 static void note_read(CadMaker *m, CadId id) {
     CadGraph *const graph = m->graph;
     const uint32_t i = cad_graph_record_of(graph, id);
@@ -114,8 +114,8 @@ static void note_operands(CadMaker *m, size_t record) {
     }
 }
 
-/* What only the last turn's is read of takes one place. */
-static int find_rows(CadMaker *m) {
+/* An end takes one place if only the number of its last turn is read. */
+static int find_ends_with_rows(CadMaker *m) {
     const size_t n = m->graph->n_records;
     uint8_t *const marks = cad_memory_zeroed(n, 1);
     m->rows = cad_memory_take(&m->memory, n, 1);
@@ -137,14 +137,14 @@ static int find_rows(CadMaker *m) {
     return 1;
 }
 
-/* Turns themselves read what is carried into them as blocks. */
+/* Turns that compute arrays read the blocks that they carry themselves. */
 static int is_end_read(const Divider *d, size_t k) {
     return d->m->uses[d->record + 1 + k] > 0 || (d->plan.in_blocks && k < d->scan->n_carried);
 }
 
-/* --- what is computed when --- */
+/* --- which part computes what --- */
 
-static void find_when(Divider *d) {
+static void find_parts(Divider *d) {
     CadOperands of;
     const size_t n = d->body->n_numbers;
     uint8_t *const waits = cad_memory_take(&d->memory, n, 1);
@@ -175,35 +175,35 @@ static void find_when(Divider *d) {
             feeds[of.ids[k]] |= feeds[id];
         }
         if (is_single(d, i) && is_live[id]) {
-            d->when[id] = (uint8_t)(!waits[id] ? AHEAD : feeds[id] ? IN_TURN : BEHIND);
+            d->part[id] = (uint8_t)(!waits[id] ? IN_AHEAD : feeds[id] ? IN_CORE : IN_BEHIND);
         }
     }
 }
 
-static void find_readers(Divider *d) {
+static void find_handed_on(Divider *d) {
     CadOperands of;
     for (size_t i = 1; i < d->body->n_records; i++) {
         const CadId id = cad_graph_first(d->body, i);
         cad_graph_operands(d->body, i, &of);
         for (size_t k = 0; k < of.n && is_single(d, i); k++) {
-            d->is_read[of.ids[k]] |= d->when[id] >= IN_TURN && d->when[id] != d->when[of.ids[k]];
+            d->is_read[of.ids[k]] |= d->part[id] >= IN_CORE && d->part[id] != d->part[of.ids[k]];
         }
     }
     for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
         const CadId end = d->scan->ends[k];
         if (k < d->scan->n_carried) {
-            d->is_read[end] |= d->when[end] != IN_TURN;
+            d->is_read[end] |= d->part[end] != IN_CORE;
         } else if (is_end_read(d, k)) {
             d->is_read[end] = 1;
             if (is_same_in_all(d, end)) { /* for a strip of them */
-                d->when[end] = BEHIND;
+                d->part[end] = IN_BEHIND;
             }
         }
     }
 }
 
-/* Strips: first those of carried numbers, as each turn finds them; the next turn's stand one on.
- * */
+/* The first strips are those of carried numbers as each turn finds them, one place after another.
+ */
 static void take_strips(Divider *d) {
     for (size_t j = 0; j < d->scan->n_carried; j++) {
         d->strip[CAD_SCAN_INPUT + j] = d->n_strips++;
@@ -211,8 +211,8 @@ static void take_strips(Divider *d) {
     for (CadId id = 0; id < d->body->n_numbers; id++) {
         if (!is_carried(d, id)) {
             const int is_given = given_of(d, id) >= 0 && !is_same_in_all(d, id);
-            const int is_told = d->when[id] != NEVER && d->is_read[id] != 0;
-            d->strip[id] = is_given || is_told ? d->n_strips++ : NO_STRIP;
+            const int is_computed = d->part[id] != IN_NO_PART && d->is_read[id] != 0;
+            d->strip[id] = is_given || is_computed ? d->n_strips++ : NO_STRIP;
         }
     }
 }
@@ -270,67 +270,67 @@ static void add_source(Divider *d, CadId id) {
     add_strip(d, k >= 0 && d->scan->steps[k] == 0 ? -1 - k : d->strip[id]);
 }
 
-static CadId name_of(Divider *d, CadGraph *to, CadId id) {
+static CadId name_in_part(Divider *d, CadGraph *to, CadId id) {
     double value;
     return cad_graph_is_constant(d->body, id, &value) ? cad_graph_constant(to, value)
                                                       : d->name[id];
 }
 
-static void apply(Divider *d, CadGraph *to, size_t record) {
+static void copy_number(Divider *d, CadGraph *to, size_t record) {
     CadOperands of;
     CadId x[3];
     cad_graph_operands(d->body, record, &of);
     for (size_t k = 0; k < 3; k++) {
-        x[k] = k < of.n ? name_of(d, to, of.ids[k]) : x[0];
+        x[k] = k < of.n ? name_in_part(d, to, of.ids[k]) : x[0];
     }
     d->name[cad_graph_first(d->body, record)] =
         cad_graph_apply(to, (CadOp)d->body->records[record].op, x[0], x[1], x[2]);
 }
 
-/* What is computed at some time. */
-static void compute(Divider *d, CadGraph *to, When when) {
+/* The numbers that a part computes. */
+static void compute(Divider *d, CadGraph *to, Part part) {
     for (size_t i = 1; i < d->body->n_records; i++) {
-        if (is_single(d, i) && d->when[cad_graph_first(d->body, i)] == when) {
-            apply(d, to, i);
+        if (is_single(d, i) && d->part[cad_graph_first(d->body, i)] == part) {
+            copy_number(d, to, i);
         }
     }
 }
 
-/* Whether a number that is computed at some time is handed on, by each turn. */
-static int is_told(const Divider *d, CadId id, When when) {
-    return d->when[id] == when && d->is_read[id] != 0;
+/* Whether a part computes a number, and each turn hands it on. */
+static int is_handed_on(const Divider *d, CadId id, Part part) {
+    return d->part[id] == part && d->is_read[id] != 0;
 }
 
-/* Whether a number comes from elsewhere to what is computed at some time. */
-static int comes_from_elsewhere(const Divider *d, const uint8_t *is_read_then, CadId id,
-                                When when) {
+/* Whether a part reads a number that another one computes. */
+static int comes_from_elsewhere(const Divider *d, const uint8_t *is_read_there, CadId id,
+                                Part part) {
     double value;
-    return is_read_then[id] && d->when[id] != (uint8_t)when &&
+    return is_read_there[id] && d->part[id] != (uint8_t)part &&
            !cad_graph_is_constant(d->body, id, &value);
 }
 
-/* What is read by what is computed at some time. */
-static void mark_read(const Divider *d, When when, uint8_t *marks) {
+/* Mark the operands of the numbers that a part computes. */
+static void mark_read_by(const Divider *d, Part part, uint8_t *marks) {
     CadOperands of;
     memset(marks, 0, d->body->n_numbers);
     for (size_t i = 1; i < d->body->n_records; i++) {
         const CadId id = cad_graph_first(d->body, i);
         cad_graph_operands(d->body, i, &of);
-        for (size_t k = 0; k < of.n && is_single(d, i) && d->when[id] == when; k++) {
+        for (size_t k = 0; k < of.n && is_single(d, i) && d->part[id] == part; k++) {
             marks[of.ids[k]] = 1;
         }
     }
 }
 
-/* What is computed for a stretch at once. */
-static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *roots,
+/* The program of a part that goes for a stretch of turns at once. */
+static CadProgram *divide_stretch(Divider *d, Part part, uint8_t *marks, CadId *roots,
                                   uint32_t *n_into, uint32_t *n_from) {
     const CadId n = d->body->n_numbers;
     CadProgram *program = NULL;
-    mark_read(d, when, marks);
+    mark_read_by(d, part, marks);
     for (CadId id = 1; id < n; id++) {
-        marks[id] |= d->when[id] == when && given_of(d, id) >= 0; /* a result as it is */
-        if (comes_from_elsewhere(d, marks, id, when) || (marks[id] && given_of(d, id) >= 0)) {
+        marks[id] |= d->part[id] == part && given_of(d, id) >= 0; /* a result as it is */
+        if (comes_from_elsewhere(d, marks, id, part) || (marks[id] && given_of(d, id) >= 0)) {
             d->name[id] = CAD_SCAN_INPUT + (*n_into)++;
             add_source(d, id);
         }
@@ -340,10 +340,10 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
         fail(d->m);
         return NULL;
     }
-    compute(d, to, when);
+    compute(d, to, part);
     for (CadId id = 1; id < n; id++) {
-        if (is_told(d, id, when)) {
-            roots[(*n_from)++] = name_of(d, to, id);
+        if (is_handed_on(d, id, part)) {
+            roots[(*n_from)++] = name_in_part(d, to, id);
         }
     }
     if (*n_from > 0) {
@@ -351,7 +351,7 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
     }
     const int64_t *place = program != NULL ? places_in(d, program) : NULL;
     for (CadId id = 1; id < n && place != NULL; id++) {
-        if (is_told(d, id, when)) {
+        if (is_handed_on(d, id, part)) {
             add_word(d, *place++);
             add_strip(d, d->strip[id]);
         }
@@ -360,8 +360,8 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
     return program;
 }
 
-static int comes_into_turn(const Divider *d, const uint8_t *marks, CadId id) {
-    return comes_from_elsewhere(d, marks, id, IN_TURN) && !is_carried(d, id);
+static int comes_into_core(const Divider *d, const uint8_t *marks, CadId id) {
+    return comes_from_elsewhere(d, marks, id, IN_CORE) && !is_carried(d, id);
 }
 
 /* Some turns that follow each other, as one program; its places are listed. */
@@ -380,7 +380,7 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     }
     CadId next = CAD_SCAN_INPUT + (CadId)scan->n_carried;
     for (CadId id = 1; id < n; id++) {
-        if (comes_into_turn(d, marks, id)) {
+        if (comes_into_core(d, marks, id)) {
             first[id] = next;
             next += is_same_in_all(d, id) ? 1 : (CadId)together;
         }
@@ -399,14 +399,14 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
                 d->name[id] = first[id] + (is_same_in_all(d, id) ? 0 : (CadId)turn);
             }
         }
-        compute(d, to, IN_TURN);
+        compute(d, to, IN_CORE);
         size_t told = 0;
         for (size_t j = 0; j < scan->n_carried; j++) {
-            now[j] = name_of(d, to, scan->ends[j]);
+            now[j] = name_in_part(d, to, scan->ends[j]);
             roots[scan->n_carried + told++ * together + turn] = now[j];
         }
         for (CadId id = 1; id < n; id++) {
-            if (is_told(d, id, IN_TURN)) {
+            if (is_handed_on(d, id, IN_CORE)) {
                 roots[scan->n_carried + told++ * together + turn] = d->name[id];
             }
         }
@@ -443,8 +443,8 @@ static void add_operands(Divider *d, const CadId *operands) {
     }
 }
 
-/* Ends that are read are placed with their SCAN, whose record they follow. An end of which only
- * the last turn's is read has a place for it alone: the record begins so far before. */
+/* Ends that are read get their places with the SCAN, whose record they follow. If only the numbers
+ * of the last turn are read, an end has places for these alone: its record begins before them. */
 static void place_ends(Divider *d) {
     CadMaker *const m = d->m;
     const CadScan *const scan = d->scan;
@@ -465,47 +465,48 @@ static void place_ends(Divider *d) {
     }
 }
 
-/* --- what single numbers are divided into --- */
+/* --- turns of single numbers --- */
 
-static void divide(Divider *d, const CadId *operands) {
+static void make_parts(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
     CadScanPlan *const plan = &d->plan;
     const CadId n = d->body->n_numbers;
     uint8_t *const marks = cad_memory_take(&d->memory, n, 1);
     CadId *const roots = cad_memory_take(&d->memory, n, sizeof *roots);
-    find_when(d);
+    find_parts(d);
     if (d->memory.status != CAD_OK) {
         fail(d->m);
         return;
     }
-    find_readers(d);
+    find_handed_on(d);
     take_strips(d);
     add_operands(d, operands);
     place_ends(d);
-    plan->ahead = divide_stretch(d, AHEAD, marks, roots, &plan->n_into_ahead, &plan->n_from_ahead);
-    mark_read(d, IN_TURN, marks);
+    plan->ahead =
+        divide_stretch(d, IN_AHEAD, marks, roots, &plan->n_into_ahead, &plan->n_from_ahead);
+    mark_read_by(d, IN_CORE, marks);
     for (size_t j = 0; j < scan->n_carried; j++) { /* so do those who read what is carried */
         marks[scan->ends[j]] = 1;
     }
-    size_t in_turn = 1;
+    size_t in_core = 1;
     for (CadId id = 1; id < n; id++) {
-        in_turn += d->when[id] == IN_TURN;
-        if (comes_into_turn(d, marks, id)) {
+        in_core += d->part[id] == IN_CORE;
+        if (comes_into_core(d, marks, id)) {
             add_source(d, id);
             plan->n_into_core++;
         }
     }
     for (size_t j = 0; j < scan->n_carried; j++) {
-        add(d, (Word){d->strip[CAD_SCAN_INPUT + j], OF_STRIP_BY_ONE});
+        push_word(d, (Word){d->strip[CAD_SCAN_INPUT + j], OF_STRIP_BY_ONE});
     }
     plan->n_from_core = (uint32_t)scan->n_carried;
     for (CadId id = 1; id < n; id++) {
-        if (is_told(d, id, IN_TURN)) {
+        if (is_handed_on(d, id, IN_CORE)) {
             add_strip(d, d->strip[id]);
             plan->n_from_core++;
         }
     }
-    const size_t most = MOST_SINGLES / in_turn;
+    const size_t most = MOST_SINGLES / in_core;
     plan->together = 1;
     while (plan->together < MOST_TOGETHER && 2 * plan->together <= most &&
            4 * plan->together <= scan->n) {
@@ -517,7 +518,7 @@ static void divide(Divider *d, const CadId *operands) {
         return;
     }
     plan->behind =
-        divide_stretch(d, BEHIND, marks, roots, &plan->n_into_behind, &plan->n_from_behind);
+        divide_stretch(d, IN_BEHIND, marks, roots, &plan->n_into_behind, &plan->n_from_behind);
     for (size_t k = scan->n_carried; k < cad_scan_n_ends(scan); k++) {
         add_strip(d, is_end_read(d, k) ? d->strip[scan->ends[k]] : NO_STRIP);
     }
@@ -594,7 +595,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
                           .n_given = (uint32_t)scan->n_given,
                           .n_kept = (uint32_t)scan->n_kept,
                           .n_summed = (uint32_t)scan->n_summed};
-    d->when = cad_memory_take(&d->memory, n, 1);
+    d->part = cad_memory_take(&d->memory, n, 1);
     d->is_read = cad_memory_take(&d->memory, n, 1);
     d->strip = cad_memory_take(&d->memory, n, sizeof *d->strip);
     d->name = cad_memory_take(&d->memory, n, sizeof *d->name);
@@ -602,8 +603,8 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
         fail(m);
     } else {
         cad_graph_operands(m->graph, i, &of);
-        if (m->rows != NULL || find_rows(m)) {
-            (cad_scan_is_of_singles(scan) && !d->for_points ? divide : make_core)(d, of.ids);
+        if (m->rows != NULL || find_ends_with_rows(m)) {
+            (cad_scan_is_of_singles(scan) && !d->for_points ? make_parts : make_core)(d, of.ids);
         }
         if (m->status == CAD_OK && !plan->in_blocks) {
             choose_length(d);

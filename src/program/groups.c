@@ -336,7 +336,7 @@ static size_t find_ways(const Tiler *t, size_t from, int64_t *ways) {
 
 /* Divide the turns of a group into parts, if there is enough to do in each of them, and little to
  * add up. */
-static void divide(Tiler *t, Group *group, int64_t score) {
+static void divide_group(Tiler *t, Group *group, int64_t score) {
     CadMaker *const m = t->m;
     int64_t most = m->use == CAD_AT_A_POINT ? score / PART : 0;
     for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
@@ -397,7 +397,7 @@ static void keep_group(Tiler *t, size_t from, int64_t rows) {
         t->axes[f->members[k]] = f->axes[k];
         *to++ = f->members[k];
     }
-    divide(t, group, f->score);
+    divide_group(t, group, f->score);
     for (size_t k = 0; k < f->n_behind; k++) {
         *to++ = f->behind[k];
     }

@@ -112,7 +112,7 @@ static void find_order(CadMaker *m, CadLevels levels) {
     cad_maker_find_levels(m, levels);
 }
 
-static CadStatus make(const CadMaker *order, CadLevels levels, CadProgram **program) {
+static CadStatus make_program(const CadMaker *order, CadLevels levels, CadProgram **program) {
     CadMaker maker = *order;
     CadMaker *m = &maker;
     take_buffers(m);
@@ -167,17 +167,17 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
     const CadLevels levels = graph->n_records < MANY_RECORDS || use == CAD_AT_MANY_POINTS
                                  ? CAD_LATEST
                                  : CAD_AS_ESTIMATED;
-    CadStatus status = make(&order, levels, program);
+    CadStatus status = make_program(&order, levels, program);
     if (status == CAD_TAPE_FULL && order.stores_floats) { /* of which there may be fewer names */
         order.stores_floats = 0;
-        status = make(&order, levels, program);
+        status = make_program(&order, levels, program);
     }
     if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == CAD_AS_ESTIMATED ||
         use == CAD_AT_MANY_POINTS) {
         return status;
     }
     CadProgram *early;
-    if (make(&order, CAD_EARLIEST, &early) == CAD_OK) {
+    if (make_program(&order, CAD_EARLIEST, &early) == CAD_OK) {
         const int is_better = cad_program_cost(early) < cad_program_cost(*program);
         cad_program_free(is_better ? *program : early);
         *program = is_better ? early : *program;

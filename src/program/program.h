@@ -106,7 +106,7 @@ typedef struct CadTeam {
 
 /* A recurrence (graph/graph.h) goes in stretches of turns, with their numbers side by side in
  * strips. `ahead` computes, for a stretch at once, the numbers that wait for no turn before;
- * `behind` those that no turn waits for; between them `core` computes turn after turn, some
+ * `behind` those for which no turn waits; between them `core` computes turn after turn, some
  * `together`, and `single` the few that are left. Each is a program with a room of its own, or
  * NULL. Turns that compute arrays are in `core` as a whole, one by one; they hand on blocks,
  * copied from place to place.
@@ -115,11 +115,11 @@ typedef struct CadTeam {
  * each turn. `plans` holds from `at` on, one behind the other (a source is the place in the
  * strips where it begins, or -1 - k for the k-th given number if it is the same in all turns):
  *
- * - initial: the place of each that is carried, at first
- * - given: of each that is given its place, how far on the next one is, and its strip or -1
- * - sizes: of blocks: of what is carried, given, kept and summed
- * - outs: of each end where its numbers go, or CAD_UNREAD; and how far on the next turn has its
- *   own, or 0: then it is the last one that is left
+ * - initial: of each carried number its place before the first turn
+ * - given: of each given number its place, the step to that of the next turn, its strip or -1
+ * - sizes: of blocks, carried, given, kept and summed
+ * - outs: of each end where its numbers go, or CAD_UNREAD; and the distance to those of the next
+ *   turn, or 0: then the last ones are left
  *
  * For blocks, in the core, whose inputs stand in a row, there follow
  *
@@ -128,8 +128,8 @@ typedef struct CadTeam {
  * and else
  *
  * - ahead: sources of its inputs; then of each result its place there, and its strip
- * - core: sources of its inputs behind what is carried; where in the strips results go
- * - core: places of what is carried on; then for each turn those of results
+ * - core: sources of its inputs behind the carried ones; where in the strips results go
+ * - core: places of the carried results; then for each turn those of results
  * - single: the same for one turn
  * - behind: as ahead
  * - kept: where in the strips it is

@@ -33,8 +33,8 @@ static size_t whole_array(const CadMaker *m, uint32_t i, const CadId *ids, size_
 
 enum { SHORT = 4 }; /* numbers in a row, from which on they are no longer listed one by one */
 
-/* Where roots stand: those that are all numbers of an array of floats, as floats, of which lists
- * do not know. 0 if there is no room. */
+/* List where roots stand. Those that are a whole array of floats stand where the floats do.
+ * Answers 0 if there is no room. */
 static int list_roots(CadMaker *m, size_t *begin) {
     if (!cad_maker_add_list(m, m->n_roots, begin)) {
         return 0;

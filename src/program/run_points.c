@@ -1,7 +1,8 @@
 /* Carrying a program out for many points: one by one, or some at a time in lanes. */
 #include "program/running.h"
 
-/* The inputs that all points share: those of all directions, and those behind. */
+/* Inputs that all points share: the first `n_shared` have one place for all lanes, those behind
+ * the points' own have one in each lane. */
 static void write_shared(const CadProgram *program, Lanes lanes, const CadPoints *points) {
     for (size_t i = 0; i < program->n_inputs - points->n_own; i++) {
         const size_t place = i < program->n_shared ? i : points->n_own + i;

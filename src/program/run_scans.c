@@ -42,7 +42,7 @@ static void begin_part(const Scan *s, Part *part, size_t lanes, size_t n_carried
     }
 }
 
-/* A stretch of what differs from turn to turn. */
+/* Copy the given numbers of a stretch that differ from turn to turn. */
 static void take_given(const Scan *s, size_t turn, size_t n) {
     const int64_t *given = s->given;
     for (uint32_t k = 0; k < s->plan->n_given; k++, given += 3) {
@@ -187,7 +187,7 @@ static CAD_INLINE void bring(const Blocks *b, double *to, int64_t place, int64_t
     }
 }
 
-/* What a turn finds; what is the same in all is there after the first one. */
+/* Copy what a turn reads; blocks that are the same in all turns are there after the first one. */
 static void take_blocks(const Blocks *b, size_t turn) {
     const CadScanPlan *const plan = b->plan;
     double *to = b->inner.own;

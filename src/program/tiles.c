@@ -320,8 +320,8 @@ static int32_t moved(const Tiler *t, int32_t place, int64_t by) {
     return cad_program_keeps(t->program, place) ? place + (int32_t)by : place;
 }
 
-static void add_member(Tiler *t, const Group *group, uint32_t k, CadInstruction i,
-                       const Tiles *part) {
+static void add_member_to_group(Tiler *t, const Group *group, uint32_t k, CadInstruction i,
+                                const Tiles *part) {
     const int64_t in_row = i.n / part->rows, by = in_row * part->first;
     const int adds = is_sum(t->program, &i, t->axes[k]);
     if (!cad_step_is(&i, CAD_OVER_PLAN)) {
@@ -364,7 +364,7 @@ static void write_tiles(Tiler *t, const CadInstruction *code, const Group *group
     }
     for (uint32_t at = group->begin;
          at < group->begin + group->count && t->m->status == CAD_OK && tiles->n > 0; at++) {
-        add_member(t, group, t->order[at], code[t->order[at]], tiles);
+        add_member_to_group(t, group, t->order[at], code[t->order[at]], tiles);
     }
 }
 

@@ -19,6 +19,8 @@ import pytest
 from scipy import integrate, linalg, optimize, signal, spatial, stats
 
 import cadiff
+from cadiff.scipy.ndimage import generic_filter
+from cadiff.scipy.stats import binned_statistic
 
 from ..helpers.mistakes import check
 
@@ -142,6 +144,24 @@ def test_errors_of_other_code_are_noted_with_what_to_write_instead(name: str, ki
     (note,) = [each for each in notes if not each.startswith("when serializing")]
     for word in words:
         assert re.search(word, note), note
+
+
+WRAPPED: dict[str, Callable[[Any], Any]] = {
+    "numpy.tile": lambda x: np.tile(np.ones(3) * x, x),
+    "numpy.roll": lambda x: cadiff.numpy.roll(np.ones(3) * x, x),
+    "scipy.ndimage.generic_filter": lambda x: generic_filter(np.ones(3), lambda v: v[0] * x, x),
+    "scipy.stats.binned_statistic": lambda x: binned_statistic(
+        np.ones(3), np.ones(3) * x, np.sum, bins=x
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_functions_within_a_wrapper_are_called_what_the_user_calls_them(name: str) -> None:
+    words = rf": {name} computes with plain numbers: write cadiff\.{name}"
+    for transform in (cadiff.grad, lambda f: cadiff.compile(f).grad):
+        with pytest.raises(TypeError, match=words):
+            transform(WRAPPED[name])(1.5)
 
 
 def test_other_errors_are_not_noted() -> None:

@@ -100,7 +100,10 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"jacobian", "sparsity"},
         ],
     ),
-    ("loops", [{"loops"}, {"inner"}, {"steps"}, {"turns"}, {"find"}, {"body"}, {"loop_builder"}]),
+    (
+        "loops",
+        [{"loops"}, {"inner"}, {"operations"}, {"turns"}, {"find"}, {"body"}, {"loop_builder"}],
+    ),
     (
         "program",
         [

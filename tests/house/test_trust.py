@@ -35,6 +35,16 @@ def test_what_is_not_measured_is_said() -> None:
     assert empty.count(trust.NEVER) == len(trust.OVERVIEW) + 2  # and in two tables of their own
 
 
+def test_the_page_names_no_file_that_is_gone() -> None:
+    figures = {"taken": 0.5, "lines": 2, "files": {"src/gone.c": [0.5, 2, {"assertions": 1}]}}
+    text = trust.branches({"all-branches": figures})
+    assert "| all 1 files | 50% | 2 |" in text
+    assert "gone" not in text
+    named = re.findall(r"^[|*] `((?:src|cadiff)/[\w/]+\.\w+)", PAGE, re.MULTILINE)
+    assert named
+    assert [path for path in named if not (trust.ROOT / path).exists()] == []
+
+
 FAULTS = [
     {
         "path": "src/a.c",

@@ -20,7 +20,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding
 from cadiff.programs.helpers_in_c import HELPERS
-from cadiff.programs.machine_code import Written, written
+from cadiff.programs.machine_code import Written, written_for_point
 
 from ..helpers.processes import IS_SANITIZED
 from ..helpers.properties import examples
@@ -64,7 +64,7 @@ def code_of(f: Callable[..., Any], x: np.ndarray) -> Written:
     program.value_and_grad(x)
     [recorded] = program._traces
     [*_, code] = recorded.all_codes
-    return written(code.parts())
+    return written_for_point(code.parts())
 
 
 # --- programs of arrays --------------------------------------------------------------------------

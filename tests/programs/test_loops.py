@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import cadiff as cd
 from cadiff import binding
-from cadiff.programs.machine_code import written
+from cadiff.programs.machine_code import written_for_point
 
 from ..helpers.processes import COMPILER, needs_compiler
 from ..helpers.properties import examples
@@ -604,7 +604,7 @@ def test_series_of_unequal_lengths_share_machine_code() -> None:
     near(program.grad(THREE), cd.grad(f)(THREE))
     near(program.hvp(THREE, THREE[::-1]), cd.hvp(f)(THREE, THREE[::-1]))
     [recorded] = program._traces
-    texts = [written(code.parts()).text for code in recorded.all_codes]
+    texts = [written_for_point(code.parts()).text for code in recorded.all_codes]
     assert all("_shared0(s, w, cadiff_places + " in text for text in texts)
     assert max(text.count("for (int t") for text in texts) < 10  # of 40 loops, and their pulls
 

@@ -98,7 +98,7 @@ def test_numbers_are_those_of_the_interpreter(name: str) -> None:
     for code in codes_of(recorded(f, *args)):
         x = np.resize(vector(args), code.n_inputs) if code.n_inputs else np.empty(0)
         expected = code.evaluate(x)
-        native.make(code)
+        native.make_machine_code(code)
         np.testing.assert_array_equal(code.evaluate(x), expected)
 
 
@@ -110,7 +110,7 @@ def test_every_operation_is_that_of_the_interpreter(special: bool) -> None:
         for scale in (1.0, 5e-324, 1e300):
             given = np.concatenate([x * scale, np.linspace(0.5, 1.5, code.n_inputs - len(x))])
             expected = code.evaluate(given)
-            native.make(code)
+            native.make_machine_code(code)
             assert code.has_machine
             np.testing.assert_array_equal(code.evaluate(given), expected)
 
@@ -182,7 +182,7 @@ def test_directions_share_what_does_not_depend_on_them() -> None:
 def test_guards_are_met_in_their_order() -> None:
     graph = recorded(choosing, np.array([1.0, 3.0]))
     code, fast = graph.value_code(), graph.value_code()
-    native.make(fast)
+    native.make_machine_code(fast)
     assert fast.has_machine
     for x in ([2.0, 5.0], [-1.0, 3.0], [1.0, 2.0], [-1.0, 2.0], [np.nan, 3.0], [1.0, np.nan]):
         assert repr(fast.evaluate(np.array(x))) == repr(code.evaluate(np.array(x)))

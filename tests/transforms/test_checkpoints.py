@@ -332,7 +332,7 @@ def test_programs_with_more_branches_than_they_may_keep(most: int, optimize: boo
         return total
 
     def around(f: Function, x: Any) -> Any:
-        plain = float(binding.strip(x))
+        plain = float(binding.unguarded(x))
         return f(x) + f(x * 0.3) * f(x * 1.1) + f(plain) * x
 
     program = cadiff.compile(turns, max_traces=most, optimize=optimize)

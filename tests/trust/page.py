@@ -114,7 +114,7 @@ def overview(figures: Figures) -> str:
 
 
 def branches(figures: Figures) -> str:
-    """By file, lowest first: why the rest of its branches is not taken."""
+    """By file that is still there, lowest first: why the rest of its branches is not taken."""
     name = most_telling(figures)
     if name not in figures:
         return f"{NEVER}\n"
@@ -123,7 +123,7 @@ def branches(figures: Figures) -> str:
     rows = []
     for path, (share, lines, rest) in sorted(known["files"].items(), key=lambda item: item[1][0]):
         total.update(rest)
-        if rest:
+        if rest and (ROOT / path).exists():
             rows.append([f"`{path}`", f"{share:.0%}", str(lines)])
             rows[-1] += [str(rest.get(why, "")) for why in reasons]
     everything = [f"all {len(known['files'])} files", f"{known['taken']:.0%}", str(known["lines"])]

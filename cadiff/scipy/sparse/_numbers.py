@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from ...binding import MissingRuleError, carries, register_class
-from ...binding import strip as value
+from ...binding import unguarded as value
 from ...numpy.linalg import number
 from ...operations.arrays import broadcast_to, concatenate, reshape, sum
 from .._structures import FORMATS, Structure, numbers_at, pairs, product, summed, taken, total

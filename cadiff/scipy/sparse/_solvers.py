@@ -47,7 +47,7 @@ class Triangular(Solver):
         )
         return solution, 0.0
 
-    def read(self, structure: Structure, data: Any) -> Any:
+    def data_read(self, structure: Structure, data: Any) -> Any:
         if not self.unit:
             return data
         _, rows, columns = structure.coordinates

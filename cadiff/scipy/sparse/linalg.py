@@ -25,7 +25,7 @@ from ...binding import (
     ndim,
     plain_values,
 )
-from ...binding import strip as value
+from ...binding import unguarded as value
 from ...numpy._matrices import conjugate
 from ...numpy._refusals import the_rest_of
 from ...numpy.linalg import number
