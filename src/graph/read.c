@@ -16,22 +16,30 @@ typedef struct Reader {
 } Reader;
 
 /* What no entry has written to is a constant. */
-static CadId number_at(Reader *r, int64_t slot) {
-    CadId constant = CAD_NO_ID;
-    CadId *const at = slot < (int64_t)r->base ? &constant : &r->at[slot - r->base];
-    if (*at == CAD_NO_ID) {
-        *at = cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
+static CadId constant_at(Reader *r, int64_t slot) {
+    const CadId id = cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
+    if (slot >= (int64_t)r->base) {
+        r->at[slot - r->base] = id;
     }
-    return *at;
+    return id;
 }
 
-/* The same; if it is passive, its derivative is cut. */
-static CadId operand_at(Reader *r, int64_t slot, int passive) {
-    const CadId id = number_at(r, slot);
+static inline CadId number_at(Reader *r, int64_t slot) {
+    const CadId id = slot >= (int64_t)r->base ? r->at[slot - r->base] : CAD_NO_ID;
+    return id != CAD_NO_ID ? id : constant_at(r, slot);
+}
+
+/* The derivative of a number is cut. */
+static CadId stopped_number(Reader *r, CadId id) {
     double value;
-    return passive && !cad_graph_is_constant(r->graph, id, &value)
-               ? cad_graph_apply(r->graph, CAD_OP_stop, id, id, id)
-               : id;
+    return cad_graph_is_constant(r->graph, id, &value)
+               ? id
+               : cad_graph_apply(r->graph, CAD_OP_stop, id, id, id);
+}
+
+static inline CadId operand_at(Reader *r, int64_t slot, int passive) {
+    const CadId id = number_at(r, slot);
+    return passive ? stopped_number(r, id) : id;
 }
 
 /* Have a slot hold another number, and one that keeps it the former one. */
@@ -558,7 +566,8 @@ static void read_entry(Reader *r, size_t i) {
         const CadId x = operand_at(r, e.a, (e.code & CAD_PASSIVE_A) != 0);
         const CadId y = operand_at(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
         const CadId z = cad_op_info[op].arity > 2 ? number_at(r, r->tape->entries[i - 1].a) : y;
-        r->at[e.out - r->base] = cad_graph_apply(r->graph, op, x, y, z);
+        r->at[e.out - r->base] =
+            (r->graph->is_verbatim ? cad_graph_single : cad_graph_apply)(r->graph, op, x, y, z);
     }
 }
 

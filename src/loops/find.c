@@ -51,11 +51,6 @@ static int are_alike(const Finder *f, size_t a, size_t b) {
 
 /* --- what the steps of a turn are made of --- */
 
-/* Whether a step reads the same part of what was computed before as another one does. */
-static int is_same_part(const Recorded *r, size_t step, size_t other, uint32_t k) {
-    return source_of_step(r, step, k).offset == source_of_step(r, other, k).offset;
-}
-
 /* Where in the period to begin a turn: what has to be carried from one to the next is least. */
 static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
     Recorded *const r = f->r;
@@ -106,13 +101,15 @@ static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
 static int is_turn(const Finder *f, size_t begin, size_t turn, size_t settled, size_t period) {
     const Recorded *const r = f->r;
     for (size_t step = turn, other = settled; step < turn + period; step++, other++) {
+        const Source *x = r->sources + r->first[step], *y = r->sources + r->first[other];
+        const Source *const last = r->sources + r->first[step + 1];
         if (!are_alike(f, step, other)) {
             return 0;
         }
-        for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
-            const size_t distance = distance_of(r, step, k, begin);
-            const size_t expected = distance_of(r, other, k, begin);
-            if (distance == expected ? distance > 0 && !is_same_part(r, step, other, k)
+        for (; x < last; x++, y++) {
+            const size_t distance = x->back <= step - begin ? x->back : 0;
+            const size_t expected = y->back <= other - begin ? y->back : 0;
+            if (distance == expected ? distance > 0 && x->offset != y->offset
                                      : distance > 0 || expected <= step - begin) {
                 return 0;
             }

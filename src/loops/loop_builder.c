@@ -6,10 +6,24 @@
 
 /* --- what is read outside of loops --- */
 
-static void read_from_outside(Roller *o, CadId id, size_t begin, size_t end) {
-    const int64_t step = step_of(o->r, id);
-    if (step >= 0 && ((size_t)step < begin || (size_t)step >= end)) {
-        o->is_read[step] = 1;
+static void read_from_outside(Roller *o, const CadId *ids, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        const int64_t step = step_of(o->r, ids[k]);
+        if (step >= 0) {
+            o->is_read[step] = 1;
+        }
+    }
+}
+
+/* All that a step of a loop reads is among its sources. */
+static void find_read_of_loop(Roller *o, const Loop *loop) {
+    const Recorded *const r = o->r;
+    for (size_t step = loop->begin; step < loop->begin + steps_of_loop(loop); step++) {
+        for (uint32_t s = r->first[step]; s < r->first[step + 1]; s++) {
+            if (r->sources[s].back > step - loop->begin) {
+                o->is_read[step - r->sources[s].back] = 1;
+            }
+        }
     }
 }
 
@@ -18,20 +32,15 @@ static void find_read(Roller *o, const CadId *outputs, size_t n_outputs) {
     const Loop *loop = r->loops, *const last = r->loops + r->n_loops;
     CadOperands of;
     for (size_t step = 0; step < r->n_steps; step++) {
-        while (loop < last && step >= loop->begin + steps_of_loop(loop)) {
-            loop++;
+        if (loop < last && step == loop->begin) {
+            find_read_of_loop(o, loop);
+            step += steps_of_loop(loop++) - 1;
+            continue;
         }
-        const int inside = loop < last && step >= loop->begin;
-        const size_t begin = inside ? loop->begin : step;
-        const size_t end = inside ? begin + steps_of_loop(loop) : step;
         cad_graph_operands(r->graph, r->records[step], &of);
-        for (size_t k = 0; k < of.n; k++) {
-            read_from_outside(o, of.ids[k], begin, end);
-        }
+        read_from_outside(o, of.ids, of.n);
     }
-    for (size_t k = 0; k < n_outputs; k++) {
-        read_from_outside(o, outputs[k], 0, 0);
-    }
+    read_from_outside(o, outputs, n_outputs);
 }
 
 /* --- all of it --- */
@@ -65,12 +74,13 @@ static void find_loops(Recorded *r, size_t least_numbers) {
 /* Whether there may be loops: enough entries, and numbers. */
 static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t begin, size_t end,
                           size_t least_numbers) {
+    const size_t least = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
     size_t n = 0;
-    for (size_t i = begin + 1; i < end; i++) {
+    for (size_t i = begin + 1; i < end && n < least; i++) {
         const CadEntry entry = tape->entries[i];
         n += CAD_IS_ARRAY_ENTRY(entry) ? entry.b : 1;
     }
-    return graph->optimize && n >= (least_numbers > 0 ? least_numbers : LEAST_NUMBERS);
+    return graph->optimize && n >= least;
 }
 
 /* A graph with the inputs of another one, of the same owner. */

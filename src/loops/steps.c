@@ -12,18 +12,18 @@ static uint32_t arity_of_record(const CadGraph *graph, const CadRecord *record) 
                : cad_graph_plan(graph, record)->n_views - first_operand(record);
 }
 
-static void find_sources(Recorded *r, size_t step) {
+static inline void find_sources(Recorded *r, size_t step, const CadRecord *record) {
     CadGraph *const graph = r->graph;
-    const uint32_t arity = arity_of_record(graph, record_of_step(r, step)), begin = r->first[step];
+    const uint32_t arity = arity_of_record(graph, record), begin = r->first[step];
     double value;
     for (uint32_t k = 0; k < arity; k++) {
-        const CadId id = operand_of_step(r, step, k).first;
+        const CadId id = operand_of_record(graph, record, k).first;
         const uint32_t of = r->steps[id];
         if (of > 0) {
-            const int is_array = size_of_step(r, of - 1) > 1;
+            const CadRecord *const source = record_of_step(r, of - 1);
             r->sources[begin + k] =
                 (Source){(uint32_t)step + 1 - of,
-                         is_array ? id - cad_graph_first(graph, r->records[of - 1]) : 0};
+                         cad_record_is_array(source) ? id - source->of.array.first : 0};
         } else if (k < 3 && cad_graph_is_constant(graph, id, &value)) {
             r->constants[step] |= (uint8_t)(1 << k);
         }
@@ -98,8 +98,8 @@ static uint32_t kind_of_array(const Recorded *r, Table kinds, size_t step) {
     return FIRST_ARRAY + *first;
 }
 
-static uint32_t kind_of_step(const Recorded *r, Table kinds, size_t step) {
-    const CadRecord *const record = record_of_step(r, step);
+static inline uint32_t kind_of_step(const Recorded *r, Table kinds, size_t step,
+                                    const CadRecord *record) {
     if (record->kind == CAD_RECORD_SINGLE) {
         return (uint32_t)record->op << 3 | r->constants[step];
     }
@@ -112,6 +112,7 @@ int cad_loops_list_steps(Recorded *r) {
     CadGraph *const graph = r->graph;
     const Table kinds = cad_loops_table(&r->memory, graph->n_arrays);
     size_t n_operands = 0;
+    CadId next = 1;
     for (size_t i = 1; i < graph->n_records; i++) {
         const CadRecord *const record = &graph->records[i];
         n_operands += cad_record_is_made(record) ? arity_of_record(graph, record) : 0;
@@ -128,16 +129,17 @@ int cad_loops_list_steps(Recorded *r) {
     }
     for (size_t i = 1; i < graph->n_records; i++) {
         const CadRecord *const record = &graph->records[i];
+        const CadId first = next;
+        next += cad_record_size(record);
         if (!cad_record_is_made(record)) {
             continue;
         }
-        const CadId first = cad_graph_first(graph, i);
-        r->records[r->n_steps] = (uint32_t)i;
-        find_sources(r, r->n_steps);
-        r->kinds[r->n_steps] = kind_of_step(r, kinds, r->n_steps);
-        r->n_steps++;
-        for (uint32_t k = 0; k < cad_record_size(record); k++) {
-            r->steps[first + k] = (uint32_t)r->n_steps;
+        const size_t step = r->n_steps++;
+        r->records[step] = (uint32_t)i;
+        find_sources(r, step, record);
+        r->kinds[step] = kind_of_step(r, kinds, step, record);
+        for (CadId id = first; id < next; id++) {
+            r->steps[id] = (uint32_t)step + 1;
         }
     }
     return 1;
