@@ -3,15 +3,13 @@
 
 /* As late as readers allow. While these levels are looked for, they are counted from the end. */
 static void find_latest_levels(CadMaker *m) {
-    CadOperands of;
     m->n_levels = 0;
     for (size_t i = m->graph->n_records; i-- > 0;) {
         if (is_made(m, i)) {
             raise_to(&m->level[i], 1);
             raise_to(&m->n_levels, m->level[i]);
-            cad_maker_operands(m, i, &of);
-            for (size_t k = 0; k < of.n; k++) {
-                raise_to(&m->level[record_of(m, of.ids[k])], m->level[i] + 1);
+            EACH_READ(m, i, of) {
+                raise_to(&m->level[*of], m->level[i] + 1);
             }
         }
     }
@@ -23,14 +21,12 @@ static void find_latest_levels(CadMaker *m) {
 
 /* As early as operands allow. */
 static void find_earliest_levels(CadMaker *m) {
-    CadOperands of;
     m->n_levels = 1;
     for (size_t i = 0; i < m->graph->n_records; i++) {
         if (is_made(m, i)) {
             uint32_t level = 0;
-            cad_maker_operands(m, i, &of);
-            for (size_t k = 0; k < of.n; k++) {
-                raise_to(&level, m->level[record_of(m, of.ids[k])]);
+            EACH_READ(m, i, of) {
+                raise_to(&level, m->level[*of]);
             }
             m->level[i] = level + 1;
             raise_to(&m->n_levels, level + 2);
@@ -58,7 +54,6 @@ static void find_mixed_levels(CadMaker *m) {
     const size_t n = m->graph->n_records;
     uint8_t *const is_early = cad_memory_zeroed(n, 1);
     uint32_t *const early = earliest_apart(m);
-    CadOperands of;
     if (is_early == NULL || early == NULL) {
         fail(m);
     } else {
@@ -66,11 +61,8 @@ static void find_mixed_levels(CadMaker *m) {
             is_early[record_of(m, m->graph->guards[k].id)] = 1;
         }
         for (size_t i = n; i-- > 0;) {
-            if (is_early[i] && is_made(m, i)) {
-                cad_maker_operands(m, i, &of);
-                for (size_t k = 0; k < of.n; k++) {
-                    is_early[record_of(m, of.ids[k])] = 1;
-                }
+            EACH_READ(m, i, of) {
+                is_early[*of] |= is_early[i];
             }
         }
         find_latest_levels(m);
@@ -147,7 +139,6 @@ static void place_checks(CadMaker *m) {
 /* --- last reads --- */
 
 static void find_last_reads(CadMaker *m) {
-    CadOperands of;
     const size_t n = m->n_ends - m->graph->n_guards;
     for (size_t k = 0; k < m->n_ends; k++) {
         raise_to(&m->last[record_of(m, m->ends[k])], k < n ? FOREVER : m->check_level[k - n]);
@@ -161,9 +152,8 @@ static void find_last_reads(CadMaker *m) {
         if (m->graph->records[i].kind == CAD_RECORD_PACK) {
             raise_to(&level, m->last[i]);
         }
-        cad_maker_operands(m, i, &of);
-        for (size_t k = 0; k < of.n; k++) {
-            raise_to(&m->last[record_of(m, of.ids[k])], level);
+        EACH_READ(m, i, of) {
+            raise_to(&m->last[*of], level);
         }
     }
 }

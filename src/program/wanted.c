@@ -21,6 +21,29 @@ void cad_maker_find_wanted(CadMaker *m) {
     }
 }
 
+/* Neighbours in an array that consists of numbers have one record, often. */
+void cad_maker_list_reads(CadMaker *m) {
+    CadOperands of;
+    for (size_t i = 0; i < m->graph->n_records; i++) {
+        m->first_read[i] = m->n_reads;
+        of.n = 0;
+        if (is_made(m, i)) {
+            cad_maker_operands(m, i, &of);
+        }
+        if (!GROW(m, reads, m->n_reads, of.n)) {
+            return;
+        }
+        const int is_pack = m->graph->records[i].kind == CAD_RECORD_PACK;
+        for (size_t k = 0; k < of.n; k++) {
+            const uint32_t read = record_of(m, of.ids[k]);
+            if (k == 0 || !is_pack || read != m->reads[m->n_reads - 1]) {
+                m->reads[m->n_reads++] = read;
+            }
+        }
+    }
+    m->first_read[m->graph->n_records] = m->n_reads;
+}
+
 /* --- inputs that are referred to --- */
 
 /* What becomes of inputs. */
@@ -54,7 +77,6 @@ static int is_stretch(const CadMaker *m, const CadRecord *record) {
 
 /* From the last record on, so that it is known of a pack how it is read. */
 static void find_ways(CadMaker *m, uint8_t *ways) {
-    CadOperands of;
     for (size_t k = 0; k < m->n_ends; k++) {
         ways[record_of(m, m->ends[k])] |= COPIED;
     }
@@ -62,9 +84,9 @@ static void find_ways(CadMaker *m, uint8_t *ways) {
         if (is_made(m, i) && is_stretch(m, &m->graph->records[i])) {
             ways[record_of(m, cad_graph_packed(m->graph, &m->graph->records[i])[0])] |= ways[i];
         } else if (is_made(m, i)) {
-            cad_maker_operands(m, i, &of);
-            for (size_t k = 0; k < of.n; k++) {
-                ways[record_of(m, of.ids[k])] |= way_of_reading(&m->graph->records[i], k);
+            size_t k = 0;
+            EACH_READ(m, i, of) {
+                ways[*of] |= way_of_reading(&m->graph->records[i], k++);
             }
         }
     }
