@@ -38,6 +38,8 @@ typedef struct Finder {
     Failed stretches[FAILED], runs[FAILED];
     size_t begin, end, work; /* steps to look at */
     bool is_refused;         /* the latest stretch is a loop, but better off as it is */
+    bool is_short;           /* something has too few numbers for this pass */
+    uint64_t windows[WAYS];  /* hashes of those at the latest step */
     Loop *loops;
     size_t n_loops, loops_capacity;
 } Finder;
@@ -188,11 +190,12 @@ static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
            n_moved <= MOST_MOVED + MOST_MOVES * in_turn;
 }
 
-static int is_enough(const Finder *f, size_t begin, size_t period, size_t turns) {
+static int is_enough(Finder *f, size_t begin, size_t period, size_t turns) {
     if (turns < f->now.turns) {
         return 0;
     }
     const size_t in_turn = numbers_in_turn(f->r, begin, period);
+    f->is_short |= turns * in_turn < f->now.numbers;
     return turns * in_turn >= f->now.numbers && in_turn >= f->now.in_turn;
 }
 
@@ -367,12 +370,17 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
     return loop_end;
 }
 
-/* The place among the latest windows of the one that begins at a step. */
-static uint32_t *latest_window(const Finder *f, int way, size_t step) {
-    uint64_t hash = 0;
-    for (int k = 0; k < WINDOW; k++) {
-        hash = cad_loops_hash(hash, f->hashes[way][step + k]);
+/* The place among the latest windows of the one that begins at a step: the one before was that of
+ * the step before, or there is none. */
+static uint32_t *latest_window(Finder *f, int way, size_t step, int has_before) {
+    const uint64_t factor = 0x9e3779b97f4a7c15u, square = factor * factor;
+    const uint64_t left = square * square * square * factor; /* by what the first one of 8 counts */
+    const uint32_t *const hashes = f->hashes[way] + step;
+    uint64_t hash = has_before ? f->windows[way] - left * hashes[-1] : 0;
+    for (int k = has_before ? WINDOW - 1 : 0; k < WINDOW; k++) {
+        hash = hash * factor + hashes[k];
     }
+    f->windows[way] = hash;
     return &f->latest[way][(hash >> 32) & f->mask];
 }
 
@@ -384,9 +392,10 @@ static void find_between(Finder *f, size_t begin, size_t end) {
     memset(f->stretches, 0, sizeof f->stretches);
     memset(f->runs, 0, sizeof f->runs);
     for (size_t step = begin; step + WINDOW <= end && f->work < most;) {
+        const int has_before = step > f->begin;
         size_t loop_end = 0;
         for (int way = 0; way < WAYS; way++) {
-            uint32_t *const latest = latest_window(f, way, step);
+            uint32_t *const latest = latest_window(f, way, step, has_before);
             const size_t before = *latest;
             *latest = (uint32_t)step + 1;
             if (before > f->begin && before <= step && loop_end == 0 &&
@@ -419,14 +428,17 @@ static void find_in_gaps(Finder *f, size_t begin, size_t end) {
     }
 }
 
-/* All loops of steps [begin, end): those of half of the numbers, then smaller ones. */
+/* All loops of steps [begin, end): those of half of the numbers, then smaller ones. A pass that
+ * finds none, and nothing too short, has found all. */
 static void find_all(Finder *f, size_t begin, size_t end) {
     size_t numbers = numbers_in_turn(f->r, begin, end - begin) / 2;
     for (int is_last = 0; !is_last && f->r->graph->status == CAD_OK; numbers /= NARROWER) {
-        is_last = numbers <= f->least.numbers;
+        const size_t n_known = f->n_loops;
         f->now = f->least;
-        f->now.numbers = is_last ? f->least.numbers : numbers;
+        f->now.numbers = numbers > f->least.numbers ? numbers : f->least.numbers;
+        f->is_short = false;
         find_in_gaps(f, begin, end);
+        is_last = numbers <= f->least.numbers || (n_known == f->n_loops && !f->is_short);
     }
 }
 

@@ -15,20 +15,20 @@ static uint32_t arity_of_record(const CadGraph *graph, const CadRecord *record) 
 static inline void find_sources(Recorded *r, size_t step, const CadRecord *record) {
     CadGraph *const graph = r->graph;
     const uint32_t arity = arity_of_record(graph, record), begin = r->first[step];
+    Source *const sources = r->sources + begin;
     double value;
+    r->first[step + 1] = begin + arity;
     for (uint32_t k = 0; k < arity; k++) {
         const CadId id = operand_of_record(graph, record, k).first;
         const uint32_t of = r->steps[id];
         if (of > 0) {
             const CadRecord *const source = record_of_step(r, of - 1);
-            r->sources[begin + k] =
-                (Source){(uint32_t)step + 1 - of,
-                         cad_record_is_array(source) ? id - source->of.array.first : 0};
+            sources[k].back = (uint32_t)step + 1 - of;
+            sources[k].offset = cad_record_is_array(source) ? id - source->of.array.first : 0;
         } else if (k < 3 && cad_graph_is_constant(graph, id, &value)) {
             r->constants[step] |= (uint8_t)(1 << k);
         }
     }
-    r->first[step + 1] = begin + arity;
 }
 
 /* --- kinds --- */

@@ -55,12 +55,19 @@ typedef struct CadMember {
 
 static int order_of_members(const void *left, const void *right) {
     const Member *a = left, *b = right;
-    int order = compare(0, a->op, b->op);
-    order = compare(order, a->x_group, b->x_group);
-    order = compare(order, a->y_group, b->y_group);
-    order = compare(order, a->x, b->x);
-    order = compare(order, a->y, b->y);
-    return compare(order, a->record, b->record);
+    if (a->op != b->op) {
+        return a->op < b->op ? -1 : 1;
+    }
+    if (a->x_group != b->x_group) {
+        return a->x_group < b->x_group ? -1 : 1;
+    }
+    if (a->y_group != b->y_group) {
+        return a->y_group < b->y_group ? -1 : 1;
+    }
+    if (a->x != b->x) {
+        return a->x < b->x ? -1 : 1;
+    }
+    return a->y != b->y ? a->y < b->y ? -1 : 1 : a->record < b->record ? -1 : 1;
 }
 
 static Member member_of(CadMaker *m, uint32_t i) {

@@ -264,8 +264,20 @@ void cad_maker_sort_constants(CadMaker *m);
 
 /* --- floats.c --- */
 
+/* Have the numbers of a record stand somewhere that have no place yet. */
+void cad_maker_bring_to_place(CadMaker *m, uint32_t i);
+
 /* Where a number stands, for those that compute of doubles. */
-int32_t cad_maker_place_of(CadMaker *m, CadId id);
+static inline int32_t cad_maker_place_of(CadMaker *m, CadId id) {
+    const uint32_t i = resolve(m, &id);
+    if (m->place[i] == NOWHERE) {
+        cad_maker_bring_to_place(m, i);
+    }
+    const CadRecord *const record = &m->graph->records[i];
+    return m->place[i] +
+           (cad_record_is_array(record) ? (int32_t)(id - record->of.array.first) : 0);
+}
+
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id);
 
 /* Among the wanted arrays, those of which nothing but what they are rounded to is read. */
