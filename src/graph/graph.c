@@ -236,7 +236,7 @@ void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark) {
 /* --- records --- */
 
 /* Append a record with its numbers, which has to be begun by itself if it is an array. */
-static CadId append(CadGraph *graph, const CadRecord *record) {
+static inline CadId append(CadGraph *graph, const CadRecord *record) {
     const int is_array = cad_record_is_array(record);
     const uint32_t size = cad_record_size(record);
     const int begins = is_array || graph->latest.step == 0;

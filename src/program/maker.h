@@ -211,7 +211,15 @@ void cad_maker_find_fused(CadMaker *m);
 size_t cad_maker_terms(CadMaker *m, size_t head);
 
 /* What a record is made of: of a chain the terms. */
-void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands);
+void cad_maker_operands_of_sum(CadMaker *m, size_t record, CadOperands *operands);
+
+static inline void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands) {
+    if (m->product[record] != 0 || is_chain(m, record)) {
+        cad_maker_operands_of_sum(m, record, operands);
+    } else {
+        cad_graph_operands(m->graph, record, operands);
+    }
+}
 
 /* --- levels.c --- */
 

@@ -13,7 +13,7 @@ void cad_maker_find_wanted(CadMaker *m) {
     }
     for (size_t i = m->graph->n_records; i-- > 0;) {
         if (is_made(m, i)) {
-            cad_maker_operands(m, i, &of);
+            cad_graph_operands(m->graph, i, &of);
             for (size_t k = 0; k < of.n; k++) {
                 use(m, of.ids[k]);
             }
@@ -99,6 +99,14 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
         MOST = 8
     }; /* from which on it is worth it */
     CadProgram *program = m->program;
+    size_t most = 0;
+    for (size_t k = 0; k < m->n_inputs; k++) {
+        const size_t size = cad_record_size(cad_graph_record(m->graph, m->inputs[k]));
+        most = size > most ? size : most;
+    }
+    if (most < LEAST_TAKEN) {
+        return;
+    }
     uint8_t *ways = cad_memory_zeroed(m->graph->n_records, 1);
     if (ways == NULL) {
         fail(m);
