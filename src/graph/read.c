@@ -16,30 +16,22 @@ typedef struct Reader {
 } Reader;
 
 /* What no entry has written to is a constant. */
-static CadId constant_at(Reader *r, int64_t slot) {
-    const CadId id = cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
-    if (slot >= (int64_t)r->base) {
-        r->at[slot - r->base] = id;
-    }
-    return id;
-}
-
 static inline CadId number_at(Reader *r, int64_t slot) {
-    const CadId id = slot >= (int64_t)r->base ? r->at[slot - r->base] : CAD_NO_ID;
-    return id != CAD_NO_ID ? id : constant_at(r, slot);
+    CadId constant = CAD_NO_ID;
+    CadId *const at = slot < (int64_t)r->base ? &constant : &r->at[slot - r->base];
+    if (*at == CAD_NO_ID) {
+        *at = cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
+    }
+    return *at;
 }
 
-/* The derivative of a number is cut. */
-static CadId stopped_number(Reader *r, CadId id) {
-    double value;
-    return cad_graph_is_constant(r->graph, id, &value)
-               ? id
-               : cad_graph_apply(r->graph, CAD_OP_stop, id, id, id);
-}
-
+/* The same; if it is passive, its derivative is cut. */
 static inline CadId operand_at(Reader *r, int64_t slot, int passive) {
     const CadId id = number_at(r, slot);
-    return passive ? stopped_number(r, id) : id;
+    double value;
+    return passive && !cad_graph_is_constant(r->graph, id, &value)
+               ? cad_graph_apply(r->graph, CAD_OP_stop, id, id, id)
+               : id;
 }
 
 /* Have a slot hold another number, and one that keeps it the former one. */

@@ -374,7 +374,8 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
  * the step before, or there is none. */
 static uint32_t *latest_window(Finder *f, int way, size_t step, int has_before) {
     const uint64_t factor = 0x9e3779b97f4a7c15u, square = factor * factor;
-    const uint64_t left = square * square * square * factor; /* by what the first one of 8 counts */
+    const uint64_t left =
+        square * square * square * factor; /* by what the first one of 8 counts */
     const uint32_t *const hashes = f->hashes[way] + step;
     uint64_t hash = has_before ? f->windows[way] - left * hashes[-1] : 0;
     for (int k = has_before ? WINDOW - 1 : 0; k < WINDOW; k++) {

@@ -6,24 +6,10 @@
 
 /* --- what is read outside of loops --- */
 
-static void read_from_outside(Roller *o, const CadId *ids, size_t n) {
-    for (size_t k = 0; k < n; k++) {
-        const int64_t step = step_of(o->r, ids[k]);
-        if (step >= 0) {
-            o->is_read[step] = 1;
-        }
-    }
-}
-
-/* All that a step of a loop reads is among its sources. */
-static void find_read_of_loop(Roller *o, const Loop *loop) {
-    const Recorded *const r = o->r;
-    for (size_t step = loop->begin; step < loop->begin + steps_of_loop(loop); step++) {
-        for (uint32_t s = r->first[step]; s < r->first[step + 1]; s++) {
-            if (r->sources[s].back > step - loop->begin) {
-                o->is_read[step - r->sources[s].back] = 1;
-            }
-        }
+static void read_from_outside(Roller *o, CadId id, size_t begin, size_t end) {
+    const int64_t step = step_of(o->r, id);
+    if (step >= 0 && ((size_t)step < begin || (size_t)step >= end)) {
+        o->is_read[step] = 1;
     }
 }
 
@@ -32,15 +18,20 @@ static void find_read(Roller *o, const CadId *outputs, size_t n_outputs) {
     const Loop *loop = r->loops, *const last = r->loops + r->n_loops;
     CadOperands of;
     for (size_t step = 0; step < r->n_steps; step++) {
-        if (loop < last && step == loop->begin) {
-            find_read_of_loop(o, loop);
-            step += steps_of_loop(loop++) - 1;
-            continue;
+        while (loop < last && step >= loop->begin + steps_of_loop(loop)) {
+            loop++;
         }
+        const int inside = loop < last && step >= loop->begin;
+        const size_t begin = inside ? loop->begin : step;
+        const size_t end = inside ? begin + steps_of_loop(loop) : step;
         cad_graph_operands(r->graph, r->records[step], &of);
-        read_from_outside(o, of.ids, of.n);
+        for (size_t k = 0; k < of.n; k++) {
+            read_from_outside(o, of.ids[k], begin, end);
+        }
     }
-    read_from_outside(o, outputs, n_outputs);
+    for (size_t k = 0; k < n_outputs; k++) {
+        read_from_outside(o, outputs[k], 0, 0);
+    }
 }
 
 /* --- all of it --- */

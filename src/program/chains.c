@@ -95,9 +95,13 @@ static void operands_of_fused(CadMaker *m, size_t record, CadOperands *operands)
     operands->n = 3;
 }
 
-void cad_maker_operands_of_sum(CadMaker *m, size_t record, CadOperands *operands) {
+void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands) {
     if (m->product[record] != 0) {
         operands_of_fused(m, record, operands);
+        return;
+    }
+    if (!is_chain(m, record)) {
+        cad_graph_operands(m->graph, record, operands);
         return;
     }
     operands->n = cad_maker_terms(m, record);

@@ -73,8 +73,8 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out,
                                        .sz = x[2].step});
 }
 
-/* Places stay beside each other in the end, in all lanes, from `low` to `high`: blocks move, and of
- * a program for directions those that are shared stay where they are, when the others move. */
+/* Places stay beside each other in the end, in all lanes, from `low` to `high`: blocks move, and
+ * of a program for directions those that are shared stay where they are, when the others move. */
 size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
                           int32_t *step) {
     const int is_far = places[i] >= FAR, is_shared = places[i] < m->boundary;

@@ -55,19 +55,12 @@ typedef struct CadMember {
 
 static int order_of_members(const void *left, const void *right) {
     const Member *a = left, *b = right;
-    if (a->op != b->op) {
-        return a->op < b->op ? -1 : 1;
-    }
-    if (a->x_group != b->x_group) {
-        return a->x_group < b->x_group ? -1 : 1;
-    }
-    if (a->y_group != b->y_group) {
-        return a->y_group < b->y_group ? -1 : 1;
-    }
-    if (a->x != b->x) {
-        return a->x < b->x ? -1 : 1;
-    }
-    return a->y != b->y ? a->y < b->y ? -1 : 1 : a->record < b->record ? -1 : 1;
+    return a->op != b->op             ? compare(0, a->op, b->op)
+           : a->x_group != b->x_group ? compare(0, a->x_group, b->x_group)
+           : a->y_group != b->y_group ? compare(0, a->y_group, b->y_group)
+           : a->x != b->x             ? compare(0, a->x, b->x)
+           : a->y != b->y             ? compare(0, a->y, b->y)
+                                      : compare(0, a->record, b->record);
 }
 
 static Member member_of(CadMaker *m, uint32_t i) {

@@ -64,15 +64,17 @@ static const double *constants_of(const CadMaker *m, const CadRecord *record, do
                : NULL;
 }
 
-void cad_maker_bring_to_place(CadMaker *m, uint32_t i) {
+int32_t cad_maker_place_of(CadMaker *m, CadId id) {
+    const uint32_t i = resolve(m, &id);
     const CadRecord *record = &m->graph->records[i];
     double value;
-    const double *const values = constants_of(m, record, &value);
+    const double *const values = m->place[i] == NOWHERE ? constants_of(m, record, &value) : NULL;
     if (values != NULL) {
         m->place[i] = cad_maker_add_constants(m, values, cad_record_size(record));
-    } else if (m->floats[i] != NOWHERE) {
+    } else if (m->place[i] == NOWHERE && m->floats[i] != NOWHERE) {
         m->place[i] = widen(m, i);
     }
+    return m->place[i] + (is_array(m, i) ? (int32_t)(id - record->of.array.first) : 0);
 }
 
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id) {

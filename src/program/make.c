@@ -109,12 +109,10 @@ static void find_order(CadMaker *m, CadLevels levels) {
     cad_maker_find_chains(m);
     cad_maker_find_fused(m);
     cad_maker_list_reads(m);
-    if (m->use == CAD_AT_A_POINT && !m->copies && m->status == CAD_OK) {
+    if (m->use == CAD_AT_A_POINT && !m->copies) {
         cad_maker_refer_to_inputs(m);
     }
-    if (m->status == CAD_OK) {
-        cad_maker_find_levels(m, levels);
-    }
+    cad_maker_find_levels(m, levels);
 }
 
 static CadStatus make(const CadMaker *order, CadLevels levels, CadProgram **program) {

@@ -187,8 +187,9 @@ static inline int is_made(const CadMaker *m, size_t i) {
 
 /* The records that one reads which is made. */
 #define EACH_READ(m, i, of)                                                                       \
-    for (const uint32_t *of = (m)->reads + (m)->first_read[i],                                    \
-                        *const last_of = (m)->reads + (m)->first_read[(i) + 1];                   \
+    for (const uint32_t *of = (m)->reads + (m)->first_read[i], *const last_of =                   \
+                                                                   (m)->reads +                   \
+                                                                   (m)->first_read[(i) + 1];      \
          of < last_of; of++)
 
 /* --- wanted.c --- */
@@ -211,15 +212,7 @@ void cad_maker_find_fused(CadMaker *m);
 size_t cad_maker_terms(CadMaker *m, size_t head);
 
 /* What a record is made of: of a chain the terms. */
-void cad_maker_operands_of_sum(CadMaker *m, size_t record, CadOperands *operands);
-
-static inline void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands) {
-    if (m->product[record] != 0 || is_chain(m, record)) {
-        cad_maker_operands_of_sum(m, record, operands);
-    } else {
-        cad_graph_operands(m->graph, record, operands);
-    }
-}
+void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands);
 
 /* --- levels.c --- */
 
@@ -272,20 +265,8 @@ void cad_maker_sort_constants(CadMaker *m);
 
 /* --- floats.c --- */
 
-/* Have the numbers of a record stand somewhere that have no place yet. */
-void cad_maker_bring_to_place(CadMaker *m, uint32_t i);
-
 /* Where a number stands, for those that compute of doubles. */
-static inline int32_t cad_maker_place_of(CadMaker *m, CadId id) {
-    const uint32_t i = resolve(m, &id);
-    if (m->place[i] == NOWHERE) {
-        cad_maker_bring_to_place(m, i);
-    }
-    const CadRecord *const record = &m->graph->records[i];
-    return m->place[i] +
-           (cad_record_is_array(record) ? (int32_t)(id - record->of.array.first) : 0);
-}
-
+int32_t cad_maker_place_of(CadMaker *m, CadId id);
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id);
 
 /* Among the wanted arrays, those of which nothing but what they are rounded to is read. */

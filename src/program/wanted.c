@@ -99,12 +99,7 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
         MOST = 8
     }; /* from which on it is worth it */
     CadProgram *program = m->program;
-    size_t most = 0;
-    for (size_t k = 0; k < m->n_inputs; k++) {
-        const size_t size = cad_record_size(cad_graph_record(m->graph, m->inputs[k]));
-        most = size > most ? size : most;
-    }
-    if (most < LEAST_TAKEN) {
+    if (m->n_places < LEAST_TAKEN) { /* those of all inputs */
         return;
     }
     uint8_t *ways = cad_memory_zeroed(m->graph->n_records, 1);
