@@ -89,10 +89,6 @@ class Recorded:
         self.output = output
         self.is_number = graph.n_outputs == 1 and output.is_leaf  # whether f returned one
         self.ranges = ranges  # of the inputs, to differentiate by
-        # whether f has as many operations as numbers, and asks for no types
-        self.is_number_by_number = (
-            watch is not None and not watch.may_tell and graph.n_recorded >= graph.n_inputs
-        )
         self.replays = [*replays]  # of an exact program; not pickled: it is recorded again
         self.exact: dict[Any, Function] = {}  # what was made of them
         self._uses = 0  # besides those of its codes

@@ -339,7 +339,8 @@ class Traces:
         except NOT_SERVED:
             return ""  # a derivative may be known where the value is not
         told = difference(
-            *(self.function, call, recorded, value), lambda near: self._value(near, recorded)
+            *(self.function, call, value, lambda near: self._value(near, recorded)),
+            recorded.may_be_caught(value),
         )
         is_sloped = recorded.output.is_differentiable and call.ranges
         if not told and self.verify == "always" and is_sloped:

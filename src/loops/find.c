@@ -39,7 +39,6 @@ typedef struct Finder {
     size_t begin, end, work; /* steps to look at */
     bool is_refused;         /* the latest stretch is a loop, but better off as it is */
     bool is_short;           /* something has too few numbers for this pass */
-    uint64_t windows[WAYS];  /* hashes of those at the latest step */
     Loop *loops;
     size_t n_loops, loops_capacity;
 } Finder;
@@ -370,18 +369,12 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
     return loop_end;
 }
 
-/* The place among the latest windows of the one that begins at a step: the one before was that of
- * the step before, or there is none. */
-static uint32_t *latest_window(Finder *f, int way, size_t step, int has_before) {
-    const uint64_t factor = 0x9e3779b97f4a7c15u, square = factor * factor;
-    const uint64_t left =
-        square * square * square * factor; /* by what the first one of 8 counts */
-    const uint32_t *const hashes = f->hashes[way] + step;
-    uint64_t hash = has_before ? f->windows[way] - left * hashes[-1] : 0;
-    for (int k = has_before ? WINDOW - 1 : 0; k < WINDOW; k++) {
-        hash = hash * factor + hashes[k];
+/* The place among the latest windows of the one that begins at a step. */
+static uint32_t *latest_window(const Finder *f, int way, size_t step) {
+    uint64_t hash = 0;
+    for (int k = 0; k < WINDOW; k++) {
+        hash = cad_loops_hash(hash, f->hashes[way][step + k]);
     }
-    f->windows[way] = hash;
     return &f->latest[way][(hash >> 32) & f->mask];
 }
 
@@ -393,10 +386,9 @@ static void find_between(Finder *f, size_t begin, size_t end) {
     memset(f->stretches, 0, sizeof f->stretches);
     memset(f->runs, 0, sizeof f->runs);
     for (size_t step = begin; step + WINDOW <= end && f->work < most;) {
-        const int has_before = step > f->begin;
         size_t loop_end = 0;
         for (int way = 0; way < WAYS; way++) {
-            uint32_t *const latest = latest_window(f, way, step, has_before);
+            uint32_t *const latest = latest_window(f, way, step);
             const size_t before = *latest;
             *latest = (uint32_t)step + 1;
             if (before > f->begin && before <= step && loop_end == 0 &&

@@ -87,21 +87,19 @@ typedef struct Block {
     uint32_t size;
 } Block;
 
-/* The numbers that a record is made of: one, or all from the first to the last of a view. */
-static inline Block operand_of_record(const CadGraph *graph, const CadRecord *record, uint32_t k) {
+/* The numbers that a step reads: one, or all from the first to the last of a view. */
+static inline Block operand_of_step(const Recorded *r, size_t step, uint32_t k) {
+    const CadRecord *const record = record_of_step(r, step);
     int64_t low, high;
     if (record->kind == CAD_RECORD_SINGLE) {
         return (Block){record->of.operands[k], 1};
     }
     if (record->kind == CAD_RECORD_PACK) {
-        return (Block){cad_graph_packed(graph, record)[k], 1};
+        return (Block){cad_graph_packed(r->graph, record)[k], 1};
     }
-    cad_plan_bounds(cad_graph_plan(graph, record), (int)(k + first_operand(record)), &low, &high);
+    cad_plan_bounds(cad_graph_plan(r->graph, record), (int)(k + first_operand(record)), &low,
+                    &high);
     return (Block){(CadId)low, (uint32_t)(high - low + 1)};
-}
-
-static inline Block operand_of_step(const Recorded *r, size_t step, uint32_t k) {
-    return operand_of_record(r->graph, record_of_step(r, step), k);
 }
 
 /* Whether an operand is what the loop has computed before, so many steps ago in all turns. */

@@ -19,7 +19,7 @@ static inline void find_sources(Recorded *r, size_t step, const CadRecord *recor
     double value;
     r->first[step + 1] = begin + arity;
     for (uint32_t k = 0; k < arity; k++) {
-        const CadId id = operand_of_record(graph, record, k).first;
+        const CadId id = operand_of_step(r, step, k).first;
         const uint32_t of = r->steps[id];
         if (of > 0) {
             const CadRecord *const source = record_of_step(r, of - 1);

@@ -19,32 +19,30 @@ static void find_latest_levels(CadMaker *m) {
     }
 }
 
-/* As early as operands allow. */
-static void find_earliest_levels(CadMaker *m) {
-    m->n_levels = 1;
+/* As early as operands allow; answers how many there are. */
+static uint32_t find_earliest_levels(const CadMaker *m, uint32_t *levels) {
+    uint32_t n_levels = 1;
     for (size_t i = 0; i < m->graph->n_records; i++) {
         if (is_made(m, i)) {
             uint32_t level = 0;
             EACH_READ(m, i, of) {
-                raise_to(&level, m->level[*of]);
+                raise_to(&level, levels[*of]);
             }
-            m->level[i] = level + 1;
-            raise_to(&m->n_levels, level + 2);
+            levels[i] = level + 1;
+            raise_to(&n_levels, level + 2);
         }
     }
+    return n_levels;
 }
 
 /* The earliest levels, apart from those that are kept; NULL without memory. */
 static uint32_t *earliest_apart(CadMaker *m) {
     uint32_t *const early = cad_memory_zeroed(m->graph->n_records, sizeof *early);
-    uint32_t *const kept = m->level;
     if (early == NULL) {
         fail(m);
         return NULL;
     }
-    m->level = early;
-    find_earliest_levels(m);
-    m->level = kept;
+    find_earliest_levels(m, early);
     return early;
 }
 
@@ -76,10 +74,8 @@ static void find_mixed_levels(CadMaker *m) {
 
 /* Products that are put together come before their time, though never before they can. */
 static void bring_products_together(CadMaker *m) {
-    const uint32_t n_levels = m->n_levels;
     uint32_t *const early = earliest_apart(m);
     if (early != NULL) {
-        m->n_levels = n_levels;
         cad_maker_bring_products_together(m, early);
         cad_memory_free(early);
     }
@@ -248,7 +244,7 @@ static size_t estimate(CadMaker *m) {
 
 static void find_levels(CadMaker *m, int early) {
     if (early) {
-        find_earliest_levels(m);
+        m->n_levels = find_earliest_levels(m, m->level);
     } else if (m->graph->n_guards > 0 && !m->program->compares_last) {
         find_mixed_levels(m);
     } else {

@@ -21,27 +21,17 @@ void cad_maker_find_wanted(CadMaker *m) {
     }
 }
 
-/* Neighbours in an array that consists of numbers have one record, often. */
 void cad_maker_list_reads(CadMaker *m) {
     CadOperands of;
     for (size_t i = 0; i < m->graph->n_records; i++) {
-        m->first_read[i] = m->n_reads;
-        of.n = 0;
         if (is_made(m, i)) {
             cad_maker_operands(m, i, &of);
-        }
-        if (!GROW(m, reads, m->n_reads, of.n)) {
-            return;
-        }
-        const int is_pack = m->graph->records[i].kind == CAD_RECORD_PACK;
-        for (size_t k = 0; k < of.n; k++) {
-            const uint32_t read = record_of(m, of.ids[k]);
-            if (k == 0 || !is_pack || read != m->reads[m->n_reads - 1]) {
-                m->reads[m->n_reads++] = read;
+            for (size_t k = 0; k < of.n && GROW(m, reads, m->n_reads, 1); k++) {
+                m->reads[m->n_reads++] = record_of(m, of.ids[k]);
             }
         }
+        m->first_read[i + 1] = m->n_reads;
     }
-    m->first_read[m->graph->n_records] = m->n_reads;
 }
 
 /* --- inputs that are referred to --- */
