@@ -421,8 +421,7 @@ static void find_in_gaps(Finder *f, size_t begin, size_t end) {
     }
 }
 
-/* All loops of steps [begin, end): those of half of the numbers, then smaller ones. A pass that
- * finds none, and nothing too short, has found all. */
+/* All loops of steps [begin, end): of half of the numbers, then smaller ones, if any are left. */
 static void find_all(Finder *f, size_t begin, size_t end) {
     size_t numbers = numbers_in_turn(f->r, begin, end - begin) / 2;
     for (int is_last = 0; !is_last && f->r->graph->status == CAD_OK; numbers /= NARROWER) {

@@ -84,10 +84,10 @@ size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, si
                          : is_shared ? m->boundary - 1
                                      : FAR - 1;
     size_t end = i + 1;
-    const int joins = end < count && places[end] >= low && places[end] <= high;
-    *step = joins ? places[end] - places[i] : 0;
-    while (end < count && places[end] - places[end - 1] == *step && places[end] >= low &&
-           places[end] <= high) {
+    *step = 0;
+    while (end < count && places[end] >= low && places[end] <= high &&
+           (end == i + 1 || places[end] - places[end - 1] == *step)) {
+        *step = places[end] - places[end - 1];
         end++;
     }
     return end;

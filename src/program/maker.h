@@ -185,12 +185,8 @@ static inline int is_made(const CadMaker *m, size_t i) {
            (record->kind != CAD_RECORD_SINGLE || record->op != CAD_OP_stop);
 }
 
-/* The records that one reads which is made. */
-#define EACH_READ(m, i, of)                                                                       \
-    for (const uint32_t *of = (m)->reads + (m)->first_read[i], *const last_of =                   \
-                                                                   (m)->reads +                   \
-                                                                   (m)->first_read[(i) + 1];      \
-         of < last_of; of++)
+/* The places in `reads` of what a record reads. */
+#define EACH_READ(m, i, k) for (size_t k = (m)->first_read[i]; k < (m)->first_read[(i) + 1]; k++)
 
 /* --- wanted.c --- */
 

@@ -74,9 +74,8 @@ static void find_ways(CadMaker *m, uint8_t *ways) {
         if (is_made(m, i) && is_stretch(m, &m->graph->records[i])) {
             ways[record_of(m, cad_graph_packed(m->graph, &m->graph->records[i])[0])] |= ways[i];
         } else if (is_made(m, i)) {
-            size_t k = 0;
-            EACH_READ(m, i, of) {
-                ways[*of] |= way_of_reading(&m->graph->records[i], k++);
+            EACH_READ(m, i, k) {
+                ways[m->reads[k]] |= way_of_reading(&m->graph->records[i], k - m->first_read[i]);
             }
         }
     }
@@ -89,12 +88,10 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
         MOST = 8
     }; /* from which on it is worth it */
     CadProgram *program = m->program;
-    if (m->n_places < LEAST_TAKEN) { /* those of all inputs */
-        return;
-    }
-    uint8_t *ways = cad_memory_zeroed(m->graph->n_records, 1);
+    uint8_t *const ways = m->n_places >= LEAST_TAKEN
+                              ? cad_memory_take(&m->memory, m->graph->n_records, 1)
+                              : NULL; /* inputs are small */
     if (ways == NULL) {
-        fail(m);
         return;
     }
     find_ways(m, ways);
@@ -116,5 +113,4 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
             program->referred[k].floats = cad_maker_take_input(m, records[k]);
         }
     }
-    cad_memory_free(ways);
 }
