@@ -14,21 +14,21 @@ typedef struct Operand {
     double value;
 } Operand;
 
-static void look(CadGraph *graph, CadId id, Operand *operand) {
+static inline void look(CadGraph *graph, CadId id, Operand *operand) {
     const CadRecord *record = cad_graph_record(graph, id);
     operand->id = id;
     operand->op = 0;
     operand->is_array = cad_record_is_array(record);
-    operand->is_constant = 0;
+    operand->is_constant = record->kind == CAD_RECORD_CONSTANT;
     if (record->kind == CAD_RECORD_SINGLE) {
         operand->op = record->op;
         operand->first = record->of.operands[0];
+    } else if (operand->is_constant) {
+        operand->value = cad_record_value(record);
     } else if (cad_graph_is_constant(graph, id, &operand->value)) {
         operand->is_constant = 1;
-        if (operand->is_array) {
-            operand->id = cad_graph_constant(graph, operand->value);
-            operand->is_array = 0;
-        }
+        operand->id = cad_graph_constant(graph, operand->value);
+        operand->is_array = 0;
     }
 }
 

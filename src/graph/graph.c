@@ -236,7 +236,7 @@ void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark) {
 /* --- records --- */
 
 /* Append a record with its numbers, which has to be begun by itself if it is an array. */
-static CadId append(CadGraph *graph, const CadRecord *record) {
+static inline CadId append(CadGraph *graph, const CadRecord *record) {
     const int is_array = cad_record_is_array(record);
     const uint32_t size = cad_record_size(record);
     const int begins = is_array || graph->latest.step == 0;
@@ -262,8 +262,7 @@ static CadId append(CadGraph *graph, const CadRecord *record) {
 
 /* The first number of the record that is there already, or is made now. */
 static CadId find_or_make(CadGraph *graph, const CadRecord *record) {
-    const int is_apart = (graph->keeps_duplicates && record->kind != CAD_RECORD_CONSTANT) ||
-                         (graph->is_verbatim && record->kind == CAD_RECORD_SINGLE);
+    const int is_apart = graph->keeps_duplicates && record->kind != CAD_RECORD_CONSTANT;
     if (is_apart || !is_looked_up(record)) {
         return append(graph, record);
     }
@@ -291,10 +290,11 @@ CadId cad_graph_constant(CadGraph *graph, double value) {
 
 CadId cad_graph_single(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z) {
     const int arity = cad_op_info[op].arity;
-    return find_or_make(graph, &(CadRecord){.kind = CAD_RECORD_SINGLE,
-                                            .op = (uint16_t)op,
-                                            .of.operands = {x, arity > 1 ? y : CAD_NO_ID,
-                                                            arity > 2 ? z : CAD_NO_ID}});
+    const CadRecord record = {
+        .kind = CAD_RECORD_SINGLE,
+        .op = (uint16_t)op,
+        .of.operands = {x, arity > 1 ? y : CAD_NO_ID, arity > 2 ? z : CAD_NO_ID}};
+    return (graph->is_verbatim ? append : find_or_make)(graph, &record);
 }
 
 /* --- arrays --- */
@@ -514,10 +514,13 @@ CadRun cad_graph_run_of(CadGraph *graph, CadId id) {
 }
 
 CadId cad_graph_first(CadGraph *graph, size_t record) {
+    if (cad_record_is_array(&graph->records[record])) {
+        return graph->records[record].of.array.first;
+    }
     const CadRun run = record >= graph->latest.record
                            ? graph->latest
                            : graph->runs[find_run(graph, UINT32_MAX, record)];
-    return run.id + run.step * (CadId)(record - run.record);
+    return run.id + (CadId)(record - run.record);
 }
 
 void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperands *operands) {

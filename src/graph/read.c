@@ -16,7 +16,7 @@ typedef struct Reader {
 } Reader;
 
 /* What no entry has written to is a constant. */
-static CadId number_at(Reader *r, int64_t slot) {
+static inline CadId number_at(Reader *r, int64_t slot) {
     CadId constant = CAD_NO_ID;
     CadId *const at = slot < (int64_t)r->base ? &constant : &r->at[slot - r->base];
     if (*at == CAD_NO_ID) {
@@ -26,7 +26,7 @@ static CadId number_at(Reader *r, int64_t slot) {
 }
 
 /* The same; if it is passive, its derivative is cut. */
-static CadId operand_at(Reader *r, int64_t slot, int passive) {
+static inline CadId operand_at(Reader *r, int64_t slot, int passive) {
     const CadId id = number_at(r, slot);
     double value;
     return passive && !cad_graph_is_constant(r->graph, id, &value)
@@ -558,7 +558,8 @@ static void read_entry(Reader *r, size_t i) {
         const CadId x = operand_at(r, e.a, (e.code & CAD_PASSIVE_A) != 0);
         const CadId y = operand_at(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
         const CadId z = cad_op_info[op].arity > 2 ? number_at(r, r->tape->entries[i - 1].a) : y;
-        r->at[e.out - r->base] = cad_graph_apply(r->graph, op, x, y, z);
+        r->at[e.out - r->base] =
+            (r->graph->is_verbatim ? cad_graph_single : cad_graph_apply)(r->graph, op, x, y, z);
     }
 }
 

@@ -68,7 +68,7 @@ static CadId view_name(const CadCopier *copier, CadId id) {
                                   record->of.array.size)
                 : cad_graph_copy(copier, i);
     }
-    return copier->names[i] + (id - cad_graph_first(copier->from, i));
+    return copier->names[i] + (cad_record_is_array(record) ? id - record->of.array.first : 0);
 }
 
 CadId cad_copier_name(const CadCopier *copier, CadId id) {

@@ -195,10 +195,9 @@ static CadOverTurns row_of_ids(CadGraph *graph, const CadId *ids, size_t n, size
     const int is_array = cad_record_is_array(cad_graph_record(graph, ids[0]));
     int is_same = 1, is_even = 1;
     CadId low = ids[0], high = ids[0];
-    for (size_t k = 0; k < n * size; k++) {
-        const size_t turn = k / size, e = k % size;
+    for (size_t k = 0, e = 0; k < n * size; k++, e = e + 1 < size ? e + 1 : 0) {
         is_same &= ids[k] == ids[e];
-        is_even &= ids[k] == ids[0] + (CadId)((int64_t)turn * step + (int64_t)e);
+        is_even &= ids[k] == (k < size ? ids[0] + (CadId)k : ids[k - size] + (CadId)step);
         low = ids[k] < low ? ids[k] : low;
         high = ids[k] > high ? ids[k] : high;
     }

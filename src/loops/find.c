@@ -37,6 +37,7 @@ typedef struct Finder {
     Failed stretches[FAILED], runs[FAILED];
     size_t begin, end, work; /* operations to look at */
     bool is_refused;         /* the latest stretch is a loop, but better off as it is */
+    bool is_short;           /* something has too few numbers for this pass */
     Loop *loops;
     size_t n_loops, loops_capacity;
 } Finder;
@@ -49,11 +50,6 @@ static int are_of_one_class(const Finder *f, size_t a, size_t b) {
 }
 
 /* --- what the operations of a turn are made of --- */
-
-/* Whether an operation reads the same part of what was computed before as another one does. */
-static int is_same_part(const Unrolled *u, size_t operation, size_t other, uint32_t k) {
-    return source_of(u, operation, k).offset == source_of(u, other, k).offset;
-}
 
 /* Where in the period to begin a turn: what has to be carried from one to the next is least. */
 static size_t best_phase(Finder *f, size_t first, size_t period, size_t begin) {
@@ -106,13 +102,15 @@ static size_t best_phase(Finder *f, size_t first, size_t period, size_t begin) {
 static int is_turn(const Finder *f, size_t begin, size_t turn, size_t settled, size_t period) {
     const Unrolled *const u = f->u;
     for (size_t i = turn, other = settled; i < turn + period; i++, other++) {
+        const Source *x = u->sources + u->first[i], *y = u->sources + u->first[other];
+        const Source *const last = u->sources + u->first[i + 1];
         if (!are_of_one_class(f, i, other)) {
             return 0;
         }
-        for (uint32_t k = 0; k < arity_of(u, i); k++) {
-            const size_t distance = distance_of(u, i, k, begin);
-            const size_t expected = distance_of(u, other, k, begin);
-            if (distance == expected ? distance > 0 && !is_same_part(u, i, other, k)
+        for (; x < last; x++, y++) {
+            const size_t distance = x->back <= i - begin ? x->back : 0;
+            const size_t expected = y->back <= other - begin ? y->back : 0;
+            if (distance == expected ? distance > 0 && x->offset != y->offset
                                      : distance > 0 || expected <= i - begin) {
                 return 0;
             }
@@ -190,11 +188,12 @@ static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
            n_moved <= MOST_MOVED + MOST_MOVES * in_turn;
 }
 
-static int is_enough(const Finder *f, size_t begin, size_t period, size_t turns) {
+static int is_enough(Finder *f, size_t begin, size_t period, size_t turns) {
     if (turns < f->now.turns) {
         return 0;
     }
     const size_t in_turn = numbers_in_turn(f->u, begin, period);
+    f->is_short |= turns * in_turn < f->now.numbers;
     return turns * in_turn >= f->now.numbers && in_turn >= f->now.in_turn;
 }
 
@@ -420,14 +419,17 @@ static void find_in_gaps(Finder *f, size_t begin, size_t end) {
     }
 }
 
-/* All loops of operations [begin, end): those of half of the numbers, then smaller ones. */
+/* All loops of operations [begin, end): of half of the numbers, then smaller ones, if any are
+ * left. */
 static void find_all(Finder *f, size_t begin, size_t end) {
     size_t numbers = numbers_in_turn(f->u, begin, end - begin) / 2;
     for (int is_last = 0; !is_last && f->u->graph->status == CAD_OK; numbers /= NARROWER) {
-        is_last = numbers <= f->least.numbers;
+        const size_t n_known = f->n_loops;
         f->now = f->least;
-        f->now.numbers = is_last ? f->least.numbers : numbers;
+        f->now.numbers = numbers > f->least.numbers ? numbers : f->least.numbers;
+        f->is_short = false;
         find_in_gaps(f, begin, end);
+        is_last = numbers <= f->least.numbers || (n_known == f->n_loops && !f->is_short);
     }
 }
 

@@ -65,12 +65,13 @@ static void find_loops(Unrolled *u, size_t least_numbers) {
 /* Whether there may be loops: enough entries, and numbers. */
 static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t begin, size_t end,
                           size_t least_numbers) {
+    const size_t least = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
     size_t n = 0;
-    for (size_t i = begin + 1; i < end; i++) {
+    for (size_t i = begin + 1; i < end && n < least; i++) {
         const CadEntry entry = tape->entries[i];
         n += CAD_IS_ARRAY_ENTRY(entry) ? entry.b : 1;
     }
-    return graph->optimize && n >= (least_numbers > 0 ? least_numbers : LEAST_NUMBERS);
+    return graph->optimize && n >= least;
 }
 
 /* A graph with the inputs of another one, of the same owner. */

@@ -12,23 +12,23 @@ static uint32_t arity_of_record(const CadGraph *graph, const CadRecord *record) 
                : cad_graph_plan(graph, record)->n_views - first_operand(record);
 }
 
-static void find_sources(Unrolled *u, size_t i) {
+static inline void find_sources(Unrolled *u, size_t i, const CadRecord *record) {
     CadGraph *const graph = u->graph;
-    const uint32_t arity = arity_of_record(graph, record_at(u, i)), begin = u->first[i];
+    const uint32_t arity = arity_of_record(graph, record), begin = u->first[i];
+    Source *const sources = u->sources + begin;
     double value;
+    u->first[i + 1] = begin + arity;
     for (uint32_t k = 0; k < arity; k++) {
         const CadId id = operand_of(u, i, k).first;
         const uint32_t of = u->operations[id];
         if (of > 0) {
-            const int is_array = size_of(u, of - 1) > 1;
-            u->sources[begin + k] =
-                (Source){(uint32_t)i + 1 - of,
-                         is_array ? id - cad_graph_first(graph, u->records[of - 1]) : 0};
+            const CadRecord *const source = record_at(u, of - 1);
+            sources[k].back = (uint32_t)i + 1 - of;
+            sources[k].offset = cad_record_is_array(source) ? id - source->of.array.first : 0;
         } else if (k < 3 && cad_graph_is_constant(graph, id, &value)) {
             u->constants[i] |= (uint8_t)(1 << k);
         }
     }
-    u->first[i + 1] = begin + arity;
 }
 
 /* --- classes --- */
@@ -98,8 +98,8 @@ static uint32_t class_of_array(const Unrolled *u, Table classes, size_t operatio
     return FIRST_ARRAY + *first;
 }
 
-static uint32_t class_of_operation(const Unrolled *u, Table classes, size_t operation) {
-    const CadRecord *const record = record_at(u, operation);
+static inline uint32_t class_of_operation(const Unrolled *u, Table classes, size_t operation,
+                                          const CadRecord *record) {
     if (record->kind == CAD_RECORD_SINGLE) {
         return (uint32_t)record->op << 3 | u->constants[operation];
     }
@@ -112,6 +112,7 @@ int cad_loops_list_operations(Unrolled *u) {
     CadGraph *const graph = u->graph;
     const Table classes = cad_loops_table(&u->memory, graph->n_arrays);
     size_t n_operands = 0;
+    CadId next = 1;
     for (size_t i = 1; i < graph->n_records; i++) {
         const CadRecord *const record = &graph->records[i];
         n_operands += cad_record_is_made(record) ? arity_of_record(graph, record) : 0;
@@ -128,16 +129,17 @@ int cad_loops_list_operations(Unrolled *u) {
     }
     for (size_t i = 1; i < graph->n_records; i++) {
         const CadRecord *const record = &graph->records[i];
+        const CadId first = next;
+        next += cad_record_size(record);
         if (!cad_record_is_made(record)) {
             continue;
         }
-        const CadId first = cad_graph_first(graph, i);
-        u->records[u->n_operations] = (uint32_t)i;
-        find_sources(u, u->n_operations);
-        u->classes[u->n_operations] = class_of_operation(u, classes, u->n_operations);
-        u->n_operations++;
-        for (uint32_t k = 0; k < cad_record_size(record); k++) {
-            u->operations[first + k] = (uint32_t)u->n_operations;
+        const size_t operation = u->n_operations++;
+        u->records[operation] = (uint32_t)i;
+        find_sources(u, operation, record);
+        u->classes[operation] = class_of_operation(u, classes, operation, record);
+        for (CadId id = first; id < next; id++) {
+            u->operations[id] = (uint32_t)operation + 1;
         }
     }
     return 1;

@@ -55,12 +55,12 @@ typedef struct CadMember {
 
 static int order_of_members(const void *left, const void *right) {
     const Member *a = left, *b = right;
-    int order = compare(0, a->op, b->op);
-    order = compare(order, a->x_group, b->x_group);
-    order = compare(order, a->y_group, b->y_group);
-    order = compare(order, a->x, b->x);
-    order = compare(order, a->y, b->y);
-    return compare(order, a->record, b->record);
+    return a->op != b->op             ? compare(0, a->op, b->op)
+           : a->x_group != b->x_group ? compare(0, a->x_group, b->x_group)
+           : a->y_group != b->y_group ? compare(0, a->y_group, b->y_group)
+           : a->x != b->x             ? compare(0, a->x, b->x)
+           : a->y != b->y             ? compare(0, a->y, b->y)
+                                      : compare(0, a->record, b->record);
 }
 
 static Member member_of(CadMaker *m, uint32_t i) {

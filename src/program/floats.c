@@ -74,7 +74,7 @@ int32_t cad_maker_place_of(CadMaker *m, CadId id) {
     } else if (m->place[i] == NOWHERE && m->floats[i] != NOWHERE) {
         m->place[i] = widen(m, i);
     }
-    return m->place[i] + (int32_t)(id - cad_graph_first(m->graph, i));
+    return m->place[i] + (is_array(m, i) ? (int32_t)(id - record->of.array.first) : 0);
 }
 
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id) {

@@ -3,15 +3,13 @@
 
 /* As late as readers allow. While these levels are looked for, they are counted from the end. */
 static void find_latest_levels(CadMaker *m) {
-    CadOperands of;
     m->n_levels = 0;
     for (size_t i = m->graph->n_records; i-- > 0;) {
         if (is_made(m, i)) {
             raise_to(&m->level[i], 1);
             raise_to(&m->n_levels, m->level[i]);
-            cad_maker_operands(m, i, &of);
-            for (size_t k = 0; k < of.n; k++) {
-                raise_to(&m->level[record_of(m, of.ids[k])], m->level[i] + 1);
+            EACH_READ(m, i, k) {
+                raise_to(&m->level[m->reads[k]], m->level[i] + 1);
             }
         }
     }
@@ -21,75 +19,52 @@ static void find_latest_levels(CadMaker *m) {
     }
 }
 
-/* As early as operands allow. */
-static void find_earliest_levels(CadMaker *m) {
-    CadOperands of;
-    m->n_levels = 1;
+/* As early as operands allow; answers how many there are. */
+static uint32_t find_earliest_levels(const CadMaker *m, uint32_t *levels) {
+    uint32_t n_levels = 1;
     for (size_t i = 0; i < m->graph->n_records; i++) {
         if (is_made(m, i)) {
             uint32_t level = 0;
-            cad_maker_operands(m, i, &of);
-            for (size_t k = 0; k < of.n; k++) {
-                raise_to(&level, m->level[record_of(m, of.ids[k])]);
+            EACH_READ(m, i, k) {
+                raise_to(&level, levels[m->reads[k]]);
             }
-            m->level[i] = level + 1;
-            raise_to(&m->n_levels, level + 2);
+            levels[i] = level + 1;
+            raise_to(&n_levels, level + 2);
         }
     }
-}
-
-/* The earliest levels, apart from those that are kept; NULL without memory. */
-static uint32_t *earliest_apart(CadMaker *m) {
-    uint32_t *const early = cad_memory_zeroed(m->graph->n_records, sizeof *early);
-    uint32_t *const kept = m->level;
-    if (early == NULL) {
-        fail(m);
-        return NULL;
-    }
-    m->level = early;
-    find_earliest_levels(m);
-    m->level = kept;
-    return early;
+    return n_levels;
 }
 
 /* What guards need, early: the earliest level never comes after the latest one, and what guards
  * need has operands that they need, too, so both may be mixed. */
 static void find_mixed_levels(CadMaker *m) {
     const size_t n = m->graph->n_records;
-    uint8_t *const is_early = cad_memory_zeroed(n, 1);
-    uint32_t *const early = earliest_apart(m);
-    CadOperands of;
-    if (is_early == NULL || early == NULL) {
-        fail(m);
-    } else {
-        for (size_t k = 0; k < m->graph->n_guards; k++) {
-            is_early[record_of(m, m->graph->guards[k].id)] = 1;
-        }
-        for (size_t i = n; i-- > 0;) {
-            if (is_early[i] && is_made(m, i)) {
-                cad_maker_operands(m, i, &of);
-                for (size_t k = 0; k < of.n; k++) {
-                    is_early[record_of(m, of.ids[k])] = 1;
-                }
-            }
-        }
-        find_latest_levels(m);
-        for (size_t i = 0; i < n; i++) {
-            m->level[i] = is_early[i] ? early[i] : m->level[i];
+    uint8_t *const is_early = cad_memory_take(&m->memory, n, 1);
+    uint32_t *const early = cad_memory_take(&m->memory, n, sizeof *early);
+    if (m->memory.status != CAD_OK) {
+        return;
+    }
+    find_earliest_levels(m, early);
+    for (size_t k = 0; k < m->graph->n_guards; k++) {
+        is_early[record_of(m, m->graph->guards[k].id)] = 1;
+    }
+    for (size_t i = n; i-- > 0;) {
+        EACH_READ(m, i, k) {
+            is_early[m->reads[k]] |= is_early[i];
         }
     }
-    cad_memory_free(is_early);
-    cad_memory_free(early);
+    find_latest_levels(m);
+    for (size_t i = 0; i < n; i++) {
+        m->level[i] = is_early[i] ? early[i] : m->level[i];
+    }
 }
 
 /* Products that are put together come before their time, though never before they can. */
 static void bring_products_together(CadMaker *m) {
-    const uint32_t n_levels = m->n_levels;
-    uint32_t *const early = earliest_apart(m);
+    uint32_t *const early = cad_memory_take(&m->memory, m->graph->n_records, sizeof *early);
     if (early != NULL) {
-        m->n_levels = n_levels;
+        find_earliest_levels(m, early);
         cad_maker_bring_products_together(m, early);
-        cad_memory_free(early);
     }
 }
 
@@ -97,12 +72,8 @@ static void bring_products_together(CadMaker *m) {
 
 /* How many numbers are computed on each level. */
 static size_t *count_work(CadMaker *m) {
-    size_t *const work = cad_memory_zeroed(m->n_levels, sizeof *work);
-    if (work == NULL) {
-        fail(m);
-        return NULL;
-    }
-    for (size_t i = 0; i < m->graph->n_records; i++) {
+    size_t *const work = cad_memory_take(&m->memory, m->n_levels, sizeof *work);
+    for (size_t i = 0; i < m->graph->n_records && work != NULL; i++) {
         work[m->level[i]] += m->level[i] > 0 ? cad_record_size(&m->graph->records[i]) : 0;
     }
     return work;
@@ -141,13 +112,11 @@ static void place_checks(CadMaker *m) {
             since = 0;
         }
     }
-    cad_memory_free(work);
 }
 
 /* --- last reads --- */
 
 static void find_last_reads(CadMaker *m) {
-    CadOperands of;
     const size_t n = m->n_ends - m->graph->n_guards;
     for (size_t k = 0; k < m->n_ends; k++) {
         raise_to(&m->last[record_of(m, m->ends[k])], k < n ? FOREVER : m->check_level[k - n]);
@@ -161,9 +130,8 @@ static void find_last_reads(CadMaker *m) {
         if (m->graph->records[i].kind == CAD_RECORD_PACK) {
             raise_to(&level, m->last[i]);
         }
-        cad_maker_operands(m, i, &of);
-        for (size_t k = 0; k < of.n; k++) {
-            raise_to(&m->last[record_of(m, of.ids[k])], level);
+        EACH_READ(m, i, k) {
+            raise_to(&m->last[m->reads[k]], level);
         }
     }
 }
@@ -258,7 +226,7 @@ static size_t estimate(CadMaker *m) {
 
 static void find_levels(CadMaker *m, int early) {
     if (early) {
-        find_earliest_levels(m);
+        m->n_levels = find_earliest_levels(m, m->level);
     } else if (m->graph->n_guards > 0 && !m->program->compares_last) {
         find_mixed_levels(m);
     } else {
@@ -269,6 +237,9 @@ static void find_levels(CadMaker *m, int early) {
     }
     place_checks(m);
     find_last_reads(m);
+    if (m->memory.status != CAD_OK) {
+        fail(m);
+    }
 }
 
 void cad_maker_find_levels(CadMaker *m, CadLevels levels) {

@@ -39,6 +39,7 @@ static void take_buffers(CadMaker *m) {
     m->level = cad_memory_take(&m->memory, n, sizeof *m->level);
     m->last = cad_memory_take(&m->memory, n, sizeof *m->last);
     m->group = cad_memory_take(&m->memory, n, sizeof *m->group);
+    m->first_read = cad_memory_take(&m->memory, n + 1, sizeof *m->first_read);
     m->place = cad_memory_take(&m->memory, n, sizeof *m->place);
     m->floats = cad_memory_take(&m->memory, n, sizeof *m->floats);
     m->is_rounded = cad_memory_take(&m->memory, n, sizeof *m->is_rounded);
@@ -54,6 +55,7 @@ static void free_buffers(CadMaker *m) {
     cad_memory_free(m->blocks);
     cad_memory_free(m->releases);
     cad_memory_free(m->far);
+    cad_memory_free(m->reads);
     cad_memory_free(m->terms);
     cad_memory_free(m->members);
 }
@@ -104,11 +106,12 @@ static void find_order(CadMaker *m, CadLevels levels) {
     find_ends(m);
     cad_maker_find_wanted(m);
     cad_maker_find_rounded(m);
+    cad_maker_find_chains(m);
+    cad_maker_find_fused(m);
+    cad_maker_list_reads(m);
     if (m->use == CAD_AT_A_POINT && !m->copies) {
         cad_maker_refer_to_inputs(m);
     }
-    cad_maker_find_chains(m);
-    cad_maker_find_fused(m);
     cad_maker_find_levels(m, levels);
 }
 

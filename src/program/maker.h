@@ -88,6 +88,9 @@ typedef struct CadMaker {
     int32_t *floats;     /* where an array stands as floats, from FAR on */
     uint8_t *is_rounded; /* whether nothing but its rounding is read */
     uint8_t *rows;       /* whether turns leave more of it that is read than the last one's */
+    size_t *first_read;  /* and behind the last one: where its reads begin */
+    uint32_t *reads;     /* records that those that are made read, one behind the other */
+    size_t n_reads, reads_capacity;
     /* of guards */
     uint32_t *check_level; /* the level after which they are compared */
     size_t n_checked;
@@ -138,13 +141,6 @@ static inline size_t cad_maker_far_block(const CadMaker *m, int64_t place) {
     return low;
 }
 
-/* Whether places stay beside each other in the end, in all lanes: blocks move, and of a program
- * for directions those that are shared stay where they are, when the others move. */
-static inline int are_moved_alike(const CadMaker *m, int32_t a, int32_t b) {
-    return (a < m->boundary) == (b < m->boundary) && (a < FAR) == (b < FAR) &&
-           (a < FAR || cad_maker_far_block(m, a) == cad_maker_far_block(m, b));
-}
-
 /* --- numbers of the graph --- */
 
 /* The record of a number, past records that only cut derivatives; `id` becomes its number
@@ -189,10 +185,16 @@ static inline int is_made(const CadMaker *m, size_t i) {
            (record->kind != CAD_RECORD_SINGLE || record->op != CAD_OP_stop);
 }
 
+/* The places in `reads` of what a record reads. */
+#define EACH_READ(m, i, k) for (size_t k = (m)->first_read[i]; k < (m)->first_read[(i) + 1]; k++)
+
 /* --- wanted.c --- */
 
 /* Count the uses of records that ends depend on. */
 void cad_maker_find_wanted(CadMaker *m);
+
+/* List what records read, once it is known which are made, and of what. */
+void cad_maker_list_reads(CadMaker *m);
 
 /* --- chains.c --- */
 

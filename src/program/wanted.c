@@ -13,11 +13,24 @@ void cad_maker_find_wanted(CadMaker *m) {
     }
     for (size_t i = m->graph->n_records; i-- > 0;) {
         if (is_made(m, i)) {
-            cad_maker_operands(m, i, &of);
+            cad_graph_operands(m->graph, i, &of);
             for (size_t k = 0; k < of.n; k++) {
                 use(m, of.ids[k]);
             }
         }
+    }
+}
+
+void cad_maker_list_reads(CadMaker *m) {
+    CadOperands of;
+    for (size_t i = 0; i < m->graph->n_records; i++) {
+        if (is_made(m, i)) {
+            cad_maker_operands(m, i, &of);
+            for (size_t k = 0; k < of.n && GROW(m, reads, m->n_reads, 1); k++) {
+                m->reads[m->n_reads++] = record_of(m, of.ids[k]);
+            }
+        }
+        m->first_read[i + 1] = m->n_reads;
     }
 }
 
@@ -54,7 +67,6 @@ static int is_stretch(const CadMaker *m, const CadRecord *record) {
 
 /* From the last record on, so that it is known of a pack how it is read. */
 static void find_ways(CadMaker *m, uint8_t *ways) {
-    CadOperands of;
     for (size_t k = 0; k < m->n_ends; k++) {
         ways[record_of(m, m->ends[k])] |= COPIED;
     }
@@ -62,9 +74,8 @@ static void find_ways(CadMaker *m, uint8_t *ways) {
         if (is_made(m, i) && is_stretch(m, &m->graph->records[i])) {
             ways[record_of(m, cad_graph_packed(m->graph, &m->graph->records[i])[0])] |= ways[i];
         } else if (is_made(m, i)) {
-            cad_maker_operands(m, i, &of);
-            for (size_t k = 0; k < of.n; k++) {
-                ways[record_of(m, of.ids[k])] |= way_of_reading(&m->graph->records[i], k);
+            EACH_READ(m, i, k) {
+                ways[m->reads[k]] |= way_of_reading(&m->graph->records[i], k - m->first_read[i]);
             }
         }
     }
@@ -77,9 +88,10 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
         MOST = 8
     }; /* from which on it is worth it */
     CadProgram *program = m->program;
-    uint8_t *ways = cad_memory_zeroed(m->graph->n_records, 1);
+    uint8_t *const ways = m->n_places >= LEAST_TAKEN
+                              ? cad_memory_take(&m->memory, m->graph->n_records, 1)
+                              : NULL; /* inputs are small */
     if (ways == NULL) {
-        fail(m);
         return;
     }
     find_ways(m, ways);
@@ -101,5 +113,4 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
             program->referred[k].floats = cad_maker_take_input(m, records[k]);
         }
     }
-    cad_memory_free(ways);
 }
