@@ -26,6 +26,7 @@ from . import declarations, stubs
 from .failures import check_compiler, check_python
 from .objects import (
     ASKED_ARGS,
+    CLOSE_ARGS,
     COMPILE_ARGS,
     DEBUGGED,
     ROOT,
@@ -35,6 +36,7 @@ from .objects import (
     compiler_of,
     words_of,
 )
+from .sizes import SMALL, mark_small
 
 __all__ = ["ROOT", "BuildChanged", "core"]
 
@@ -62,7 +64,11 @@ HOT = [
     *("_shared", "arguments", "calls", "complex_arithmetic", "complexes", "entries", "fast_paths"),
     *("signatures", "trees"),
 ]
-CYTHON_ARGS = [] if sys.platform == "win32" else ["-falign-functions=1", "-falign-loops=1"]
+CYTHON_ARGS = [
+    f"-falign-{what}=1"
+    for what in ("functions", "loops", "jumps", "labels")
+    if sys.platform != "win32"
+]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
 COLD_ARGS = [] if sys.platform == "win32" else ["-Os"]
 
@@ -141,7 +147,7 @@ def translate(module: str) -> str:
     """
     read = create_dependency_tree(quiet=True).all_dependencies(module)
     contents = [digest_of(module), *sorted(map(digest_of, read))]
-    made_by = (cython_version, DIRECTIVES, SHARED)
+    made_by = (cython_version, DIRECTIVES, SHARED, SMALL)
     digest = hashlib.sha256(repr((made_by, contents)).encode()).hexdigest()
     result = ROOT / in_c(Path(module).stem)
     known = result.with_suffix(".read")
@@ -157,6 +163,7 @@ def translate(module: str) -> str:
         )
         text = re.sub(rb'"[^"\n]*/Cython/Includes/', b'"', (ROOT / made.sources[0]).read_bytes())
         text = re.sub(rb"/\* BEGIN: Cython Metadata.*?\*/\n", b"", text, flags=re.DOTALL)
+        text = mark_small(text, Path(module).stem)
         result.parent.mkdir(parents=True, exist_ok=True)
         if not result.exists() or result.read_bytes() != text:
             result.write_bytes(text)
@@ -227,7 +234,8 @@ class BuildChanged(build_ext):
         core = CoreObjects(self.compiler.compiler_so)
         tag = sys.implementation.cache_tag
         made_for = f"Python {sys.version}, NumPy {np.__version__}"
-        numbers = Objects(tag, [*command, *HOT_ARGS, *ASKED_ARGS], made_for, of_system)
+        numbers_args = [*HOT_ARGS, *CLOSE_ARGS, *ASKED_ARGS]
+        numbers = Objects(tag, [*command, *numbers_args], made_for, of_system)
         spared = accepted(compiler, SPARED)
         hot_args = [*CYTHON_ARGS, *HOT_ARGS, *spared]
         cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared, *accepted(compiler, SPARED_IN_COLD)]

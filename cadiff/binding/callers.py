@@ -13,28 +13,15 @@ import os
 import re
 import struct
 import sys
-import sysconfig
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .bytecode import Kind, kind_at
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PATHS = sysconfig.get_paths()
-_INSTALLED = [_PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-
-
-def _places_of(package: str) -> list[str]:
-    """Where a package stands, wherever that is; nowhere if it is not installed."""
-    spec = importlib.util.find_spec(package)
-    places = None if spec is None else spec.submodule_search_locations
-    return [os.path.join(place, "") for place in places or ()]
-
-
-_KNOWN = tuple(place for name in ("numpy", "pandas", "scipy") for place in _places_of(name))
-_LIBRARIES = (*{os.path.join(path, "") for path in (*_INSTALLED, _PACKAGE)}, *_KNOWN)
 _MODULE: Callable[[type], Any] = type.__dict__["__module__"].__get__
 _RUNNERS = ("cadiff.transforms", "cadiff.programs", "cadiff.inspection")  # which call users' f
 _NO_CALLERS = ("cadiff", "scipy")  # packages whose lines warnings do not name
@@ -105,9 +92,26 @@ _CONVERSIONS: dict[Any, str] = {
 }
 
 
+@cache
+def _known_places() -> tuple[str, ...]:
+    """Where NumPy, pandas and SciPy stand, as far as they are installed."""
+    specs = map(importlib.util.find_spec, ("numpy", "pandas", "scipy"))
+    places = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    return tuple(os.path.join(place, "") for place in places)
+
+
+@cache
+def _places() -> tuple[str, ...]:
+    """Where code stands that is Python's, of this package, or installed."""
+    from sysconfig import get_path  # which takes a while
+
+    installed = map(get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
+    return *{os.path.join(path, "") for path in (*installed, _PACKAGE)}, *_known_places()
+
+
 def is_of_library(file: str) -> bool:
     """Whether a file of code is Python's, of this package, or of an installed library."""
-    return file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))
+    return file.startswith(("<frozen", "<__array_function__", *_places()))
 
 
 def is_own_file(file: str) -> bool:
@@ -120,7 +124,7 @@ def is_of_known_library(file: str) -> bool:
 
     Their functions give the same for the same arguments, but for those that kinds.py names.
     """
-    if file.startswith((os.path.join(_PACKAGE, ""), *_KNOWN)):
+    if file.startswith((os.path.join(_PACKAGE, ""), *_known_places())):
         return True
     return is_of_library(file) and f"-packages{os.sep}" not in file  # site- or dist-packages
 
@@ -186,10 +190,10 @@ def _public(frame: FrameType) -> str:
             break
     module = ".".join(public)
     owner = variables.get("self")
-    kind = type(owner).__name__
-    if name.startswith("_") and hasattr(sys.modules.get(module), kind):  # which it extends
+    kind, home = type(owner).__name__, sys.modules.get(module)
+    if name.startswith("_") and hasattr(home, kind):  # of a class that it extends
         name = kind
-    for known, thing in vars(sys.modules.get(module, ast)).items():
+    for known, thing in vars(home or ast).items():
         if owner is not None and thing is owner:  # it has methods, as scipy.stats.norm
             name = f"{known}.{code.co_name}".removesuffix(".__call__")
     if any(part.startswith("_") for part in name.split(".")):
@@ -289,10 +293,8 @@ def shortened(error: BaseException) -> BaseException:
     begins = [k for k in range(1, len(entries)) if are_ours[k - 1] and not are_ours[k]]
     if not begins:
         return error
-    shown = entries[begins[-1]]
-    for entry, is_ours in zip(
-        entries[begins[-1] - 1 :: -1], are_ours[begins[-1] - 1 :: -1], strict=True
-    ):
+    shown, before = entries[begins[-1]], slice(begins[-1] - 1, None, -1)
+    for entry, is_ours in zip(entries[before], are_ours[before], strict=True):
         if not is_ours and not is_of_library(entry.tb_frame.f_code.co_filename):
             shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     error.__traceback__ = shown

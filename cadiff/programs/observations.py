@@ -11,7 +11,6 @@ import gc
 import inspect
 import io
 import os
-import pickletools
 import random
 import re
 import signal
@@ -236,7 +235,9 @@ def _names_globals(frame: FrameType) -> bool:
         return False
     if not isinstance(pickled, bytes):
         return True
-    texts = [str(value) for _, value, _ in pickletools.genops(pickled)]
+    from pickletools import genops  # which most programs do without
+
+    texts = [str(value) for _, value, _ in genops(pickled)]
     modules = (sys.modules.get(text.partition(" ")[0]) for text in texts)
     return not all(module is None or is_module_of_library(module) for module in modules)
 

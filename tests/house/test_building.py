@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks import building as figures_of_builds
+from building import sizes
 
 ROOT = Path(__file__).parents[2]
 
@@ -96,3 +97,43 @@ def test_figures_are_printed_and_compared_where_that_is_asked(
     assert wheel.startswith("| wheel | 9000.0 MB |")
     assert (" was " in wheel) == bool(words)
     assert other == "| a figure that is not on the page | 1 |"
+
+
+HEADS = b"""
+static PyObject *__pyx_f_6cadiff_7binding_5trees_9Container_describe(PyObject *);
+%s
+static PyObject *__pyx_f_6cadiff_7binding_5trees_9Container_describe(PyObject *__pyx_v_self) {
+static PyObject *__pyx_pw_6cadiff_7binding_5trees_9Container_3describe(PyObject *__pyx_v_self,
+static int __pyx_f_6cadiff_7binding_5trees_described(PyObject *__pyx_v_node) {
+  x = __pyx_f_6cadiff_7binding_5trees_9Container_describe(y);
+"""
+
+
+def test_functions_that_are_to_be_small_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = HEADS % sizes.BODIES
+    monkeypatch.setattr(sizes, "SMALL", {"trees": "Container.describe"})
+    marked = sizes.mark_small(text, "trees")
+    assert marked.replace(b"CYTHON_SMALL_CODE ", b"") == text
+    lines = [line for line in marked.splitlines() if b"CYTHON_SMALL_CODE" in line]
+    assert [line.split(b"(")[0][-9:] for line in lines] == [b"_describe", b"3describe"]
+    assert sizes.mark_small(text, "tape") == text
+    monkeypatch.setattr(sizes, "SMALL", {"trees": "Container.describe Tree.gone"})
+    with pytest.raises(ValueError, match=r"trees\.pyx has no Tree\.gone$"):
+        sizes.mark_small(text, "trees")
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name"),
+    [
+        ("9Container_describe", "Container.describe"),
+        ("9Container_12describe", "Container.describe"),
+        ("9Container_5names_1__get__", "Container.names"),
+        ("9Container_names___get__", "Container.names"),
+        ("9Container_3__reduce__", "Container.__reduce__"),
+        ("7key_of", "key_of"),
+        ("1_where", "_where"),
+        ("key_of", "key_of"),
+    ],
+)
+def test_names_as_sources_have_them(mangled: str, name: str) -> None:
+    assert sizes.name_of(f"6cadiff_7binding_5trees_{mangled}", "trees") == name

@@ -155,7 +155,8 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     folder.mkdir()
     (folder / "cadiff_unknown.py").write_text(LIBRARY, encoding="utf-8")
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setattr(callers, "_LIBRARIES", (*callers._LIBRARIES, str(folder)))
+    places = (*callers._places(), str(folder))
+    monkeypatch.setattr(callers, "_places", lambda: places)
     yield importlib.import_module("cadiff_unknown")
     sys.modules.pop("cadiff_unknown", None)
 

@@ -1,0 +1,74 @@
+"""Functions of hot modules that are compiled for size: what makes, describes, refuses or pickles.
+
+A hot module (`HOT`, in extension.py) is compiled to run fast. Most calls run none of the functions
+here, and these take two thirds of the room if they are compiled for size. Cython has no word for
+that, so it is put into the C that Cython has written. This module does not know how that is
+compiled.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["SMALL", "mark_small"]
+
+# By module, as the sources name them: `Class.method`, or the name of a function.
+SMALL = {
+    "arguments": """
+        Node.refuse Node.to_state _where element_name index_text node_of_state refuse_leaf
+        structure_of_states""",
+    "calls": """
+        Call.assign Call.is_one_vector Call.marks Call.single_ints StandIns.__init__
+        StandIns.arguments StandIns.changes StandIns.lend StandIns.next_integer
+        StandIns.next_other StandIns.put_back_sets StandIns.read first_argument""",
+    "complexes": "Complex.__dir__ Complex.__reduce_ex__",
+    "entries": """
+        ActiveProgram.active_shapes ActiveProgram.made Entered.forget TapeProgram.shows
+        are_views_of_one name tape_program_of""",
+    "fast_paths": """
+        FastPathTable.add FastPathTable.add_fallback FastPathTable.clear FastPathTable.forget
+        MethodSignatures.__init__ MethodSignatures.forget Missed.__init__
+        ProgramMethods._own_program Signature.describe new_path""",
+    "signatures": """
+        Described.__init__ ask_for_no_more find_rows forget_references has_names node_of_complex
+        node_of_joined node_of_plain place_of refer result_from result_of result_of_complex
+        whole""",
+    "trees": """
+        Container.__reduce__ Container.describe Container.make_derived container_of_state
+        register_class""",
+}
+
+# Where functions begin, behind Cython's name for what compilers are to make small.
+BODIES = b"/* #### Code section: module_code ### */"
+HEAD = rb"^static (?=[^\n;={]*\b__pyx_(?:pw|pf|f|getprop|setprop)_([^\W_]\w*)\()"
+
+
+def name_of(mangled: str, module: str) -> str:
+    """What the source calls a function of a module; a property by its name alone."""
+    own = mangled.removeprefix(f"6cadiff_7binding_{len(module)}{module}_")
+    kind = ""
+    if found := re.match(r"\d+", own):
+        end = found.end() + int(found[0])
+        if own[end : end + 1] == "_" and own[found.end() : end].strip("_")[:1].isupper():
+            kind, own = own[found.end() : end], own[end + 1 :]
+    name = re.sub(r"^\d+|_(?:\d+)?__[gs]et__$", "", own)
+    return f"{kind}.{name}" if kind else name
+
+
+def mark_small(text: bytes, module: str) -> bytes:
+    """The C of a module, in which functions that are to be small are marked as such."""
+    small = set(SMALL.get(module, "").split())
+    head, section, bodies = text.partition(BODIES)
+    found = set()
+
+    def mark(match: re.Match[bytes]) -> bytes:
+        name = name_of(match[1].decode(), module)
+        if name not in small:
+            return match[0]
+        found.add(name)
+        return b"static CYTHON_SMALL_CODE "
+
+    bodies = re.sub(HEAD, mark, bodies, flags=re.MULTILINE)
+    if found != small:
+        raise ValueError(f"{module}.pyx has no {' '.join(sorted(small - found))}")
+    return head + section + bodies
