@@ -1,0 +1,96 @@
+"""Speaks GradBench's protocol: a line of JSON asks, a line of JSON answers.
+
+    python -m TOOL [--native] [--multithreaded]
+
+An eval is the module of this package with its name. `arguments` makes of an input what its functions
+take, and `functions` has these, compiled in the way that the options ask for. What is timed is a
+function, as often as the input says: its first run records and compiles it.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import traceback
+from functools import partial
+from importlib import import_module
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def evals():
+    """The names of all evals."""
+    with open(os.path.join(HERE, "evals.txt"), encoding="utf-8") as file:
+        return file.read().split()
+
+
+def repeated(function, arguments, runs, seconds):
+    """The output, and the nanoseconds of each run."""
+    taken = []
+    while len(taken) < runs or sum(taken) < 1e9 * seconds:
+        begun = time.perf_counter_ns()
+        output = function(*arguments)
+        taken.append(time.perf_counter_ns() - begun)
+    return output, taken
+
+
+class Tool:
+    """The evals that were asked for, as modules and as compiled functions."""
+
+    def __init__(self, **options):
+        self.options = options
+        self.modules, self.functions = {}, {}
+
+    def define(self, module):
+        """Import an eval, and compile its functions."""
+        if module not in evals():
+            raise LookupError(f"there is no eval {module!r}; there are {', '.join(evals())}")
+        self.modules[module] = import_module(f".{module}", __package__)
+        compiled = partial(import_module("cadiff").compile, **self.options)
+        self.functions[module] = self.modules[module].functions(compiled)
+        return {}
+
+    def evaluate(self, module, function, input):
+        """Run a function, and say what it gives and how long that takes."""
+        arguments = self.modules[module].arguments(input)
+        asked = input if isinstance(input, dict) else {}
+        runs, seconds = asked.get("min_runs", 1), asked.get("min_seconds", 0.0)
+        output, taken = repeated(self.functions[module][function], arguments, runs, seconds)
+        timings = [{"name": "evaluate", "nanoseconds": each} for each in taken]
+        return {"output": output, "timings": timings}
+
+    def answer(self, message):
+        """The answer to a message, whatever becomes of it."""
+        try:
+            match message["kind"]:
+                case "start":
+                    answer = {"tool": "cadiff", "config": self.options}
+                case "define":
+                    answer = self.define(message["module"]) | {"success": True}
+                case "evaluate":
+                    asked = (message[key] for key in ("module", "function", "input"))
+                    answer = self.evaluate(*asked) | {"success": True}
+                case _:
+                    answer = {}
+        except Exception:
+            answer = {"success": False, "error": traceback.format_exc()}
+        return {"id": message["id"]} | answer
+
+
+def main():
+    """Answer until there are no more lines."""
+    parser = argparse.ArgumentParser(description="cadiff as a tool of GradBench")
+    parser.add_argument("--native", action="store_true", help="machine code of all programs")
+    parser.add_argument("--multithreaded", action="store_true", help="all cores, not one")
+    options = parser.parse_args()
+    if not options.multithreaded:  # before NumPy is imported, which asks how many cores there are
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    tool = Tool(native=options.native or None)
+    for line in sys.stdin:
+        answer = tool.answer(json.loads(line))
+        print(json.dumps(answer, default=lambda array: array.tolist()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
