@@ -279,30 +279,18 @@ def saddle(given: dict[str, Any]) -> tuple[Any, ...]:
     return (np.zeros(4),) * 4
 
 
-ANSWERS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
-    "hello": hello,
-    "gmm": gmm,
-    "ba": ba,
-    "ht": ht,
-    "ht simple": ht,
-    "lstm": lstm,
-    "kmeans": kmeans,
-    "det": det,
-    "llsq": llsq,
-    "lse": lse,
-    "ode": ode,
-    "particle": particle,
-    "saddle": saddle,
-}
+EVALS = (hello, gmm, ba, ht, lstm, kmeans, det, llsq, lse, ode, particle, saddle)
+ANSWERS: dict[str, Callable[[Any], tuple[Any, ...]]] = {f.__name__: f for f in EVALS}
 
 
 def main() -> None:
-    """Write down all answers."""
-    recorded = {}
+    """Write down all answers, those of an eval as a line."""
+    lines = []
     for name, (functions, given) in INPUTS.items():
-        answers = zip(functions, ANSWERS[name](given), strict=True)
-        recorded[name] = {function: numbers(answer) for function, answer in answers}
-    PATH.write_text(json.dumps(recorded, indent=0, separators=(",", ":")) + "\n", encoding="utf-8")
+        answers = ANSWERS[name.split()[0]](given)
+        recorded = {f: numbers(answer) for f, answer in zip(functions, answers, strict=True)}
+        lines.append(f"{json.dumps(name)}: {json.dumps(recorded)}")
+    PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
