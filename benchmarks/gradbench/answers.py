@@ -81,7 +81,7 @@ def gmm(given: dict[str, Any]) -> tuple[Any, ...]:
         return [piece.reshape(part.shape) for piece, part in zip(pieces, parts, strict=True)]
 
     def log_posterior(vector: Any) -> Any:
-        alpha, mu, q, l = split(vector)
+        alpha, mu, q, lower = split(vector)
         phi = np.exp(alpha) / np.sum(np.exp(alpha))
         density, log_prior = 0.0, 0.0
         degrees = d + m + 1
@@ -90,7 +90,7 @@ def gmm(given: dict[str, Any]) -> tuple[Any, ...]:
         V = np.eye(d) / gamma**2
         for i in range(k):
             Q = np.diag(np.exp(q[i]))
-            below = iter(l[i])
+            below = iter(lower[i])
             for column in range(d):
                 for row in range(column + 1, d):
                     Q[row, column] = next(below)
@@ -202,9 +202,9 @@ def lstm(given: dict[str, Any]) -> tuple[Any, ...]:
             for i in range(0, len(main), 2):
                 a, b = w[i].reshape(4, bits), w[i + 1].reshape(4, bits)
                 hidden, cell = state[i], state[i + 1]
-                cell = logistic(a[0] * x + b[0]) * cell + logistic(
-                    a[1] * hidden + b[1]
-                ) * np.tanh(a[3] * hidden + b[3])
+                cell = logistic(a[0] * x + b[0]) * cell + logistic(a[1] * hidden + b[1]) * np.tanh(
+                    a[3] * hidden + b[3]
+                )
                 x = logistic(a[2] * x + b[2]) * np.tanh(cell)
                 state[i], state[i + 1] = x, cell
             y = x * out + bias
@@ -232,9 +232,7 @@ def llsq(given: dict[str, Any]) -> tuple[Any, ...]:
     x, n = given["x"], given["n"]
     t = [-1.0 + 2.0 * i / (n - 1) for i in range(n)]
     away = [np.sign(ti) - sum(xj * ti**j for j, xj in enumerate(x)) for ti in t]
-    gradient = [
-        -sum(a * ti**j for a, ti in zip(away, t, strict=True)) for j in range(len(x))
-    ]
+    gradient = [-sum(a * ti**j for a, ti in zip(away, t, strict=True)) for j in range(len(x))]
     return 0.5 * sum(a * a for a in away), gradient
 
 

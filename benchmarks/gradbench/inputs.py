@@ -31,7 +31,9 @@ def gmm(d: int = 2, k: int = 5, n: int = 100) -> dict[str, Any]:
         "x": draw.normal(size=(n, d)),
         "m": 2,
         "gamma": 1.5,
-        **dict(d=d, k=k, n=n),
+        "d": d,
+        "k": k,
+        "n": n,
     }
 
 
@@ -42,7 +44,9 @@ def ba() -> dict[str, Any]:
         "x": [1.4, 2.6, 0.1],
         "w": 0.4,
         "feat": [30.0, 40.0],
-        **dict(n=3, m=70, p=400),
+        "n": 3,
+        "m": 70,
+        "p": 400,
     }
 
 
@@ -66,7 +70,7 @@ def ht(*, complicated: bool) -> dict[str, Any]:
         "correspondences": draw.randint(20, size=MEASURED),
         "points": draw.normal(size=(MEASURED, 3)),
     }
-    us = draw.uniform(size=(MEASURED, 2)) if complicated else []
+    us: Any = draw.uniform(size=(MEASURED, 2)) if complicated else []
     return {"theta": 0.5 * draw.normal(size=26), "data": data, "us": us}
 
 

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from itertools import count, starmap
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ TOLERANCES = {"particle": 1e-4, "saddle": 1e-4}
 
 
 def messages(*asked: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"id": i} | message for i, message in zip(count(), asked)]  # noqa: B905
+    return [{"id": i} | message for i, message in enumerate(asked)]
 
 
 def evaluation(module: str, function: str, given: Any) -> dict[str, Any]:
@@ -84,8 +83,8 @@ def test_a_session_of_the_protocol() -> None:
     )
     lines = "".join(json.dumps(message) + "\n" for message in asked)
     command = [sys.executable, "-m", "benchmarks.gradbench"]
-    run = subprocess.run(command, input=lines, text=True, capture_output=True, cwd=ROOT, check=True)
-    start, undefined, defined, doubled, analysed, failed = map(json.loads, run.stdout.splitlines())
+    answers = subprocess.check_output(command, input=lines, text=True, cwd=ROOT).splitlines()
+    start, undefined, defined, doubled, analysed, failed = map(json.loads, answers)
     assert start["id"] == 0
     assert start["tool"] == "cadiff"
     assert not undefined["success"]
@@ -98,6 +97,8 @@ def test_a_session_of_the_protocol() -> None:
 
 
 def test_every_eval_is_a_module_and_has_answers() -> None:
-    assert tool.evals() == sorted({name.split()[0] for name in INPUTS}) == sorted(
-        {name.split()[0] for name in ANSWERS}
+    assert (
+        tool.evals()
+        == sorted({name.split()[0] for name in INPUTS})
+        == sorted({name.split()[0] for name in ANSWERS})
     )

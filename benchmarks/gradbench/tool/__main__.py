@@ -2,9 +2,9 @@
 
     python -m TOOL [--native] [--multithreaded]
 
-An eval is the module of this package with its name. `arguments` makes of an input what its functions
-take, and `functions` has these, compiled in the way that the options ask for. What is timed is a
-function, as often as the input says: its first run records and compiles it.
+An eval is the module of this package with its name. `arguments` makes of an input what its
+functions take, and `functions` has these, compiled in the way that the options ask for. What is
+timed is a function, as often as the input says: its first run records and compiles it.
 """
 
 import argparse
@@ -13,21 +13,25 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def evals():
+def evals() -> list[str]:
     """The names of all evals."""
     with open(os.path.join(HERE, "evals.txt"), encoding="utf-8") as file:
         return file.read().split()
 
 
-def repeated(function, arguments, runs, seconds):
+def repeated(
+    function: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float
+) -> tuple[Any, list[int]]:
     """The output, and the nanoseconds of each run."""
-    taken = []
+    taken: list[int] = []
     while len(taken) < runs or sum(taken) < 1e9 * seconds:
         begun = time.perf_counter_ns()
         output = function(*arguments)
@@ -38,47 +42,48 @@ def repeated(function, arguments, runs, seconds):
 class Tool:
     """The evals that were asked for, as modules and as compiled functions."""
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         self.options = options
-        self.modules, self.functions = {}, {}
+        self.modules: dict[str, Any] = {}
+        self.functions: dict[str, dict[str, Callable[..., Any]]] = {}
 
-    def define(self, module):
+    def define(self, module: str) -> dict[str, Any]:
         """Import an eval, and compile its functions."""
         if module not in evals():
             raise LookupError(f"there is no eval {module!r}; there are {', '.join(evals())}")
         self.modules[module] = import_module(f".{module}", __package__)
         compiled = partial(import_module("cadiff").compile, **self.options)
         self.functions[module] = self.modules[module].functions(compiled)
-        return {}
+        return {"success": True}
 
-    def evaluate(self, module, function, input):
+    def evaluate(self, module: str, function: str, input: Any) -> dict[str, Any]:
         """Run a function, and say what it gives and how long that takes."""
         arguments = self.modules[module].arguments(input)
         asked = input if isinstance(input, dict) else {}
         runs, seconds = asked.get("min_runs", 1), asked.get("min_seconds", 0.0)
         output, taken = repeated(self.functions[module][function], arguments, runs, seconds)
         timings = [{"name": "evaluate", "nanoseconds": each} for each in taken]
-        return {"output": output, "timings": timings}
+        return {"success": True, "output": output, "timings": timings}
 
-    def answer(self, message):
+    def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """The answer to a message, whatever becomes of it."""
         try:
-            match message["kind"]:
-                case "start":
-                    answer = {"tool": "cadiff", "config": self.options}
-                case "define":
-                    answer = self.define(message["module"]) | {"success": True}
-                case "evaluate":
-                    asked = (message[key] for key in ("module", "function", "input"))
-                    answer = self.evaluate(*asked) | {"success": True}
-                case _:
-                    answer = {}
+            return {"id": message["id"]} | self._answer(message)
         except Exception:
-            answer = {"success": False, "error": traceback.format_exc()}
-        return {"id": message["id"]} | answer
+            return {"id": message["id"], "success": False, "error": traceback.format_exc()}
+
+    def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        match message["kind"]:
+            case "start":
+                return {"tool": "cadiff", "config": self.options}
+            case "define":
+                return self.define(message["module"])
+            case "evaluate":
+                return self.evaluate(message["module"], message["function"], message["input"])
+        return {}
 
 
-def main():
+def main() -> None:
     """Answer until there are no more lines."""
     parser = argparse.ArgumentParser(description="cadiff as a tool of GradBench")
     parser.add_argument("--native", action="store_true", help="machine code of all programs")

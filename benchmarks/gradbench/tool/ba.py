@@ -34,7 +34,7 @@ def rows_of(cameras, points, weights, camera, point):
 
 
 def compressed(blocks, n, m, camera, point):
-    """The Jacobian as rows of a sparse matrix: two of each observation, then one of each weight."""
+    """The Jacobian, row by row: two of each observation, then one of each weight."""
     p = len(blocks)
     of_weights = CAMERA * n + POINT * m + np.arange(p)
     of_cameras = CAMERA * camera[:, None] + np.arange(CAMERA)

@@ -8,26 +8,25 @@ from .lse import logsumexp
 
 
 def log_posterior(parameters, x, m, gamma):
-    alpha, mu = parameters["alpha"], parameters["mu"]
-    q, l = parameters["q"], parameters["l"]
-    Q = roots_of_precisions(q, l)
+    alpha, mu, q = parameters["alpha"], parameters["mu"], parameters["q"]
+    d = x.shape[1]
+    Q = roots_of_precisions(q, parameters["l"])
     logdets = np.sum(q, axis=1)
     z = np.einsum("kij,nkj->nki", Q, x[:, None] - mu)
     beta = alpha + logdets - 0.5 * np.sum(z**2, axis=2)
-    n, d = x.shape
-    likelihood = np.sum(logsumexp(beta)) - n * (0.5 * d * math.log(2.0 * math.pi) + logsumexp(alpha))
+    likelihood = np.sum(logsumexp(beta) - logsumexp(alpha) - 0.5 * d * math.log(2.0 * math.pi))
     prior = m * np.sum(logdets) - 0.5 * gamma**2 * np.sum(Q**2)
     return likelihood + prior + len(alpha) * log_scale_of_wishart(d, m, gamma)
 
 
-def roots_of_precisions(q, l):
-    """Lower triangular matrices: the exponentials of q, and below these l, column by column."""
+def roots_of_precisions(q, below):
+    """Lower triangular matrices: exponentials on the diagonal, the rest column by column."""
     k, d = q.shape
     Q = np.zeros((k, d, d))
     diagonal = np.arange(d)
     column, row = np.triu_indices(d, 1)
     Q[:, diagonal, diagonal] = np.exp(q)
-    Q[:, row, column] = l
+    Q[:, row, column] = below
     return Q
 
 

@@ -19,11 +19,10 @@ def misfits(theta, us, hand, points, triangles):
 def positions(theta, hand):
     """Vertices: each bone moves them all, and their weights say how much of that counts."""
     angles = angles_of_bones(theta[6:], len(hand["parents"]))
-    absolute = []
-    for parent, base, angle in zip(hand["parents"], hand["relatives"], angles, strict=True):
-        relative = base @ turn(*angle)
-        absolute.append(relative if parent < 0 else absolute[parent] @ relative)
-    moves = np.stack(absolute) @ hand["inverse_absolutes"]
+    placed = {-1: np.eye(4)}
+    for bone, parent in enumerate(hand["parents"]):
+        placed[bone] = placed[parent] @ hand["relatives"][bone] @ turn(*angles[bone])
+    moves = np.stack([placed[bone] for bone in range(len(angles))]) @ hand["inverse_absolutes"]
     moved = moves[:, :3] @ hand["positions"].T
     skin = np.sum(moved * hand["weights"].T[:, None], axis=0).T
     if hand["is_mirrored"]:

@@ -1,5 +1,7 @@
 """The loss of a recurrent network, of LSTM layers, that predicts a text bit by bit."""
 
+from itertools import pairwise
+
 import cadiff.numpy as np
 from cadiff.numpy import exp, tanh
 
@@ -15,7 +17,7 @@ def loss(parameters, state, text):
     into, out, bias = parameters[-3 * bits :].reshape(3, bits)
     hidden, cell = list(state[::2]), list(state[1::2])
     total = 0.0
-    for character, following in zip(text[:-1], text[1:], strict=True):
+    for character, following in pairwise(text):
         x = character * into
         for i in range(layers):
             hidden[i], cell[i] = step(gates[i], x, hidden[i], cell[i])

@@ -1,4 +1,4 @@
-"""A charged particle flies past two charges; where has the second one to be for it to hit 0?"""
+"""A charged particle flies past two charges, one of which is to be placed so that it hits 0."""
 
 from functools import partial
 
