@@ -32,10 +32,12 @@ def repeated(
 ) -> tuple[Any, list[int]]:
     """The output, and the nanoseconds of each run."""
     taken: list[int] = []
-    while len(taken) < runs or sum(taken) < 1e9 * seconds:
+    left = 1e9 * seconds
+    while len(taken) < runs or left > 0.0:
         begun = time.perf_counter_ns()
         output = function(*arguments)
         taken.append(time.perf_counter_ns() - begun)
+        left -= taken[-1]
     return output, taken
 
 
