@@ -63,12 +63,12 @@ def test_machine_code_gives_the_same_answers(
     check(name, native=True)
 
 
-def test_a_function_is_run_as_often_and_as_long_as_is_asked() -> None:
+def test_a_function_is_run_once_more_than_is_asked_and_for_as_long() -> None:
     calls: list[int] = []
     output, taken = tool.repeated(calls.append, (1,), 5, 0.0)
-    assert (output, len(calls), len(taken)) == (None, 5, 5)
+    assert (output, len(calls), len(taken)) == (None, 6, 6)
     _, taken = tool.repeated(calls.append, (1,), 1, 0.001)
-    assert sum(taken) >= 1_000_000 > sum(taken[:-1])
+    assert sum(taken[1:]) >= 1_000_000 > sum(taken[1:-1])
 
 
 def test_a_session_of_the_protocol() -> None:
@@ -90,8 +90,8 @@ def test_a_session_of_the_protocol() -> None:
     assert not undefined["success"]
     assert "there is no eval 'unknown'" in undefined["error"]
     assert defined == {"id": 2, "success": True}
-    assert (doubled["success"], doubled["output"], len(doubled["timings"])) == (True, 6.0, 1)
-    assert doubled["timings"][0]["name"] == "evaluate"
+    assert (doubled["success"], doubled["output"]) == (True, 6.0)
+    assert [each["name"] for each in doubled["timings"]] == ["warmup", "evaluate"]
     assert analysed == {"id": 4}
     assert (failed["id"], failed["success"]) == (5, False)
 
