@@ -93,7 +93,8 @@ def main() -> None:
     parser.add_argument("--native", action="store_true", help="machine code of all programs")
     parser.add_argument("--multithreaded", action="store_true", help="all cores, not one")
     options = parser.parse_args()
-    if not options.multithreaded:  # before NumPy is imported, which asks how many cores there are
+    if not options.multithreaded and hasattr(os, "sched_setaffinity"):
+        # Before NumPy is imported, which asks how many cores there are.
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     tool = Tool(native=options.native or None)
     for line in sys.stdin:
