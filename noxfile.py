@@ -257,6 +257,13 @@ def examples(session: nox.Session) -> None:
 
 
 @nox.session
+def gradbench(session: nox.Session) -> None:
+    """The evals of GradBench at small sizes, against recorded answers: part of `examples`, too."""
+    install(session, "-e", ".[test]")
+    session.run("pytest", "benchmarks/gradbench", "-q", *session.posargs)
+
+
+@nox.session
 def distributions(session: nox.Session) -> None:
     """The sdist, and the wheel that is built from it: installed and used away from the tree."""
     out = Path(session.create_tmp()).resolve()

@@ -1,0 +1,1 @@
+"""cadiff as a tool of GradBench, and a table of it beside other tools."""
