@@ -12,6 +12,7 @@ import sys
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
 
 _FILE: str = import_module("._core", __package__).__file__ or ""
 
@@ -56,7 +57,15 @@ def load(name: str) -> None:
     module = module_from_spec(spec)
     sys.modules[full_name] = module  # before it runs: it may look itself up
     loader.exec_module(module)
+    names = vars(module)
+    names["__all__"] = [name for name in names if _is_offered(name, names[name])]
     setattr(package, name, module)
+
+
+def _is_offered(name: str, item: object) -> bool:
+    """Whether a module offers something to others: what it does not have from other packages."""
+    is_ours = getattr(item, "__module__", "cadiff").startswith("cadiff")
+    return is_ours and name[0] != "_" and not isinstance(item, ModuleType)
 
 
 load("_shared")  # what Cython adds to modules: see building/extension.py
