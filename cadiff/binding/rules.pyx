@@ -14,17 +14,8 @@ from .generated.tape cimport *
 from .generated.sweeps cimport *
 from .c_numbers cimport *
 from .tape cimport (
-    are_zero,
-    Context,
-    DirectRule,
-    is_constant,
-    MOST_AXES,
-    rule_at,
-    rule_name,
-    rule_views,
-    enter_step,
-    leave_step,
-    look_at_rule,
+    are_zero, Context, DirectRule, enter_step, is_constant, leave_step, look_at_rule, MOST_AXES,
+    rule_at, rule_name, rule_views,
 )
 from .atoms cimport carries, highest_tag, shape
 from .guards cimport ValuesTaken
