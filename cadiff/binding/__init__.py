@@ -6,26 +6,7 @@ among the others; they are gathered here for the rest of the package and its tes
 """
 
 from . import callers, foreign_names, interpreter, loading
-from ._core import (
-    Dual,
-    MissingRuleError,
-    StaleVarError,
-    Var,
-    elementwise,
-    functions,
-    helper_texts,
-    is_recording,
-    lent_names,
-    operation_calls,
-    operation_kinds,
-    operation_names,
-    operation_of,
-    operation_texts,
-    operations,
-    register,
-    tape_usage,
-    vector_target,
-)
+from ._core import *
 from .arguments import *
 from .atoms import *
 from .borrowed import *
