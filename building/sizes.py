@@ -15,12 +15,12 @@ __all__ = ["SMALL", "mark_small"]
 # By module, as the sources name them: `Class.method`, or the name of a function.
 SMALL = {
     "arguments": """
-        Node.refuse Node.to_state _where element_name index_text node_of_state refuse_leaf
+        ArgumentNode.refuse ArgumentNode.to_state _where element_name index_text node_of_state refuse_leaf
         structure_of_states""",
     "calls": """
         Call.assign Call.is_one_vector Call.marks Call.single_ints StandIns.__init__
         StandIns.arguments StandIns.changes StandIns.lend StandIns.next_integer
-        StandIns.next_other StandIns.put_back_sets StandIns.read first_argument""",
+        StandIns.next_other StandIns.put_back_sets first_argument""",
     "complexes": "Complex.__dir__ Complex.__reduce_ex__",
     "entries": """
         ActiveProgram.active_shapes ActiveProgram.made Entered.forget TapeProgram.shows

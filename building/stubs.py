@@ -60,8 +60,6 @@ UNSEEN = {
 }
 # Methods with two underscores that are no slots of a type, whose operands have no names.
 METHODS = ("__array", "__call", "__deepcopy", "__exit", "__format", "__init", "__new", "__reduce")
-# What mypy takes for a mistake of the stub, and is one of the language's.
-IGNORED = {"__ipow__": "  # type: ignore[override, misc]"}
 
 # Where names of annotations are from, of which a module needs nothing when it runs.
 IMPORTS = {
@@ -107,6 +105,14 @@ def parameters(text: str) -> str:
     return ", ".join(taken)
 
 
+def slots_of(name: str, taken: str) -> list[str]:
+    """The methods that one in Cython is: operators of two operands in their order are two."""
+    if name == "__richcmp__":
+        return [f"__{each}__" for each in ("eq", "ne", "lt", "le", "gt", "ge")]
+    is_pair = name[:2] == "__" and taken.startswith(("x, y", "base, exponent"))
+    return [name, f"__r{name[2:]}"] if is_pair else [name]
+
+
 def read(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
@@ -141,9 +147,12 @@ def lines_of(text: str) -> dict[str, list[str]]:
             elif is_c and taken != "self" and name[:2] == "__" and not name.startswith(METHODS):
                 taken += ", /"
             returned = found["returned"] or told or RETURNED.get(name, in_python(found["ctype"]))
-            head = f"def {name}({parameters(taken)}) -> {' '.join(returned.split())}: ..."
             properties = [f"@{mark}" for mark in decorators if not mark.startswith("cython.")]
-            own += [f"{indent}{row}" for row in [*properties, head + IGNORED.get(name, "")]]
+            names = slots_of(name, taken)
+            taken = taken if names == [name] else "self, other, /"
+            for each in names:
+                head = f"def {each}({parameters(taken)}) -> {' '.join(returned.split())}: ..."
+                own += [f"{indent}{row}" for row in [*properties, head]]
         elif found["access"] and indent:
             kind = told or in_python(found["type"])
             if found["access"] == "readonly":

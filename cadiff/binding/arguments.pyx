@@ -45,7 +45,7 @@ cdef class ArgumentNode:
             and cnp.PyArray_TYPE(self.original) == cnp.NPY_DOUBLE
         ):
             self.adjoints = empty_like(self.original)
-            cad_tape_lend(tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(self.adjoints))
+            cad_tape_lend(tape, slot, slot + self.size, cnp.doubles(self.adjoints))
         return 0
 
     cdef void take_back(self, CadTape *tape, CadSlot base):
@@ -67,15 +67,13 @@ cdef class ArgumentNode:
             self.adjoints = empty_like(self.original)
         else:
             self.adjoints = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
-        cad_tape_read_adjoints(
-            tape, slot, slot + size, <double *>cnp.PyArray_DATA(self.adjoints)
-        )
+        cad_tape_read_adjoints(tape, slot, slot + size, cnp.doubles(self.adjoints))
         return 0
 
     cdef int check_unchanged(self) except -1:
         """Raise RuntimeError if an array that is read where it is was written to."""
         if self.borrowed:
-            values = <const double *>cnp.PyArray_DATA(self.flat)
+            values = cnp.doubles(self.flat)
             if fingerprint(values, self.size) != self.fingerprint:
                 raise RuntimeError(
                     f"an array of shape {self.original.shape} was written to while the gradient "
@@ -94,13 +92,11 @@ cdef class ArgumentNode:
         if self.children is not None:
             if self.container.kind == PAIR:  # a gradient is df/dx - i df/dy
                 imaginary = (<ArgumentNode>self.children[1]).adjoints
-                cad_pairs_conjugate(
-                    <double *>cnp.PyArray_DATA(imaginary), cnp.PyArray_SIZE(imaginary)
-                )
+                cad_pairs_conjugate(cnp.doubles(imaginary), cnp.PyArray_SIZE(imaginary))
             return self.container.make([(<ArgumentNode>child).from_read() for child in self.children])
         if self.is_array():
             return in_precision_of(adjoints, self.original)
-        return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)
+        return self.from_doubles(cnp.doubles(adjoints) - self.offset)
 
     cdef object from_doubles(self, const double *numbers):
         """A single number, or a row of them."""
@@ -371,7 +367,7 @@ cdef class Collector:
             slot = base + <CadSlot>node.offset
             if node.shape == ARRAY:
                 check(cad_tape_note_block(tape, slot, slot + node.size, CAD_ARGUMENT))
-                source = <const double *>cnp.PyArray_DATA(node.flat)
+                source = cnp.doubles(node.flat)
                 if borrow and cad_tape_borrow(tape, slot, slot + node.size, source):
                     node.borrowed = True
                     node.fingerprint = fingerprint(source, node.size)
@@ -531,10 +527,7 @@ cdef class Collector:
             raise _NotDifferentiable(argument)
         flat = argument
         if kind != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(argument):
-            flat = cnp.PyArray_FROMANY(
-                argument, cnp.NPY_DOUBLE, 0, 0,
-                cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST,
-            )
+            flat = cnp.cast_in_order(argument, cnp.NPY_DOUBLE)
         node.size = n
         node.flat = flat
         node.is_single = kind == cnp.NPY_FLOAT32

@@ -1,5 +1,6 @@
 # What other modules see of atoms.pyx.
 
+from . cimport c_numpy as cnp
 from .generated.entries cimport CadTape
 
 
@@ -11,5 +12,6 @@ cdef object read_only(object number)
 cdef list numbers_in(tree)
 cdef tuple components_of(dual)
 cdef object only_number(object array)
+cdef list atoms_of(cnp.ndarray flat, list shapes)
 cpdef object highest_tag(list atoms)
 cdef bytes active_of(CadTape *tape, list atoms, list shapes)

@@ -5,9 +5,12 @@ of such. This module takes atoms apart into components, and puts them together; 
 are containers of atoms. It knows nothing of functions that are run.
 """
 
+from math import prod
+
 import numpy as np
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.float cimport PyFloat_FromDouble
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
@@ -249,16 +252,12 @@ def tag_of(x) -> int:
 
 def is_cell(x) -> bool:
     """Whether a Var or Dual is a view of no axes, in which later assignments are seen."""
-    return (
-        (CAD_IS_VAR_ARRAY(x) or CAD_IS_DUAL_ARRAY(x))
-        and cad_ndim(x) == 0
-        and not cad_is_single_number(x)
-    )
+    return cad_is_cell(x)
 
 
 def single(x):
     """What stands in a view of no axes now; any other number as it is."""
-    return cad_single(x) if is_cell(x) else x
+    return cad_single(x)
 
 
 def dual_cell(primal, tangent, tag: int) -> Dual:
@@ -446,6 +445,22 @@ cdef object put_numbers(PyObject **numbers, Py_ssize_t n, tuple shape):
         cad_tape_unpin(tape)
 
 
+cdef list atoms_of(cnp.ndarray flat, list shapes):
+    """The numbers of a vector as floats and arrays of these shapes."""
+    cdef const double *numbers = cnp.doubles(flat)
+    cdef Py_ssize_t offset = 0
+    atoms = []
+    for shape in shapes:
+        if shape == ():
+            atoms.append(PyFloat_FromDouble(numbers[offset]))
+            offset += 1
+        else:
+            size = prod(shape)
+            atoms.append(flat[offset : offset + size].reshape(shape).copy())
+            offset += size
+    return atoms
+
+
 cdef object dual_array(list pairs, tuple shape, tag):
     primals, tangents = [list(part) for part in zip(*pairs)]
     primal = numbers_array(primals, shape)
@@ -512,12 +527,12 @@ def cross_entropy(
     cdef cnp.ndarray losses = np.empty(len(x))
     cdef cnp.ndarray residuals = empty_like(x)
     cad_cross_entropy(
-        <const double *>cnp.PyArray_DATA(x),
+        cnp.doubles(x),
         <const int64_t *>cnp.PyArray_DATA(right),
         cnp.PyArray_DIM(x, 0),
         cnp.PyArray_DIM(x, 1),
-        <double *>cnp.PyArray_DATA(losses),
-        <double *>cnp.PyArray_DATA(residuals),
+        cnp.doubles(losses),
+        cnp.doubles(residuals),
     )
     return losses, residuals
 
@@ -689,8 +704,8 @@ cdef object dual_of(Lists *lists):
     primals = cnp.PyArray_SimpleNew(lists.ndim, lists.lengths, cnp.NPY_DOUBLE)
     lists.lengths[lists.ndim] = n
     tangents = cnp.PyArray_SimpleNew(lists.ndim + has_lanes, lists.lengths, cnp.NPY_DOUBLE)
-    cdef double *primal = <double *>cnp.PyArray_DATA(primals)
-    cdef double *tangent = <double *>cnp.PyArray_DATA(tangents)
+    cdef double *primal = cnp.doubles(primals)
+    cdef double *tangent = cnp.doubles(tangents)
     if not has_lanes:
         n = 1
     memset(tangent, 0, lists.size * n * sizeof(double))

@@ -304,7 +304,7 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
             array = np.ascontiguousarray(arguments[k], dtype=np.float64)
             shape = np.shape(arguments[k])
             native.owners.append(array)
-            call.constants[k] = <const double *>cnp.PyArray_DATA(array)
+            call.constants[k] = cnp.doubles(array)
         shapes.append(shape)
     shapes += results
     if any([0 in shape for shape in shapes]):
@@ -441,17 +441,15 @@ def run_loop(function, list operands, *shapes: tuple[int, ...]):
     if native is None:
         return None
     if len(operands) == 1:
-        given = cnp.PyArray_FROMANY(operands[0], cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+        given = cnp.in_order(operands[0], cnp.NPY_DOUBLE)
     else:
         given = np.concatenate([np.ravel(x) for x in operands], dtype=np.float64)
     found = np.empty(sum([prod(shape) for shape in shapes]))
     if n < LONG_ROW:
-        is_done = cad_native_run(&native.call, <const double *>cnp.PyArray_DATA(given),
-                                 <double *>cnp.PyArray_DATA(found))
+        is_done = cad_native_run(&native.call, cnp.doubles(given), cnp.doubles(found))
     else:
         with nogil:
-            is_done = cad_native_run(&native.call, <const double *>cnp.PyArray_DATA(given),
-                                     <double *>cnp.PyArray_DATA(found))
+            is_done = cad_native_run(&native.call, cnp.doubles(given), cnp.doubles(found))
     if not is_done:
         return None
     if all([cad_is_single(x) for x in operands]):

@@ -24,3 +24,11 @@ cdef extern from "numbers/objects/types.h":
 cdef inline int check(CadStatus status) except -1:
     """Raise what a status says that is not CAD_OK."""
     return 0 if status == CAD_OK else cad_raise_status(status)
+
+
+cdef inline void *new_memory(size_t n, size_t size) except NULL:
+    """Memory for n items of a size."""
+    cdef void *memory = cad_memory_resize(NULL, n, size)
+    if memory == NULL:
+        check(CAD_NO_MEMORY)
+    return memory

@@ -50,3 +50,28 @@ cdef extern from "numbers/objects/types.h":
     object PyArray_SimpleNew(int ndim, npy_intp *shape, int kind)
     object PyArray_SimpleNewFromData(int ndim, npy_intp *shape, int kind, void *data)
     object PyArray_ZEROS(int ndim, npy_intp *shape, int kind, int fortran)
+
+
+cdef inline double *doubles(ndarray array) noexcept nogil:
+    """The numbers of an array of float64."""
+    return <double *>PyArray_DATA(array)
+
+
+cdef inline npy_intp *places(ndarray array) noexcept nogil:
+    """The numbers of an array of intp."""
+    return <npy_intp *>PyArray_DATA(array)
+
+
+cdef inline ndarray new_doubles(npy_intp n):
+    """A vector of float64 that is not filled in yet."""
+    return PyArray_EMPTY(1, &n, NPY_DOUBLE, 0)
+
+
+cdef inline ndarray in_order(object x, int kind):
+    """An array of a type that holds what x does, its elements one behind the other."""
+    return PyArray_FROMANY(x, kind, 0, 0, NPY_ARRAY_CARRAY_RO)
+
+
+cdef inline ndarray cast_in_order(object x, int kind):
+    """The same of numbers that the type may not hold as they are."""
+    return PyArray_FROMANY(x, kind, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST)

@@ -14,7 +14,7 @@ cdef class Call:
     cdef readonly tuple ranges  #: tuple[tuple[int, int], ...]
     cdef readonly tuple form     # what tells it from others but for the values of integers
     cdef readonly object key     # all that does
-    cdef Taken taken
+    cdef readonly Taken taken
     cdef tuple nodes             # of positional arguments, then of those by keyword
     cdef tuple names             # of these
     cdef bint is_described       # whether the nodes belong to a Signature

@@ -110,26 +110,11 @@ cdef class Call:
     # --- what it is made of
 
     @property
-    def lifted(self) -> frozenset[int]:
-        """Those of the integers that are inputs."""
-        return self.taken.lifted
-
-    @property
-    def integers(self) -> list[Any]:
-        """The ints, and arrays of ints or bools, that are not differentiated by."""
-        return self.taken.integers
-
-    @property
     def single_ints(self) -> frozenset[int]:
         """Those of `integers` that are no arrays."""
         return frozenset([
             k for k, item in enumerate(self.taken.integers) if not cnp.PyArray_Check(item)
         ])
-
-    @property
-    def statics(self) -> list[Any]:
-        """What the key does not tell all of."""
-        return self.taken.statics
 
     @property
     def marks(self) -> list[Any]:
@@ -163,17 +148,14 @@ cdef class Call:
 
     def vector(self) -> NDArray[np.float64]:
         """All inputs in a row, a fresh array of float64."""
-        cdef cnp.npy_intp n = self.taken.numbers
-        cdef cnp.ndarray array, vector = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        cdef double *place = <double *>cnp.PyArray_DATA(vector)
+        cdef cnp.ndarray array, vector = cnp.new_doubles(self.taken.numbers)
+        cdef double *place = cnp.doubles(vector)
         for item in self.inputs:
             if type(item) is float:
                 place[0] = PyFloat_AS_DOUBLE(item)
                 place += 1
             elif isinstance(item, (np.ndarray, np.float32)):
-                array = cnp.PyArray_FROMANY(
-                    item, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-                )
+                array = cnp.cast_in_order(item, cnp.NPY_DOUBLE)
                 memcpy(place, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
                 place += cnp.PyArray_SIZE(array)
             else:

@@ -11,20 +11,9 @@ from .c_numbers cimport *
 from .crew cimport be_ready
 
 
-cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,
-                           double *results) noexcept nogil:
-    cdef long missed
-    cdef double *places = cad_program_places(program, room)
-    cad_program_take_inputs(program, places, inputs)
-    cad_program_refer_to_results(program, places, results)
-    missed = cad_program_run(program, room)
-    if missed == -1:
-        cad_program_read(program, room, results)
-    return missed
-
-
 cdef enum:
     LARGE_ROOM = 1 << 17  # numbers in a workspace that is not kept for ever
+    NOT_RUN = -100        # what a run is said to come to that an exception has kept from beginning
 
 
 # The codes with large workspaces, one behind the other.
@@ -68,9 +57,7 @@ cdef class Code:
         if self.machines is not None:
             self.ask_for_machine()
         cdef size_t count = self.room() + self.program.n_results
-        room = <double *>cad_memory_resize(NULL, count, sizeof(double))
-        if room == NULL:
-            check(CAD_NO_MEMORY)
+        room = <double *>new_memory(count, sizeof(double))
         self.is_large = count >= LARGE_ROOM
         cad_program_prepare(self.program, room)
         return room
@@ -83,11 +70,31 @@ cdef class Code:
         if self.is_large or self.large.first != NULL:
             self.note_run()
 
-    cdef inline int call_team(self) except -1:
-        """Before it is run, see to it that there are threads that help."""
-        if self.program.team != NULL:
+    cdef inline long run(self, double *room) except? NOT_RUN:
+        """Run it in a workspace where the inputs are: see cad_program_run."""
+        cdef long missed
+        if not self.is_long:
+            return cad_program_run(self.program, room)
+        if self.program.team != NULL:  # there have to be threads that help
             be_ready(self.threads)
-        return 0
+        with nogil:
+            missed = cad_program_run(self.program, room)
+        return missed
+
+    cdef inline long run_at(self, double *room, const double *inputs, double *results,
+                            double *outcome) except? NOT_RUN:
+        """Run it for these inputs; where a guard does not hold, there is its outcome instead of
+        results."""
+        cdef double *places = cad_program_places(self.program, room)
+        cdef long missed
+        cad_program_take_inputs(self.program, places, inputs)
+        cad_program_refer_to_results(self.program, places, results)
+        missed = self.run(room)
+        if missed == -1:
+            cad_program_read(self.program, room, results)
+        elif missed >= 0:
+            outcome[0] = cad_program_outcome(self.program, room, missed)
+        return missed
 
     cdef int ask_for_machine(self) except -1
     cdef void note_run(self) noexcept
@@ -105,6 +112,7 @@ cdef class Code:
                           size_t n) except -2
 
 
+cdef cnp.ndarray copied(const void *items, size_t count, object dtype)
 cdef list as_steps(list steps)
 cdef int hold_finite(list atoms, str name) except -1
 cdef list are_any(const uint8_t *wanted, list sizes)

@@ -71,9 +71,7 @@ cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_
         job.n_part = min(
             job.n_part, in_whole_lanes(n_points // (<size_t>PARTS * threads), n_lanes)
         )
-    room = <double *>cad_memory_resize(NULL, job.n_room, sizeof(double))
-    if room == NULL:
-        check(CAD_NO_MEMORY)
+    room = <double *>new_memory(job.n_room, sizeof(double))
     try:
         return share(&job, room, threads)
     finally:
@@ -198,27 +196,16 @@ cdef class Code:
         """Run it; answers the guard that does not hold, or -1. Then there are no results, but the
         outcome that was met there instead."""
         cdef double *room = self.take_room()
-        cdef long missed
-        if self.is_long:
-            self.call_team()
-            with nogil:
-                missed = carry_out(self.program, room, inputs, results)
-        else:
-            missed = carry_out(self.program, room, inputs, results)
-        if missed >= 0:
-            outcome[0] = cad_program_outcome(self.program, room, missed)
+        cdef long missed = self.run_at(room, inputs, results, outcome)
         self.give_back(room)
         return missed
 
     def evaluate(self, cnp.ndarray inputs) -> NDArray[np.float64] | int:
         """The results for a contiguous float64 vector of inputs; or a pair, the number of the guard
         that does not hold, and the outcome that was met there."""
-        cdef cnp.npy_intp n = self.program.n_results
-        cdef cnp.ndarray results = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        cdef cnp.ndarray results = cnp.new_doubles(self.program.n_results)
         cdef double outcome = 0.0
-        cdef long missed = self.carry_array(
-            inputs, <double *>cnp.PyArray_DATA(results), &outcome
-        )
+        cdef long missed = self.carry_array(inputs, cnp.doubles(results), &outcome)
         return results if missed == -1 else (missed, outcome)
 
     cdef int check_inputs(self, cnp.ndarray inputs) except -1:
@@ -234,7 +221,7 @@ cdef class Code:
                           double *outcome) except -2:
         """As carry, for inputs that are checked first."""
         self.check_inputs(inputs)
-        return self.carry(<const double *>cnp.PyArray_DATA(inputs), results, outcome)
+        return self.carry(cnp.doubles(inputs), results, outcome)
 
     def profile(self, cnp.ndarray inputs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How many seconds each instruction takes for a vector of inputs, and each of the single
@@ -243,19 +230,17 @@ cdef class Code:
         cdef cnp.ndarray whole = np.zeros(p.n_code), singles = np.zeros(p.n_singles)
         cdef size_t count = cad_program_room(p, 1)
         cdef cnp.ndarray room = np.empty(count + 1)
-        cdef double *numbers = <double *>cnp.PyArray_DATA(room)
+        cdef double *numbers = cnp.doubles(room)
         cdef double *places = cad_program_places(p, numbers)
-        cdef const double *source = <const double *>cnp.PyArray_DATA(inputs)
+        cdef const double *source = cnp.doubles(inputs)
         cdef long missed
         self.check_inputs(inputs)
         cad_program_prepare(p, numbers)
         cad_program_take_inputs(p, places, source)
-        missed = cad_program_profile(p, numbers, -1, now, <double *>cnp.PyArray_DATA(whole))
+        missed = cad_program_profile(p, numbers, -1, now, cnp.doubles(whole))
         if missed == -1 and p.n_singles > 0:
             cad_program_take_inputs(p, places, source)
-            missed = cad_program_profile(
-                p, numbers, <int32_t>p.n_places, now, <double *>cnp.PyArray_DATA(singles)
-            )
+            missed = cad_program_profile(p, numbers, <int32_t>p.n_places, now, cnp.doubles(singles))
         if missed == CAD_CALL_FAILED:
             check(CAD_RAISED)
         if missed != -1:
@@ -397,15 +382,13 @@ cdef class Code:
         cdef CadPoints points
         cdef size_t n_points = cnp.PyArray_DIM(missed, 0), n_results = 0
         cdef Py_ssize_t n = len(own) + len(results)
-        cdef CadColumns *columns = <CadColumns *>cad_memory_resize(NULL, n, sizeof(CadColumns))
-        if columns == NULL:
-            check(CAD_NO_MEMORY)
+        cdef CadColumns *columns = <CadColumns *>new_memory(n, sizeof(CadColumns))
         try:
             points.own, points.n_own_columns = columns, len(own)
             points.results = columns + len(own)
             points.n_own = find_columns(own, n_points, columns)
             n_results = find_columns(results, n_points, columns + len(own))
-            points.shared = <const double *>cnp.PyArray_DATA(shared)
+            points.shared = cnp.doubles(shared)
             points.missed = <unsigned char *>cnp.PyArray_DATA(missed)
             if (
                 points.n_own + cnp.PyArray_SIZE(shared) != self.program.n_inputs
@@ -440,7 +423,7 @@ cdef size_t find_columns(list arrays, size_t n_points, CadColumns *columns) exce
             or cnp.PyArray_STRIDES(array)[0] % 8 != 0
         ):
             raise ValueError(f"expected arrays of float64 with {n_points} rows")
-        columns[0].data = <double *>cnp.PyArray_DATA(array)
+        columns[0].data = cnp.doubles(array)
         columns[0].row = cnp.PyArray_STRIDES(array)[0] // 8
         columns[0].n = width
         n += width
@@ -465,7 +448,7 @@ _REFERRED = np.dtype(
 _CHECK = np.dtype([("place", "i4"), ("number", "u4"), ("value", "f8")])
 
 
-cdef object copied(const void *items, size_t count, object dtype):
+cdef cnp.ndarray copied(const void *items, size_t count, object dtype):
     """Some items as an array."""
     cdef cnp.ndarray result = np.empty(count, dtype)
     if count > 0:
@@ -577,11 +560,7 @@ cdef dict parts_of_program(CadProgram *p):
 cdef int set_pieces(CadProgram *program, size_t lanes, list pieces) except -1:
     cdef Py_ssize_t k, n = len(pieces)
     cdef size_t end = 0
-    cdef CadMachinePiece *items = <CadMachinePiece *>cad_memory_resize(
-        NULL, n + 1, sizeof(CadMachinePiece)
-    )
-    if items == NULL:
-        check(CAD_NO_MEMORY)
+    cdef CadMachinePiece *items = <CadMachinePiece *>new_memory(n + 1, sizeof(CadMachinePiece))
     try:
         for k in range(n):
             items[k].first, items[k].n = pieces[k][0], pieces[k][1]
@@ -778,7 +757,7 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
             operands += size_of(operand)
         computed = step.rule.compute_results(arrays)
         for result, expected in zip(computed, step.results, strict=True):
-            array = cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+            array = cnp.in_order(result, cnp.NPY_DOUBLE)
             if not has_shape_of(array, expected):
                 raise ValueError(
                     f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)}, "

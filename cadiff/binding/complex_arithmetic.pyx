@@ -124,7 +124,7 @@ cdef object bilinear_of(object product, tuple p, tuple q):
 cdef object whole_pair_of(object x):
     """`pair_of` an array; None if one part is exactly zero, so that it is better left out."""
     cdef cnp.ndarray both = pair_of(x)
-    cdef const double *parts = <const double *>cnp.PyArray_DATA(both)
+    cdef const double *parts = cnp.doubles(both)
     cdef Py_ssize_t size = cnp.PyArray_SIZE(both) // 2
     if is_one_zero(parts, size) or is_one_zero(parts + size, size):
         return None
@@ -139,8 +139,8 @@ cdef object signs(double first, double second, int ndim):
     for axis in range(ndim):
         lengths[axis + 1] = 1
     array = cnp.PyArray_SimpleNew(ndim + 1, lengths, cnp.NPY_DOUBLE)
-    (<double *>cnp.PyArray_DATA(array))[0] = first
-    (<double *>cnp.PyArray_DATA(array))[1] = second
+    cnp.doubles(array)[0] = first
+    cnp.doubles(array)[1] = second
     return array
 
 
@@ -150,8 +150,8 @@ cdef object real_form(cnp.ndarray both):
     cdef cnp.npy_intp[2] lengths = [2 * m, 2 * n]
     cdef Py_ssize_t i, k
     matrix = cnp.PyArray_SimpleNew(2, lengths, cnp.NPY_DOUBLE)
-    cdef double *parts = <double *>cnp.PyArray_DATA(both)
-    cdef double *upper = <double *>cnp.PyArray_DATA(matrix)
+    cdef double *parts = cnp.doubles(both)
+    cdef double *upper = cnp.doubles(matrix)
     cdef double *lower = upper + 2 * m * n
     for i in range(m):
         for k in range(n):

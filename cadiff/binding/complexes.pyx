@@ -11,7 +11,9 @@ from weakref import ref as weak_reference
 
 import numpy as np
 
+cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
+from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 from libc.math cimport signbit
 from libc.string cimport memcmp
 
@@ -61,19 +63,14 @@ cdef tuple both_parts(object x):
 
 cdef tuple both_doubles(object x):
     """The parts of a plain array, of float64."""
-    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
-        x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-    )
+    cdef cnp.ndarray array = cnp.cast_in_order(x, cnp.NPY_CDOUBLE)
     cdef int ndim = cnp.PyArray_NDIM(array)
-    cdef double *both = <double *>cnp.PyArray_DATA(array)
+    cdef double *both = cnp.doubles(array)
     if ndim == 0:
         return both[0], both[1]
     re = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
     im = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
-    cad_pairs_split(
-        both, <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im),
-        cnp.PyArray_SIZE(array),
-    )
+    cad_pairs_split(both, cnp.doubles(re), cnp.doubles(im), cnp.PyArray_SIZE(array))
     return re, im
 
 
@@ -91,18 +88,16 @@ cdef tuple plain_parts(object x):
     re, im = both_doubles(x)
     if cad_ndim(re) == 0:
         return both_parts(x)
-    if is_one_zero(<double *>cnp.PyArray_DATA(im), cnp.PyArray_SIZE(im)):
+    if is_one_zero(cnp.doubles(im), cnp.PyArray_SIZE(im)):
         return both_parts(x)[0], float(im.flat[0])
-    if is_one_zero(<double *>cnp.PyArray_DATA(re), cnp.PyArray_SIZE(re)):
+    if is_one_zero(cnp.doubles(re), cnp.PyArray_SIZE(re)):
         return float(re.flat[0]), both_parts(x)[1]
     return both_parts(x)
 
 
 cdef cnp.ndarray pair_of(object x):
     """A complex array as a real one of float64, with an axis in front for its parts."""
-    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
-        x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-    )
+    cdef cnp.ndarray array = cnp.cast_in_order(x, cnp.NPY_CDOUBLE)
     cdef cnp.npy_intp lengths[MOST_LENGTHS]
     cdef int axis, ndim = cnp.PyArray_NDIM(array)
     cdef Py_ssize_t size = cnp.PyArray_SIZE(array)
@@ -110,8 +105,8 @@ cdef cnp.ndarray pair_of(object x):
     for axis in range(ndim):
         lengths[axis + 1] = cnp.PyArray_DIMS(array)[axis]
     both = cnp.PyArray_SimpleNew(ndim + 1, lengths, cnp.NPY_DOUBLE)
-    cdef double *parts = <double *>cnp.PyArray_DATA(both)
-    cad_pairs_split(<double *>cnp.PyArray_DATA(array), parts, parts + size, size)
+    cdef double *parts = cnp.doubles(both)
+    cad_pairs_split(cnp.doubles(array), parts, parts + size, size)
     return both
 
 
@@ -125,14 +120,14 @@ def array_of_pair(both):
     cdef cnp.ndarray array = cnp.PyArray_FROMANY(
         both, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO
     )
-    cdef double *parts = <double *>cnp.PyArray_DATA(array)
+    cdef double *parts = cnp.doubles(array)
     cdef int ndim = cnp.PyArray_NDIM(array) - 1
     if ndim == 0:
         only = complex(parts[0], parts[1])
         return in_complex64(only) if cad_is_single(both) else only
     cdef cnp.ndarray z = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array) + 1, cnp.NPY_CDOUBLE)
     cdef Py_ssize_t size = cnp.PyArray_SIZE(z)
-    cad_pairs_join(<double *>cnp.PyArray_DATA(z), parts, parts + size, size)
+    cad_pairs_join(cnp.doubles(z), parts, parts + size, size)
     return in_complex64(z) if cad_is_single(both) else z
 
 
@@ -155,19 +150,12 @@ cdef bint are_alike(object re, object im):
 
 cdef object joined_parts(object re, object im):
     """The complex array of plain parts of one shape."""
-    cdef cnp.ndarray first = cnp.PyArray_FROMANY(
-        re, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
-    )
-    cdef cnp.ndarray second = cnp.PyArray_FROMANY(
-        im, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
-    )
+    cdef cnp.ndarray first = cnp.in_order(re, cnp.NPY_DOUBLE)
+    cdef cnp.ndarray second = cnp.in_order(im, cnp.NPY_DOUBLE)
     cdef cnp.ndarray z = cnp.PyArray_SimpleNew(
         cnp.PyArray_NDIM(first), cnp.PyArray_DIMS(first), cnp.NPY_CDOUBLE
     )
-    cad_pairs_join(
-        <double *>cnp.PyArray_DATA(z), <double *>cnp.PyArray_DATA(first),
-        <double *>cnp.PyArray_DATA(second), cnp.PyArray_SIZE(z),
-    )
+    cad_pairs_join(cnp.doubles(z), cnp.doubles(first), cnp.doubles(second), cnp.PyArray_SIZE(z))
     return in_complex64(z) if is_small(re, im) else z
 
 
@@ -438,6 +426,12 @@ def _at_index(key, part):
     return taken(part, key)
 
 
+cdef dict ORDERS = {
+    Py_LT: "less", Py_LE: "less_equal", Py_GT: "greater", Py_GE: "greater_equal",
+}
+
+
+@cython.c_api_binop_methods(True)  # which take operands in their order, whichever is a Complex
 cdef class Complex:
     """A complex number, or an array of them, that carries derivatives.
 
@@ -711,43 +705,25 @@ cdef class Complex:
 
     # --- operators
 
-    def __add__(self, other):
-        return cad_complex_add(self, other)
+    def __add__(x, y):
+        return cad_complex_add(x, y)
 
-    def __radd__(self, other):
-        return cad_complex_add(other, self)
+    def __sub__(x, y):
+        return cad_complex_subtract(x, y)
 
-    def __sub__(self, other):
-        return cad_complex_subtract(self, other)
+    def __mul__(x, y):
+        return cad_complex_multiply(x, y)
 
-    def __rsub__(self, other):
-        return cad_complex_subtract(other, self)
+    def __truediv__(x, y):
+        return cad_complex_divide(x, y)
 
-    def __mul__(self, other):
-        return cad_complex_multiply(self, other)
-
-    def __rmul__(self, other):
-        return cad_complex_multiply(other, self)
-
-    def __truediv__(self, other):
-        return cad_complex_divide(self, other)
-
-    def __rtruediv__(self, other):
-        return cad_complex_divide(other, self)
-
-    def __pow__(self, exponent, modulus=None):
+    def __pow__(base, exponent, modulus):
         if modulus is not None:
             raise TypeError("pow() of a number with a derivative takes no modulus")
-        return hooks.power(self, exponent)
+        return hooks.power(base, exponent)
 
-    def __rpow__(self, base, modulus=None):
-        return hooks.power(base, self)
-
-    def __matmul__(self, other):
-        return cad_complex_matmul(self, other)
-
-    def __rmatmul__(self, other):
-        return cad_complex_matmul(other, self)
+    def __matmul__(x, y):
+        return cad_complex_matmul(x, y)
 
     def __neg__(self):
         return complex_of(-self.re, -self.im)
@@ -758,23 +734,10 @@ cdef class Complex:
     def __abs__(self):
         return hooks.absolute(self)
 
-    def __eq__(self, other):
-        return cad_complex_compare(self, other, True)
-
-    def __ne__(self, other):
-        return cad_complex_compare(self, other, False)
-
-    def __lt__(self, other):
-        return hooks.ordered("less", self, other)
-
-    def __le__(self, other):
-        return hooks.ordered("less_equal", self, other)
-
-    def __gt__(self, other):
-        return hooks.ordered("greater", self, other)
-
-    def __ge__(self, other):
-        return hooks.ordered("greater_equal", self, other)
+    def __richcmp__(self, other, int how):
+        if how == Py_EQ or how == Py_NE:
+            return cad_complex_compare(self, other, how == Py_EQ)
+        return hooks.ordered(ORDERS[how], self, other)
 
     def __array_ufunc__(self, ufunc, method: str, *inputs, **kwargs):
         if not kwargs and method == "__call__":

@@ -11,10 +11,7 @@ import threading
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport (
-    NOWAIT_LOCK,
-    PyThread_acquire_lock,
-    PyThread_release_lock,
-    WAIT_LOCK,
+    NOWAIT_LOCK, PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK,
 )
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.string cimport memset
@@ -64,9 +61,7 @@ cdef int n_cores = 0
 def new_crew() -> None:
     """A crew for this process: a fork needs one of its own, as it has only one thread."""
     global crew, n_started
-    cdef Crew *made = <Crew *>cad_memory_resize(NULL, 1, sizeof(Crew))
-    if made == NULL:
-        raise MemoryError
+    cdef Crew *made = <Crew *>new_memory(1, sizeof(Crew))
     made.guard = PyThread_allocate_lock()
     if made.guard == NULL:
         raise MemoryError

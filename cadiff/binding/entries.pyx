@@ -29,7 +29,7 @@ from .generated.program cimport *
 from .generated.sweeps cimport *
 from .generated.tape cimport *
 from .tape cimport Context, DirectRule, MOST_AXES, is_in_order, view_of
-from .atoms cimport active_of, highest_tag, shape
+from .atoms cimport active_of, atoms_of, highest_tag, shape
 from .codes cimport Code
 from .rules cimport pull_rule, pull_rule_along, push_rule
 from .graphs cimport Graph, Ids, GraphTransaction
@@ -139,7 +139,7 @@ cdef class TapeProgram:
         if self.values is None:
             with GraphTransaction(self.graph):
                 if self.values is None:
-                    self.values = self.graph.value_code()
+                    self.values = self.graph.code_of("value")
         return self.values
 
     cdef ActiveProgram chosen(self, bint guarded, bytes active):
@@ -347,12 +347,16 @@ cdef void put_in_order(CadOperand *operand, tuple lengths):
         step *= <int64_t>lengths[k]
 
 
+cdef inline int64_t *operands_of(CadTape *tape, size_t entry) noexcept:
+    """The first operand of an entry, for cad_next_operand; how many there are stands before it."""
+    return cad_plan_extra(cad_tape_plan(tape, tape.entries[entry])) + 2
+
+
 cdef double *take_inputs(CadTape *tape, size_t entry, double *to) noexcept:
     """The values of all operands of an entry; answers where more can be put."""
-    cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[entry])
-    cdef int64_t *place = cad_plan_extra(plan) + 2
+    cdef int64_t *place = operands_of(tape, entry)
     cdef CadOperand *operand
-    for _ in range(cad_plan_extra(plan)[1]):
+    for _ in range((place - 1)[0]):
         operand = cad_next_operand(&place)
         to = take(
             cad_tape_values(tape, operand.slot) + operand.slot, operand.shape_and_strides,
@@ -445,20 +449,20 @@ cdef class ActiveProgram(DirectRule):
         cdef TapeProgram made, whole = self.whole
         cdef size_t n = self.n_inputs
         if kind == ONTO:
-            return whole.graph.pull_onto_code(self.ranges)
+            return whole.graph.code_of("pull_onto", self.ranges)
         if kind == PULLED_ALONG:
             made = self.parts[PULLED]
-            return made.graph.push_code([*self.ranges, (n, n + whole.n_outputs)])
+            return made.graph.code_of("push", [*self.ranges, (n, n + whole.n_outputs)])
         if kind == SLOPES:
             return plan_matrix(whole.graph, "jacobian", self.ranges, None, "rows")
         if kind == PULLED:
             made = tape_program_of(
-                whole.graph.pull_graph(self.ranges), f"the pull of {whole.name}",
+                whole.graph.graph_of("pull", self.ranges), f"the pull of {whole.name}",
                 whole.inputs + whole.outputs, self.active_shapes(),
             )
         else:
             made = tape_program_of(
-                whole.graph.push_graph(self.ranges), f"the push of {whole.name}",
+                whole.graph.graph_of("push", self.ranges), f"the push of {whole.name}",
                 whole.inputs + self.active_shapes(), whole.outputs + whole.outputs,
             )
         made.is_pull = kind == PULLED
@@ -551,8 +555,7 @@ cdef class ActiveProgram(DirectRule):
 
     cdef bint are_apart(self, CadTape *tape, size_t index) noexcept:
         """Whether no number is an active operand in two ways."""
-        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
-        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef int64_t *place = operands_of(tape, index)
         cdef int64_t *others
         cdef CadOperand *operand
         cdef CadOperand *other
@@ -581,8 +584,7 @@ cdef class ActiveProgram(DirectRule):
                        double *numbers, bint back, bint instead=False) noexcept:
         """The cotangents that active operands have received so far: read them, or (`back`) add to
         them; `instead`: write there."""
-        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
-        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef int64_t *place = operands_of(tape, index)
         cdef const double *terms = numbers
         cdef double *at
         cdef CadOperand *operand
@@ -612,8 +614,7 @@ cdef class ActiveProgram(DirectRule):
     cdef void lanes(self, CadTape *tape, size_t index, CadLanes lanes, size_t lane,
                     double *numbers, bint back) noexcept:
         """One lane of the active operands: read it, or (`back`) add to it."""
-        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
-        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef int64_t *place = operands_of(tape, index)
         cdef int64_t strides[MOST_AXES]
         cdef CadOperand *operand
         cdef const double *terms = numbers
@@ -664,6 +665,7 @@ cdef class ActiveProgram(DirectRule):
         cdef double *results
         cdef double *place
         cdef double *kept
+        cdef cnp.ndarray found
         cdef const double *moved = adjoints.data + (out - adjoints.base) * adjoints.count
         cdef long missed = -1
         if n == 0:
@@ -674,11 +676,9 @@ cdef class ActiveProgram(DirectRule):
         ):
             return 0
         # Nothing is added before all lanes are known: where one is not, the rule adds all of them.
+        found = cnp.new_doubles(adjoints.count * self.n_active)
+        kept = cnp.doubles(found)
         room = code.take_room()
-        kept = <double *>cad_memory_zeroed(adjoints.count * self.n_active + 1, sizeof(double))
-        if kept == NULL:
-            code.give_back(room)
-            check(CAD_NO_MEMORY)
         results = room + code.room()
         for lane in range(adjoints.count):
             place = take_inputs(tape, index, cad_program_places(code.program, room))
@@ -698,7 +698,6 @@ cdef class ActiveProgram(DirectRule):
             self.adjoints(tape, index, along, results, True)
             for lane in range(adjoints.count):
                 self.lanes(tape, index, adjoints, lane, kept + lane * self.n_active, True)
-        cad_memory_free(kept)
         code.give_back(room)
         if self.is_met(missed):
             return 0
@@ -709,7 +708,7 @@ cdef class ActiveProgram(DirectRule):
         cdef cnp.ndarray inputs = np.empty(self.n_inputs)
         cdef cnp.ndarray starts, columns
         cdef size_t n
-        take_inputs(tape, index, <double *>cnp.PyArray_DATA(inputs))
+        take_inputs(tape, index, cnp.doubles(inputs))
         derivatives = plan.evaluate(inputs)
         slopes.n_results = self.whole.n_outputs
         slopes.starts = plan.pattern.pattern.starts
@@ -737,19 +736,12 @@ cdef class ActiveProgram(DirectRule):
 
     cdef cnp.ndarray jacobian_again(self, cnp.ndarray inputs):
         """All of the Jacobian, by the rule that does the same."""
-        cdef Py_ssize_t k, n, at = 0
-        operands = []
-        for item in self.whole.inputs:
-            operands.append(inputs[at : at + prod(item)].reshape(item))
-            at += prod(item)
+        cdef Py_ssize_t k, n, at
+        operands = atoms_of(inputs, self.whole.inputs)
         rows = np.zeros((self.whole.n_outputs, self.n_active))
         units = np.eye(self.whole.n_outputs)
         for row, unit in zip(rows, units):
-            at = 0
-            cotangents = []
-            for item in self.whole.outputs:
-                cotangents.append(unit[at : at + prod(item)].reshape(item))
-                at += prod(item)
+            cotangents = atoms_of(unit, self.whole.outputs)
             at = 0
             for k, term in enumerate(self.whole.otherwise.pull_cotangents(operands, None, cotangents)):
                 if self.is_active(k):
@@ -761,8 +753,7 @@ cdef class ActiveProgram(DirectRule):
 
     cdef void name_sources(self, CadTape *tape, size_t index, CadSlot *slots) noexcept:
         """The slots of all numbers that are active."""
-        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
-        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef int64_t *place = operands_of(tape, index)
         cdef CadOperand *operand
         cdef Py_ssize_t k
         for k in range(<Py_ssize_t>len(self.active)):

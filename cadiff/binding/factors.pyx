@@ -77,7 +77,7 @@ cdef int check_stacks(cnp.ndarray squares, cnp.ndarray others, int axes, int ski
 
 cdef int check_factors(cnp.ndarray lu, cnp.ndarray order, bint of_parts) except -1:
     """Raise ValueError unless the order of each matrix holds indices of its rows."""
-    cdef const double *index = <const double *>cnp.PyArray_DATA(order)
+    cdef const double *index = cnp.doubles(order)
     cdef cnp.npy_intp n = last(lu), i
     check_stacks(lu, order, 1, of_parts)
     for i in range(cnp.PyArray_SIZE(order)):
@@ -89,7 +89,7 @@ cdef int check_factors(cnp.ndarray lu, cnp.ndarray order, bint of_parts) except 
 cdef cnp.npy_intp first_zero(cnp.ndarray x, bint of_parts) noexcept:
     """Which element of the diagonal of a square matrix is 0; -1 if none is."""
     cdef cnp.npy_intp size = cnp.PyArray_SIZE(x), n = last(x), imaginary = 0, k, i
-    cdef const double *number = <const double *>cnp.PyArray_DATA(x)
+    cdef const double *number = cnp.doubles(x)
     if of_parts:
         size //= 2
         imaginary = size
@@ -331,7 +331,7 @@ def are_finite(x: _Array) -> bool:
     cdef cnp.ndarray given = numbers_in(x.ravel("K")[None], of_pairs)
     cdef size_t n = cnp.PyArray_SIZE(given) * (2 if of_pairs else 1)
     with nogil:
-        is_finite = cad_are_finite(<const double *>cnp.PyArray_DATA(given), n)
+        is_finite = cad_are_finite(cnp.doubles(given), n)
     return is_finite
 
 
@@ -345,15 +345,15 @@ def over_gaps(x: _Array, values: _Floats, bint sums, double tolerance) -> _Array
     cdef bint of_pairs = is_complex(x), repeated = False
     cdef cnp.ndarray xs = numbers_in(x, of_pairs), ws = indices(values), quotients
     cdef cnp.npy_intp n = last(xs), width = 2 * n if of_pairs else n, i, j, k
-    cdef const double *w = <const double *>cnp.PyArray_DATA(ws)
-    cdef const double *source = <const double *>cnp.PyArray_DATA(xs)
+    cdef const double *w = cnp.doubles(ws)
+    cdef const double *source = cnp.doubles(xs)
     cdef double *target
     cdef double most, other, gap, limit
     check_stacks(xs, ws, 1)
     quotients = cnp.PyArray_EMPTY(
         cnp.PyArray_NDIM(xs), cnp.PyArray_DIMS(xs), cnp.PyArray_TYPE(xs), 0
     )
-    target = <double *>cnp.PyArray_DATA(quotients)
+    target = cnp.doubles(quotients)
     with nogil:
         for k in range(cnp.PyArray_SIZE(ws) // n if n > 0 else 0):
             most = 0.0
@@ -387,13 +387,13 @@ def folded(x: _Array, bint lower) -> _Array:
     cdef cnp.ndarray source = numbers_in(x, of_pairs), result
     cdef int parts = 2 if of_pairs else 1
     cdef cnp.npy_intp n = last(source), i, j, row, begin, end
-    cdef const double *numbers = <const double *>cnp.PyArray_DATA(source)
+    cdef const double *numbers = cnp.doubles(source)
     cdef double *folds
     result = cnp.PyArray_ZEROS(
         cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), cnp.PyArray_TYPE(source), 0
     )
     check_stacks(source, source, 2)
-    folds = <double *>cnp.PyArray_DATA(result)
+    folds = cnp.doubles(result)
     with nogil:
         for row in range(cnp.PyArray_SIZE(source) // n if n > 0 else 0):
             i = row % n
@@ -465,24 +465,7 @@ cdef struct Spectrum:
     double *re
     double *im
     double sign
-
-
-cdef int put_axes(
-    Spectrum *s, int ndim, const cnp.npy_intp *half, const cnp.npy_intp *whole, tuple axes
-) except -1:
-    """The axes of a half and of the whole spectrum, both parts of which are in order, as is the
-    half."""
-    cdef cnp.npy_intp step = 1, half_step = 2
-    cdef int i, halved = axes[len(axes) - 1]
-    s.ndim = ndim
-    for i in range(ndim - 1, -1, -1):
-        s.axis[i].length, s.axis[i].count = whole[i], half[i]
-        s.axis[i].is_mirrored = i in axes
-        s.axis[i].is_halved = i == halved
-        s.axis[i].step, s.axis[i].half_step = step, half_step
-        step *= whole[i]
-        half_step *= half[i]
-    return 0
+    bint folds  # the whole into the half
 
 
 cdef inline cnp.npy_intp mirrored(const Axis *axis, cnp.npy_intp k) noexcept nogil:
@@ -492,7 +475,7 @@ cdef inline cnp.npy_intp mirrored(const Axis *axis, cnp.npy_intp k) noexcept nog
 
 cdef void fold_row(const Spectrum *s, const Axis *axis, double *half, cnp.npy_intp here,
                    cnp.npy_intp there) noexcept nogil:
-    """What `fold` does along the last axis."""
+    """What `halve` does along the last axis if it folds."""
     cdef const double *re = s.re
     cdef const double *im = s.im
     cdef double sign = 0.5 * s.sign
@@ -503,22 +486,9 @@ cdef void fold_row(const Spectrum *s, const Axis *axis, double *half, cnp.npy_in
         half[2 * k + 1] = sign * (im[here + k] - im[other])
 
 
-cdef void fold(const Spectrum *s, int i, double *half, cnp.npy_intp here,
-               cnp.npy_intp there) noexcept nogil:
-    """Put the symmetric part of what stands here in a whole spectrum, and at -k, into a half."""
-    cdef const Axis *axis = &s.axis[i]
-    cdef cnp.npy_intp k
-    if i + 1 == s.ndim:
-        fold_row(s, axis, half, here, there)
-        return
-    for k in range(axis.count):
-        fold(s, i + 1, half + k * axis.half_step, here + k * axis.step,
-             there + mirrored(axis, k) * axis.step)
-
-
 cdef void unfold_row(const Spectrum *s, const Axis *axis, const double *half, cnp.npy_intp here,
                      cnp.npy_intp there, cnp.npy_intp first, cnp.npy_intp end) noexcept nogil:
-    """What `unfold` does along the last axis, of which the bins from `first` on are inner ones."""
+    """And if it does not; the bins from `first` on are inner ones."""
     cdef double *re = s.re
     cdef double *im = s.im
     cdef double sign = s.sign
@@ -532,20 +502,50 @@ cdef void unfold_row(const Spectrum *s, const Axis *axis, const double *half, cn
         im[other] = -sign * half[2 * k + 1]
 
 
-cdef void unfold(const Spectrum *s, int i, const double *half, cnp.npy_intp here,
-                 cnp.npy_intp there, bint is_inner) noexcept nogil:
-    """Put a half here, and the conjugate where -k is, unless that is in the half, too."""
+cdef void halve(const Spectrum *s, int i, double *half, cnp.npy_intp here, cnp.npy_intp there,
+                bint is_inner) noexcept nogil:
+    """Put the symmetric part of what stands here in a whole spectrum, and at -k, into a half; or a
+    half here, and the conjugate where -k is, unless that is in the half, too."""
     cdef const Axis *axis = &s.axis[i]
     cdef cnp.npy_intp first = 0, end = axis.count if is_inner else 0
     cdef cnp.npy_intp k
     if axis.is_halved:
         first, end = 1, axis.length - axis.count + 1
-    if i + 1 == s.ndim:
+    if i + 1 == s.ndim and s.folds:
+        fold_row(s, axis, half, here, there)
+    elif i + 1 == s.ndim:
         unfold_row(s, axis, half, here, there, first, end)
-        return
-    for k in range(axis.count):
-        unfold(s, i + 1, half + k * axis.half_step, here + k * axis.step,
-               there + mirrored(axis, k) * axis.step, first <= k < end)
+    else:
+        for k in range(axis.count):
+            halve(s, i + 1, half + k * axis.half_step, here + k * axis.step,
+                  there + mirrored(axis, k) * axis.step, first <= k < end)
+
+
+cdef int halve_along(tuple axes, cnp.ndarray half, cnp.ndarray re, cnp.ndarray im, bint conjugate,
+                     bint folds) except -1:
+    """Fill the half of a spectrum, or both parts of the whole one; all of them are in order."""
+    cdef Spectrum s
+    cdef cnp.npy_intp step = 1, half_step = 2
+    cdef int i, halved = axes[len(axes) - 1]
+    s.ndim = cnp.PyArray_NDIM(re)
+    for i in range(s.ndim - 1, -1, -1):
+        s.axis[i].length, s.axis[i].count = cnp.PyArray_DIM(re, i), cnp.PyArray_DIM(half, i)
+        s.axis[i].is_mirrored = i in axes
+        s.axis[i].is_halved = i == halved
+        s.axis[i].step, s.axis[i].half_step = step, half_step
+        step *= s.axis[i].length
+        half_step *= s.axis[i].count
+    if step == 0 or half_step == 0:
+        return 0
+    s.re, s.im, s.half = cnp.doubles(re), cnp.doubles(im), cnp.doubles(half)
+    s.sign = -1.0 if conjugate else 1.0
+    s.folds = folds
+    if step < MANY:
+        halve(&s, 0, s.half, 0, 0, False)
+    else:
+        with nogil:
+            halve(&s, 0, s.half, 0, 0, False)
+    return 0
 
 
 def are_zeros(cnp.ndarray x) -> bool:
@@ -571,31 +571,21 @@ def transformed(ufunc, tuple factors, re: NDArray[np.float64], im: NDArray[np.fl
     return resized(z.real, axes, sizes), resized(z.imag, axes, sizes)
 
 
-cdef cnp.ndarray in_order(object array, int kind):
-    return cnp.PyArray_FROMANY(array, kind, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+cdef cnp.ndarray with_length(cnp.ndarray like, int axis, Py_ssize_t length, int kind):
+    """An array of the shape of another one, but for one axis."""
+    cdef cnp.npy_intp lengths[MOST_AXES]
+    cdef int i, ndim = cnp.PyArray_NDIM(like)
+    for i in range(ndim):
+        lengths[i] = length if i == axis else cnp.PyArray_DIM(like, i)
+    return cnp.PyArray_SimpleNew(ndim, lengths, kind)
 
 
 def half_of_spectrum(re, im, tuple axes, bint conjugate) -> NDArray[np.complex128]:
     """The half of the symmetric part of a spectrum, (X[k] + conj(X[-k])) / 2, or its conjugate."""
-    cdef Spectrum s
-    cdef cnp.npy_intp lengths[MOST_AXES]
-    cdef cnp.ndarray x = in_order(re, cnp.NPY_DOUBLE), y = in_order(im, cnp.NPY_DOUBLE), half
-    cdef int i, ndim = cnp.PyArray_NDIM(x), halved = axes[len(axes) - 1]
-    for i in range(ndim):
-        lengths[i] = cnp.PyArray_DIMS(x)[i]
-    lengths[halved] = lengths[halved] // 2 + 1
-    half = cnp.PyArray_SimpleNew(ndim, lengths, cnp.NPY_CDOUBLE)
-    put_axes(&s, ndim, lengths, cnp.PyArray_DIMS(x), axes)
-    if cnp.PyArray_SIZE(half) == 0:
-        return half
-    s.re, s.im = <double *>cnp.PyArray_DATA(x), <double *>cnp.PyArray_DATA(y)
-    s.sign = -1.0 if conjugate else 1.0
-    s.half = <double *>cnp.PyArray_DATA(half)
-    if cnp.PyArray_SIZE(x) < MANY:
-        fold(&s, 0, s.half, 0, 0)
-    else:
-        with nogil:
-            fold(&s, 0, s.half, 0, 0)
+    cdef cnp.ndarray x = cnp.in_order(re, cnp.NPY_DOUBLE), y = cnp.in_order(im, cnp.NPY_DOUBLE)
+    cdef int halved = axes[len(axes) - 1]
+    half = with_length(x, halved, cnp.PyArray_DIM(x, halved) // 2 + 1, cnp.NPY_CDOUBLE)
+    halve_along(axes, half, x, y, conjugate, True)
     return half
 
 
@@ -603,26 +593,11 @@ def whole_of_spectrum(half, tuple axes, Py_ssize_t length,
                       bint conjugate) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both parts of the whole spectrum that a half stands for, or of its conjugate; `length` is
     that of the axis that is halved."""
-    cdef Spectrum s
-    cdef cnp.npy_intp lengths[MOST_AXES]
-    cdef cnp.ndarray half_array = in_order(half, cnp.NPY_CDOUBLE), re, im
-    cdef int i, ndim = cnp.PyArray_NDIM(half_array), halved = axes[len(axes) - 1]
-    for i in range(ndim):
-        lengths[i] = cnp.PyArray_DIMS(half_array)[i]
-    lengths[halved] = length
-    re = cnp.PyArray_SimpleNew(ndim, lengths, cnp.NPY_DOUBLE)
-    im = cnp.PyArray_SimpleNew(ndim, lengths, cnp.NPY_DOUBLE)
-    put_axes(&s, ndim, cnp.PyArray_DIMS(half_array), lengths, axes)
-    if cnp.PyArray_SIZE(re) == 0:
-        return re, im
-    s.re, s.im = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
-    s.sign = -1.0 if conjugate else 1.0
-    s.half = <double *>cnp.PyArray_DATA(half_array)
-    if cnp.PyArray_SIZE(re) < MANY:
-        unfold(&s, 0, s.half, 0, 0, False)
-    else:
-        with nogil:
-            unfold(&s, 0, s.half, 0, 0, False)
+    cdef cnp.ndarray halves = cnp.in_order(half, cnp.NPY_CDOUBLE)
+    cdef int halved = axes[len(axes) - 1]
+    re = with_length(halves, halved, length, cnp.NPY_DOUBLE)
+    im = with_length(halves, halved, length, cnp.NPY_DOUBLE)
+    halve_along(axes, halves, re, im, conjugate, False)
     return re, im
 
 

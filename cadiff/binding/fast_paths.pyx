@@ -160,7 +160,7 @@ cdef class Trust:
 
     def covers(self, cnp.ndarray inputs) -> bool:
         """Whether it may serve at inputs."""
-        return self.allows(<const double *>cnp.PyArray_DATA(inputs), cnp.PyArray_SIZE(inputs))
+        return self.allows(cnp.doubles(inputs), cnp.PyArray_SIZE(inputs))
 
     def note(self, cnp.ndarray inputs) -> None:
         """Note that f gave the same there."""
@@ -329,12 +329,11 @@ cdef class Signature:
 
     @cython.final
     cdef bint fits(self, tuple args, dict kwargs, object argnums) except -1:
-        cdef cnp.npy_intp n = self.n_numbers + self.n_pointers
         cdef cnp.ndarray inputs
         if not self.is_of(args, kwargs, argnums):
             return False
-        inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        return self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs))
+        inputs = cnp.new_doubles(self.n_numbers + self.n_pointers)
+        return self.take(args, kwargs, cnp.doubles(inputs))
 
     cdef object serve_call(self, tuple args, dict kwargs):
         """The result; MISSED if arguments do not fit, REFUSED, or a Missed, if the general path has
@@ -380,9 +379,8 @@ cdef class Signature:
 
     cdef object serve_call_apart(self, tuple args, dict kwargs, FastPath first):
         """As serve_call, with numbers in an array of their own."""
-        cdef cnp.npy_intp n = self.n_numbers
-        cdef cnp.ndarray numbers = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        cdef double *inputs = <double *>cnp.PyArray_DATA(numbers)
+        cdef cnp.ndarray numbers = cnp.new_doubles(self.n_numbers)
+        cdef double *inputs = cnp.doubles(numbers)
         self.refer_for(None)
         if not self.take(args, kwargs, inputs):
             return MISSED
@@ -556,7 +554,7 @@ cdef class FastPath:
 
     def made(self, cnp.ndarray numbers):
         """The result, of the numbers that the code or the plan gave."""
-        return self.result.make_result(<const double *>cnp.PyArray_DATA(numbers), None)
+        return self.result.make_result(cnp.doubles(numbers), None)
 
     cdef object run_path_apart(self, const double *inputs, Py_ssize_t n, Miss *miss):
         """As run_path, for inputs that stand elsewhere."""
@@ -584,12 +582,7 @@ cdef class FastPath:
         code = self.code
         if self.ready is not None:
             ready = self.arrays_for(cad_program_places(code.program, room))
-        if code.is_long:
-            code.call_team()
-            with nogil:
-                missed = cad_program_run(code.program, room)
-        else:
-            missed = cad_program_run(code.program, room)
+        missed = code.run(room) if code.is_long else cad_program_run(code.program, room)
         if missed == -1:
             code.uses += 1
             results = room + cad_program_room(code.program, 1)
@@ -623,8 +616,7 @@ cdef class FastPath:
         return arrays
 
     cdef object run_plan(self, const double *inputs, Py_ssize_t n, Miss *miss):
-        cdef cnp.npy_intp length = n
-        cdef cnp.ndarray numbers = cnp.PyArray_EMPTY(1, &length, cnp.NPY_DOUBLE, 0)
+        cdef cnp.ndarray numbers = cnp.new_doubles(n)
         memcpy(cnp.PyArray_DATA(numbers), inputs, n * sizeof(double))
         try:
             data = self.plan.evaluate(numbers)
@@ -633,14 +625,12 @@ cdef class FastPath:
         if not cnp.PyArray_CheckExact(data):
             miss.guard, miss.outcome = data
             return MISSED
-        if self.catches and not cad_are_finite(
-            <const double *>cnp.PyArray_DATA(data), cnp.PyArray_SIZE(data)
-        ):
+        if self.catches and not cad_are_finite(cnp.doubles(data), cnp.PyArray_SIZE(data)):
             return REFUSED
         self.code.uses += 1
         if self.is_whole:
             return data.reshape([self.result.lengths[k] for k in range(self.result.ndim)])
-        return self.result.make_result(<const double *>cnp.PyArray_DATA(data), None)
+        return self.result.make_result(cnp.doubles(data), None)
 
 
 cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1:

@@ -42,225 +42,205 @@ _PLAIN = "call the function with plain arrays, of which nothing is recorded"
 _OPTIMIZE = "write cadiff.optimize.{}, after `import cadiff.optimize`"
 _GRAD = "write cadiff.grad(f)(x), or cadiff.Var(x), y.backward() and x.grad"
 _LAYER = "a layer is a function of its weights, which a dict may hold: write x @ W + b"
+_SOLVE = "write cadiff.scipy.integrate.solve_ivp, after `import cadiff.scipy.integrate`"
 _HVP = "write cadiff.hvp(f)(x, v)"
 
+
+def _by_name(texts: dict[str, str]) -> dict[str, str]:
+    """Texts by the names that stand beside them."""
+    return {name: text for text, names in texts.items() for name in names.split()}
+
+
 # Names of the package.
-NAMES: dict[str, str] = {
-    **dict.fromkeys(("jit", "njit", "function", "script", "trace", "tracing"), _COMPILE),
-    "Function": "write cadiff.compile(f); " + _PRIMITIVE.removeprefix("write "),
-    **dict.fromkeys(("tensor", "Tensor", "variable", "Variable", "Parameter", "param"), _VAR),
-    **dict.fromkeys(("node", "Node", "Value"), _VAR),
-    **dict.fromkeys(("constant", "as_tensor", "from_numpy", "ndarray"), _ARRAY),
-    "convert_to_tensor": _ARRAY,
-    **dict.fromkeys(("SX", "MX", "DM", "Symbol", "symbols", "placeholder"), _SYMBOLS),
-    **dict.fromkeys(("GradientTape", "backward", "gradients", "autodiff", "diff_tape"), _GRAD),
-    **dict.fromkeys(("no_grad", "inference_mode", "enable_grad", "stop_recording"), _PLAIN),
-    **dict.fromkeys(("detach", "stop_grad"), "write cadiff.stop_gradient(x), or cadiff.value(x)"),
-    **dict.fromkeys(("lax", "scan", "cond", "while_loop", "fori_loop", "switch"), _CONTROL),
-    **dict.fromkeys(
-        ("tree", "tree_util", "tree_map", "pytree", "register_pytree_node"),
-        f"{_CONTAINERS}; cadiff.register_container makes others known",
-    ),
-    **dict.fromkeys(("ravel_pytree", "flatten_util", "unflatten"), _FLATTEN),
-    **dict.fromkeys(
-        ("custom_jvp", "custom_vjp", "custom_gradient", "defvjp", "defjvp", "pure_callback"),
-        _PRIMITIVE,
-    ),
-    **dict.fromkeys(("custom_root", "rootfinder", "implicit_root"), "write cadiff.root(f, x0)"),
-    **dict.fromkeys(("remat", "recompute_grad"), "write cadiff.checkpoint(f)"),
-    "make_jaxpr": "write cadiff.make_tape(f)(x), or cadiff.compile(f).to_text()",
-    **dict.fromkeys(("pmap", "pjit", "parallel"), "write cadiff.vmap(f), or program.batch(X)"),
-    **dict.fromkeys(("device", "device_put", "devices", "cuda", "block_until_ready"), _PROCESSOR),
-    **dict.fromkeys(("float32", "float64", "set_default_dtype", "enable_x64", "config"), _FLOATS),
-    "random": "draw plain numbers with numpy.random, and compute with them",
-    "PRNGKey": "draw plain numbers with numpy.random, and compute with them",
-    **dict.fromkeys(("deriv", "diff", "D", "differentiate"), "write cadiff.derivative(f, x)"),
-    "holomorphic_grad": "write cadiff.grad(f, holomorphic=True)",
-    "grad_and_aux": "write cadiff.grad(f, has_aux=True)",
-    "multigrad_dict": "write cadiff.grad of a function that takes a dict",
-    "grad_and_value": "write cadiff.value_and_grad(f), whose results come in this order",
-    "value_and_gradient": "write cadiff.value_and_grad(f)",
-    **dict.fromkeys(("hessian_vector_product", "make_hvp", "vhp", "hessp"), _HVP),
-    **dict.fromkeys(("jac", "Jacobian", "batch_jacobian"), "write cadiff.jacobian(f)(x)"),
-    **dict.fromkeys(("hess", "Hessian", "hessians"), "write cadiff.hessian(f)(x)"),
-    **dict.fromkeys(("make_vjp", "vector_jacobian_product", "vJp"), "write cadiff.vjp(f, x)"),
-    **dict.fromkeys(
-        ("make_jvp", "jacobian_vector_product", "jtimes", "ForwardAccumulator"),
-        "write cadiff.jvp(f, (x,), (v,))",
-    ),
-    **dict.fromkeys(("gradcheck", "test_gradients"), "write cadiff.check_grads(f, args)"),
-    **dict.fromkeys(
-        ("detect_anomaly", "set_detect_anomaly", "debug_nans", "check_numerics"),
-        "write `with cadiff.nan_check():`",
-    ),
-    "autograd": "cadiff.grad, jacobian, hessian, vjp and jvp are in cadiff itself",
-    "func": "cadiff.grad, vjp, jvp, jacrev, jacfwd, hessian and vmap are in cadiff itself",
-    "register_pytree_node_class": "write cadiff.register_container(cls, flatten, unflatten)",
-    **{
-        name: _OPTIMIZE.format(there)
-        for name, there in {
-            "minimize": "minimize", "least_squares": "least_squares", "curve_fit": "curve_fit",
-            "adam": "adam", "Adam": "adam", "AdamW": "adam", "sgd": "sgd", "SGD": "sgd",
-            "lbfgs": "lbfgs", "LBFGS": "lbfgs", "optim": "adam", "optimizers": "adam",
-            "Opti": "minimize", "nlpsol": "minimize", "qpsol": "minimize",
-        }.items()
-    },
-    **dict.fromkeys(
-        ("integrator", "odeint", "diffeqsolve"),
-        "write cadiff.scipy.integrate.solve_ivp, after `import cadiff.scipy.integrate`",
-    ),
-    "vertcat": "write cadiff.stack or cadiff.concatenate",
-    "horzcat": "write cadiff.numpy.hstack or cadiff.numpy.column_stack",
-    "sumsqr": "write x @ x",
-    **dict.fromkeys(("ln", "log_e"), "write cadiff.log(x)"),
-    **dict.fromkeys(("if_else", "ifelse", "IfElse"), "write cadiff.where(condition, x, y)"),
-    **dict.fromkeys(("mse_loss", "MSELoss", "mse"), "write ((y - target) ** 2).mean()"),
-    **dict.fromkeys(
-        ("CrossEntropyLoss", "NLLLoss", "nll_loss"), "write cadiff.nn.cross_entropy(y, labels)"
-    ),
-    **dict.fromkeys(("Linear", "Dense", "Sequential", "Module", "Layer", "Conv2d"), _LAYER),
-    **{
-        name: f"write cadiff.{there}(x)"
-        for name, there in {
-            "ReLU": "relu", "Sigmoid": "nn.sigmoid", "Softmax": "nn.softmax", "Tanh": "tanh",
-            "GELU": "nn.gelu", "Softplus": "softplus",
-        }.items()
-    },
-    "jnp": "write `import cadiff.numpy as np`",
-    "np": "write `import cadiff.numpy as np`",
-    "anp": "write `import cadiff.numpy as np`",
-}  # fmt: skip
+NAMES = _by_name(
+    {
+        _COMPILE: "jit njit function script trace tracing",
+        f"{_COMPILE}; {_PRIMITIVE.removeprefix('write ')}": "Function",
+        _VAR: "tensor Tensor variable Variable Parameter param node Node Value",
+        _ARRAY: "constant as_tensor from_numpy ndarray convert_to_tensor",
+        _SYMBOLS: "SX MX DM Symbol symbols placeholder",
+        _GRAD: "GradientTape backward gradients autodiff diff_tape",
+        _PLAIN: "no_grad inference_mode enable_grad stop_recording",
+        "write cadiff.stop_gradient(x), or cadiff.value(x)": "detach stop_grad",
+        _CONTROL: "lax scan cond while_loop fori_loop switch",
+        f"{_CONTAINERS}; cadiff.register_container makes others known": "tree tree_util tree_map "
+        "pytree register_pytree_node",
+        _FLATTEN: "ravel_pytree flatten_util unflatten",
+        _PRIMITIVE: "custom_jvp custom_vjp custom_gradient defvjp defjvp pure_callback",
+        "write cadiff.root(f, x0)": "custom_root rootfinder implicit_root",
+        "write cadiff.checkpoint(f)": "remat recompute_grad",
+        "write cadiff.make_tape(f)(x), or cadiff.compile(f).to_text()": "make_jaxpr",
+        "write cadiff.vmap(f), or program.batch(X)": "pmap pjit parallel",
+        _PROCESSOR: "device device_put devices cuda block_until_ready",
+        _FLOATS: "float32 float64 set_default_dtype enable_x64 config",
+        "draw plain numbers with numpy.random, and compute with them": "random PRNGKey",
+        "write cadiff.derivative(f, x)": "deriv diff D differentiate",
+        "write cadiff.grad(f, holomorphic=True)": "holomorphic_grad",
+        "write cadiff.grad(f, has_aux=True)": "grad_and_aux",
+        "write cadiff.grad of a function that takes a dict": "multigrad_dict",
+        "write cadiff.value_and_grad(f), whose results come in this order": "grad_and_value",
+        "write cadiff.value_and_grad(f)": "value_and_gradient",
+        _HVP: "hessian_vector_product make_hvp vhp hessp",
+        "write cadiff.jacobian(f)(x)": "jac Jacobian batch_jacobian",
+        "write cadiff.hessian(f)(x)": "hess Hessian hessians",
+        "write cadiff.vjp(f, x)": "make_vjp vector_jacobian_product vJp",
+        "write cadiff.jvp(f, (x,), (v,))": "make_jvp jacobian_vector_product jtimes "
+        "ForwardAccumulator",
+        "write cadiff.check_grads(f, args)": "gradcheck test_gradients",
+        "write `with cadiff.nan_check():`": "detect_anomaly set_detect_anomaly debug_nans "
+        "check_numerics",
+        "cadiff.grad, jacobian, hessian, vjp and jvp are in cadiff itself": "autograd",
+        "cadiff.grad, vjp, jvp, jacrev, jacfwd, hessian and vmap are in cadiff itself": "func",
+        "write cadiff.register_container(cls, flatten, unflatten)": "register_pytree_node_class",
+        _OPTIMIZE.format("minimize"): "minimize Opti nlpsol qpsol",
+        _OPTIMIZE.format("least_squares"): "least_squares",
+        _OPTIMIZE.format("curve_fit"): "curve_fit",
+        _OPTIMIZE.format("adam"): "adam Adam AdamW optim optimizers",
+        _OPTIMIZE.format("sgd"): "sgd SGD",
+        _OPTIMIZE.format("lbfgs"): "lbfgs LBFGS",
+        _SOLVE: "integrator odeint diffeqsolve",
+        "write cadiff.stack or cadiff.concatenate": "vertcat",
+        "write cadiff.numpy.hstack or cadiff.numpy.column_stack": "horzcat",
+        "write x @ x": "sumsqr",
+        "write cadiff.log(x)": "ln log_e",
+        "write cadiff.where(condition, x, y)": "if_else ifelse IfElse",
+        "write ((y - target) ** 2).mean()": "mse_loss MSELoss mse",
+        "write cadiff.nn.cross_entropy(y, labels)": "CrossEntropyLoss NLLLoss nll_loss",
+        _LAYER: "Linear Dense Sequential Module Layer Conv2d",
+        "write cadiff.relu(x)": "ReLU",
+        "write cadiff.nn.sigmoid(x)": "Sigmoid",
+        "write cadiff.nn.softmax(x)": "Softmax",
+        "write cadiff.tanh(x)": "Tanh",
+        "write cadiff.nn.gelu(x)": "GELU",
+        "write cadiff.softplus(x)": "Softplus",
+        "write `import cadiff.numpy as np`": "jnp np anp",
+    }
+)
 
 # Names of numbers, which are called x.
-NUMBERS: dict[str, str] = {
-    "at": _ASSIGN,
-    "detach": _STOP,
-    "detach_": _STOP,
-    **dict.fromkeys(("numpy", "eval", "read_value", "primal_value", "nominal_value"), _VALUE),
-    **dict.fromkeys(("requires_grad", "requires_grad_", "retain_grad", "watch"), _RECORDED),
-    **dict.fromkeys(("is_leaf", "grad_fn"), "x.parents are the numbers it was computed from"),
-    **dict.fromkeys(("gradient", "derivative", "deriv", "d", "backprop", "adjoint"), _GRAD),
-    **dict.fromkeys(
-        ("cpu", "cuda", "to", "block_until_ready", "devices", "pin_memory"), _PROCESSOR
-    ),
-    **dict.fromkeys(("double", "half", "float", "type"), _FLOATS),
-    **dict.fromkeys(("long", "int"), "write x.astype(int), which has no derivative"),
-    "clone": "write x.copy()",
-    "contiguous": "write x.copy()",
-    **dict.fromkeys(
-        ("assign", "copy_", "fill_", "zero_", "add_", "sub_", "mul_", "div_"), _IN_PLACE
-    ),
-    **dict.fromkeys(("assign_add", "assign_sub", "set_value"), _IN_PLACE),
-    "permute": "write x.transpose(axes)",
-    "unsqueeze": "write x[None], or cadiff.numpy.expand_dims(x, axis)",
-    "expand": "write cadiff.numpy.broadcast_to(x, shape)",
-    "expand_as": "write cadiff.numpy.broadcast_to(x, other.shape)",
-    "numel": "write x.size",
-    "dim": "write x.ndim",
-    **dict.fromkeys(("mm", "bmm", "mv", "matmul"), "write x @ y"),
-    "norm": "write cadiff.numpy.linalg.norm(x)",
-    "mul": "write x * y",
-    "div": "write x / y",
-    "add_n": "write x + y",
-    "t": "write x.T",
-    "is_cuda": _PROCESSOR,
-    "append": "write cadiff.numpy.append(x, y), or collect numbers in a list",
-    **dict.fromkeys(("loc", "iloc", "iat", "columns", "index"), _TABLE),
-    **dict.fromkeys(("values", "to_numpy"), "it is an array already; " + _VALUE),
-    "register_hook": "write cadiff.custom(f, ...), which takes derivatives of your own",
-}
+NUMBERS = _by_name(
+    {
+        _ASSIGN: "at",
+        _STOP: "detach detach_",
+        _VALUE: "numpy eval read_value primal_value nominal_value",
+        _RECORDED: "requires_grad requires_grad_ retain_grad watch",
+        "x.parents are the numbers it was computed from": "is_leaf grad_fn",
+        _GRAD: "gradient derivative deriv d backprop adjoint",
+        _PROCESSOR: "cpu cuda to block_until_ready devices pin_memory is_cuda",
+        _FLOATS: "double half float type",
+        "write x.astype(int), which has no derivative": "long int",
+        "write x.copy()": "clone contiguous",
+        _IN_PLACE: "assign copy_ fill_ zero_ add_ sub_ mul_ div_ assign_add assign_sub set_value",
+        "write x.transpose(axes)": "permute",
+        "write x[None], or cadiff.numpy.expand_dims(x, axis)": "unsqueeze",
+        "write cadiff.numpy.broadcast_to(x, shape)": "expand",
+        "write cadiff.numpy.broadcast_to(x, other.shape)": "expand_as",
+        "write x.size": "numel",
+        "write x.ndim": "dim",
+        "write x @ y": "mm bmm mv matmul",
+        "write cadiff.numpy.linalg.norm(x)": "norm",
+        "write x * y": "mul",
+        "write x / y": "div",
+        "write x + y": "add_n",
+        "write x.T": "t",
+        "write cadiff.numpy.append(x, y), or collect numbers in a list": "append",
+        _TABLE: "loc iloc iat columns index",
+        f"it is an array already; {_VALUE}": "values to_numpy",
+        "write cadiff.custom(f, ...), which takes derivatives of your own": "register_hook",
+    }
+)
 
 _DUAL = "a Dual has .primal and .tangent, which is computed along with it"
 # Those that one kind of numbers has, by the name of the other.
-DUALS: dict[str, str] = {
-    **dict.fromkeys(("value", "v"), "write x.primal, or cadiff.value(x)"),
-    **dict.fromkeys(("grad", "gv"), f"write x.tangent: {_DUAL}"),
-    **dict.fromkeys(("backward", "zero_grad"), f"there is nothing to sweep back over: {_DUAL}"),
-    **dict.fromkeys(("eps", "epsilon", "partials", "partial"), "write x.tangent"),
-}
-VARS: dict[str, str] = {
-    "primal": "write x.value, or cadiff.value(x)",
-    "tangent": "a Var has .grad, after y.backward(); cadiff.Dual has a tangent",
-    "dual": "a Var has .grad, after y.backward(); cadiff.Dual has a tangent",
-}
+DUALS = _by_name(
+    {
+        "write x.primal, or cadiff.value(x)": "value v",
+        f"write x.tangent: {_DUAL}": "grad gv",
+        f"there is nothing to sweep back over: {_DUAL}": "backward zero_grad",
+        "write x.tangent": "eps epsilon partials partial",
+    }
+)
+VARS = _by_name(
+    {
+        "write x.value, or cadiff.value(x)": "primal",
+        "a Var has .grad, after y.backward(); cadiff.Dual has a tangent": "tangent dual",
+    }
+)
 
-_METHOD = "write program.{}"
 # Names of programs.
-PROGRAMS: dict[str, str] = {
-    **{
-        name: _METHOD.format(there)
-        for name, there in {
-            "gradient": "grad(x)", "derivative": "grad(x)", "backward": "grad(x)",
-            "value_and_gradient": "value_and_grad(x)", "grad_and_value": "value_and_grad(x)",
-            "jac": "jacobian(x)", "jacrev": "jacobian(x)", "jacfwd": "jacobian(x)",
-            "hess": "hessian(x)", "hessp": "hvp(x, v)", "hessian_vector_product": "hvp(x, v)",
-            "hess_sparse": "sparse_hessian(x)", "jac_sparse": "sparse_jacobian(x)",
-            "vmap": "batch(X)", "map": "batch(X)", "mapaccum": "batch(X)",
-            "generate": "to_c(...)", "cache_clear": "clear()", "clear_cache": "clear()",
-            "pretty_print": "to_text()", "graph": "to_dot()", "code": "to_text()",
-        }.items()
-    },
-    **dict.fromkeys(
-        ("run", "eval", "evaluate", "forward", "apply", "execute"), "call it: program(x)"
-    ),
-    **dict.fromkeys(("lower", "compile", "trace", "jit"), "it is compiled by its first call"),
-    **dict.fromkeys(
-        ("save", "load", "dump"), "write pickle.dump(program, file), or program.to_c(...)"
-    ),
-}  # fmt: skip
+PROGRAMS = _by_name(
+    {
+        "write program.grad(x)": "gradient derivative backward",
+        "write program.value_and_grad(x)": "value_and_gradient grad_and_value",
+        "write program.jacobian(x)": "jac jacrev jacfwd",
+        "write program.hessian(x)": "hess",
+        "write program.hvp(x, v)": "hessp hessian_vector_product",
+        "write program.sparse_hessian(x)": "hess_sparse",
+        "write program.sparse_jacobian(x)": "jac_sparse",
+        "write program.batch(X)": "vmap map mapaccum",
+        "write program.to_c(...)": "generate",
+        "write program.clear()": "cache_clear clear_cache",
+        "write program.to_text()": "pretty_print code",
+        "write program.to_dot()": "graph",
+        "call it: program(x)": "run eval evaluate forward apply execute",
+        "it is compiled by its first call": "lower compile trace jit",
+        "write pickle.dump(program, file), or program.to_c(...)": "save load dump",
+    }
+)
 
 _ARGNUMS = "the arguments to differentiate by are chosen with argnums={value!r}"
 _POSITIONS = "the arguments to differentiate by are chosen by position, as in argnums=(0, 2)"
 _NESTED = "derivatives can be differentiated again: cadiff.grad(cadiff.grad(f))"
 _STATICS = "ints, bools, strings and None are no inputs anyway"
 # Arguments by keyword, of functions that have none of that name.
-KEYWORDS: dict[str, str] = {
-    **dict.fromkeys(("argnum", "wrt", "arg", "argnos"), _ARGNUMS),
-    **dict.fromkeys(("argnames", "argname", "variables", "inputs"), _POSITIONS),
-    **dict.fromkeys(("create_graph", "retain_graph", "persistent"), _NESTED),
-    "allow_int": "ints that are differentiated by are taken for floats",
-    **dict.fromkeys(("allow_unused", "strict"), "what f does not use has a derivative of 0"),
-    **dict.fromkeys(("static_argnums", "static_argnames"), _STATICS),
-    "device": _PROCESSOR,
-    "dtype": _FLOATS,
-    "requires_grad": _RECORDED,
-}
+KEYWORDS = _by_name(
+    {
+        _ARGNUMS: "argnum wrt arg argnos",
+        _POSITIONS: "argnames argname variables inputs",
+        _NESTED: "create_graph retain_graph persistent",
+        "ints that are differentiated by are taken for floats": "allow_int",
+        "what f does not use has a derivative of 0": "allow_unused strict",
+        _STATICS: "static_argnums static_argnames",
+        _PROCESSOR: "device",
+        _FLOATS: "dtype",
+        _RECORDED: "requires_grad",
+    }
+)
 # Those that only have another name here.
-RENAMED: dict[str, str] = {
-    "in_dims": "in_axes",
-    "out_dims": "out_axes",
-    **dict.fromkeys(("lr", "step_size", "alpha"), "learning_rate"),
-    **dict.fromkeys(("steps", "num_steps", "n_iter", "maxiter"), "epochs"),
-    **dict.fromkeys(("batchsize", "batch"), "batch_size"),
-    **dict.fromkeys(("eps",), "epsilon"),
-    **dict.fromkeys(("tolerance", "gtol", "xtol", "ftol"), "tol"),
-    **dict.fromkeys(("jacobian", "gradient", "grad"), "jac"),
-    **dict.fromkeys(("hessian",), "hess"),
-    "optimise": "optimize",
-    **dict.fromkeys(("verbose", "show_progress"), "progress"),
-}
+RENAMED = _by_name(
+    {
+        "in_axes": "in_dims",
+        "out_axes": "out_dims",
+        "learning_rate": "lr step_size alpha",
+        "epochs": "steps num_steps n_iter maxiter",
+        "batch_size": "batchsize batch",
+        "epsilon": "eps",
+        "tol": "tolerance gtol xtol ftol",
+        "jac": "jacobian gradient grad",
+        "hess": "hessian",
+        "optimize": "optimise",
+        "progress": "verbose show_progress",
+    }
+)
 
 _ERRORS = "write result.standard_errors(), the roots of the diagonal of result.covariance()"
 # Names of results of optimisers.
-RESULTS: dict[str, str] = {
-    **dict.fromkeys(("errors", "errs", "standard_error", "stderr", "std", "se", "bse"), _ERRORS),
-    **dict.fromkeys(("perr", "sigma", "uncertainty", "uncertainties"), _ERRORS),
-    **dict.fromkeys(("cov", "pcov", "cov_x", "cov_params", "covar"), "write result.covariance()"),
-    **dict.fromkeys(
-        ("params", "parameters", "popt", "solution", "argmin", "optimum", "best"),
-        "write result.x",
-    ),
-    **dict.fromkeys(
-        ("value", "fval", "fmin", "minimum", "loss", "f", "residuals"), "write result.fun"
-    ),
-    **dict.fromkeys(("iterations", "niter", "n_iter"), "write result.nit"),
-    **dict.fromkeys(("converged", "is_converged", "ok"), "write result.success"),
-    **dict.fromkeys(("grad", "gradient", "jacobian"), "write result.jac"),
-    **dict.fromkeys(("hess", "H"), "write result.hessian()"),
-    "hess_inv": "write numpy.linalg.inv(result.hessian(flat=True)), or result.covariance()",
-    **dict.fromkeys(("summary", "report"), "write print(result), and result.standard_errors()"),
-    "trace": "write callback=cadiff.optimize.History(), which result.history is then",
-}
+RESULTS = _by_name(
+    {
+        _ERRORS: "errors errs standard_error stderr std se bse perr sigma uncertainty "
+        "uncertainties",
+        "write result.covariance()": "cov pcov cov_x cov_params covar",
+        "write result.x": "params parameters popt solution argmin optimum best",
+        "write result.fun": "value fval fmin minimum loss f residuals",
+        "write result.nit": "iterations niter n_iter",
+        "write result.success": "converged is_converged ok",
+        "write result.jac": "grad gradient jacobian",
+        "write result.hessian()": "hess H",
+        "write numpy.linalg.inv(result.hessian(flat=True)), or result.covariance()": "hess_inv",
+        "write print(result), and result.standard_errors()": "summary report",
+        "write callback=cadiff.optimize.History(), which result.history is then": "trace",
+    }
+)
 
 # What SciPy takes among the options of a method.
 _OPTIONS = ("maxiter", "maxfev", "maxfun", "disp", "ftol", "xtol", "xatol", "fatol", "maxls")

@@ -23,7 +23,7 @@ from .complexes cimport is_complex
 from .trees cimport opened
 from .tape cimport (
     active_zeros, Checks, checks_of, enter_step, leave_step, on_tape, plan_shape, plan_strides,
-    plan_view, rule_call, RuleCall, step_under_way, strided_view, view_at, view_of,
+    plan_view, rule_views, step_under_way, strided_view, view_of,
 )
 from .atoms cimport highest_tag, only_number, shape
 from .arguments cimport ArgumentNode
@@ -262,9 +262,7 @@ cdef class RecordedSweep:
 
     cdef int step_array(self, CadEntry e, int op) except -1:
         cdef CadPlan *on_tape = cad_tape_plan(self.tape, e)
-        cdef CadPlan *plan = <CadPlan *>cad_memory_resize(NULL, on_tape.words, sizeof(int64_t))
-        if plan == NULL:
-            check(CAD_NO_MEMORY)
+        cdef CadPlan *plan = <CadPlan *>new_memory(on_tape.words, sizeof(int64_t))
         memcpy(plan, on_tape, on_tape.words * sizeof(int64_t))  # which moves as steps are appended
         try:
             if op == CAD_OP_ASSIGN:
@@ -459,36 +457,37 @@ cdef class RecordedSweep:
         return 0
 
     cdef int step_rule(self, size_t i) except -1:
-        cdef RuleCall call = rule_call(self.tape, i)
-        outs = [self.shadowed(place) for place in call.outs]
+        cdef CadSlot slot
+        rule, operands, outs = rule_views(self.tape, i)
         cotangents = []
         any_touched = False
-        for out in call.outs:
-            place = self.adjoint_of(view_at(self.tape, out))
-            touched = self.is_touched(out[0], out[0] + max(prod(out[1]), 1) - 1)
+        for out in outs:
+            slot = CAD_VAR(out).slot
+            touched = self.is_touched(slot, slot + max(prod(shape(out)), 1) - 1)
             any_touched = any_touched or touched
             if not touched:
-                cotangents.append(np.zeros(out[1]) if out[1] else 0.0)
+                cotangents.append(np.zeros(shape(out)) if shape(out) else 0.0)
             else:
-                cotangents.append(place if out[1] else self.pick(CAD_VAR(place).slot))
+                place = self.adjoint_of(out)
+                cotangents.append(place if shape(out) else self.pick(CAD_VAR(place).slot))
         if not any_touched:
             return 0
-        for place, term in zip(call.operands, self.pull_of_rule(call, outs, cotangents)):
-            if term is not None and self.place_of(place[0]) >= 0:
-                self.add_to(self.adjoint_of(view_at(self.tape, place)), term)
+        for operand, term in zip(operands, self.pull_of_rule(rule, operands, outs, cotangents)):
+            if term is not None and self.place_of(CAD_VAR(operand).slot) >= 0:
+                self.add_to(self.adjoint_of(operand), term)
         return 0
 
-    cdef object pull_of_rule(self, RuleCall call, list outs, list cotangents):
+    cdef object pull_of_rule(self, object rule, list given, list results, list cotangents):
         """What a rule makes of cotangents."""
-        operands = [self.shadowed(place) for place in call.operands]
-        if call.rule.runs_again:
+        operands = [self.shadowed(operand) for operand in given]
+        outs = [self.shadowed(out) for out in results]
+        if rule.runs_again:
             self.check_unchanged(operands)
-            operands = [view_at(self.tape, place) for place in call.operands]
-            return call.rule.record_again(operands, outs, cotangents, self.linear)
+            return rule.record_again(given, outs, cotangents, self.linear)
         if self.linear:
             operands = [cad_plain_value(operand) for operand in operands]
             outs = [cad_plain_value(out) for out in outs]
-        return call.rule.pull_cotangents(operands, outs, cotangents)
+        return rule.pull_cotangents(operands, outs, cotangents)
 
     cdef int check_unchanged(self, list operands) except -1:
         """Raise RuntimeError if operands have been assigned to since they were read."""
@@ -501,12 +500,11 @@ cdef class RecordedSweep:
                     )
         return 0
 
-    cdef object shadowed(self, tuple place):
-        slot, shape, strides = place
-        slot = self.source_of(slot)
-        if shape == ():
-            return cad_var_new(self.tape, slot, self.tape.values[slot])
-        return strided_view(self.tape, slot, shape, strides)
+    cdef object shadowed(self, object var):
+        slot = self.source_of(CAD_VAR(var).slot)
+        if CAD_IS_VAR_ARRAY(var):
+            return cad_var_like(CAD_VAR(var), slot)
+        return cad_var_new(self.tape, slot, self.tape.values[slot])
 
 
 cdef RecordedSweep new_sweep(CadTape *tape, size_t first, size_t last, CadSlot base,
@@ -656,11 +654,7 @@ cdef list pull_numbers(Recording recording, list outputs, list seeds, bint linea
     cdef size_t i, end = recording.end(outputs), n_slots = recording.slots(end)
     cdef Py_ssize_t k
     cdef Checks checks
-    cdef CadNumber *adjoints = <CadNumber *>cad_memory_resize(
-        NULL, n_slots, sizeof(CadNumber)
-    )
-    if adjoints == NULL:
-        check(CAD_NO_MEMORY)
+    cdef CadNumber *adjoints = <CadNumber *>new_memory(n_slots, sizeof(CadNumber))
     try:
         for i in range(n_slots):
             adjoints[i].value = 0.0
@@ -929,9 +923,8 @@ def pull_captures(Recording recording, list outputs, list seeds, list captures) 
 
 cdef object adjoints_of(CadTape *tape, CadSlot slot, Py_ssize_t count):
     """The adjoints that the last pass left, as a vector: of a leaf they are not its gradient."""
-    cdef cnp.npy_intp length = count
-    cdef cnp.ndarray adjoints = cnp.PyArray_EMPTY(1, &length, cnp.NPY_DOUBLE, 0)
-    cad_tape_read_adjoints(tape, slot, slot + count, <double *>cnp.PyArray_DATA(adjoints))
+    cdef cnp.ndarray adjoints = cnp.new_doubles(count)
+    cad_tape_read_adjoints(tape, slot, slot + count, cnp.doubles(adjoints))
     return adjoints
 
 

@@ -57,6 +57,7 @@ cdef class Graph:
     cdef Ids elements(self, which)
     cdef Ids more_inputs(self, Py_ssize_t size)
     cdef Ids all_outputs(self)
+    cdef tuple derivative(self, str what, Ids wrt)
     cdef Graph derived(self, Ids more, Ids found)
     cdef Ids outputs_and_guards(self)
     cdef bytes carries(self, which, Ids numbers, bint by_value)

@@ -21,7 +21,7 @@ from .generated.graph cimport *
 from .c_numbers cimport *
 from .generated.program cimport *
 from .generated.tape cimport *
-from .tape cimport Context, DirectRule, on_tape, rule_at, rule_call, rule_name
+from .tape cimport Context, DirectRule, on_tape, rule_at, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Guarded, Recording
@@ -369,14 +369,11 @@ cdef class Graph:
         """How cotangents depend on each other by its reverse rule: a linear function. None if the
         rule chooses by values."""
         cdef Py_ssize_t n, m
-        cdef Graph graph = Graph.__new__(Graph)
+        cdef Graph graph
         n, m = step.sizes()
         if n == 0 or m == 0:
             return np.empty(0, np.uint32), np.empty(0, np.uint32), 0
-        graph.graph = cad_graph_new(True)
-        if graph.graph == NULL:
-            check(CAD_NO_MEMORY)
-        graph.own_calls()
+        graph = new_graph(True, 0)
         graph.depth = self.depth + 1
         seeds = [np.ones(np.shape(x)) if np.shape(x) else 1.0 for x in step.results]
         cdef Ids operands = graph.more_inputs(n)
@@ -431,7 +428,7 @@ cdef class Graph:
             n = prod(shape(atom))
             if not on_tape(atom, tape, base):
                 array = np.ascontiguousarray(cad_plain_value(atom), dtype=np.float64)
-                values = <double *>cnp.PyArray_DATA(array)
+                values = cnp.doubles(array)
                 for i in range(n):
                     ids.data[k + i] = cad_graph_constant(self.graph, values[i])
             k += n
@@ -506,9 +503,7 @@ cdef class Graph:
         part.own_calls()
         part.steps = list(self.steps)
         part.keep()
-        part.inputs = <CadId *>cad_memory_resize(NULL, 1, sizeof(CadId))
-        if part.inputs == NULL:
-            check(CAD_NO_MEMORY)
+        part.inputs = <CadId *>new_memory(1, sizeof(CadId))
         part.sizes = [given.n]
         part.inputs[0] = split.inputs
         own = in_a_row(split.own, 1, 1)
@@ -527,8 +522,41 @@ cdef class Graph:
         return n >= interpreted and self.graph.n_scans > 0
 
     def code_of(self, what: str, *which: Iterable[tuple[int, int]]) -> Code:
-        """The code of a name: "value", or that of a derivative by some inputs."""
-        return _CODES[what](self, *which)
+        """The code of a name: "value", or that of a derivative by some inputs.
+
+            value      inputs                                  -> outputs
+            gradient   inputs                                  -> the first output, its gradient
+            pull       inputs, cotangents of the outputs       -> outputs, cotangents of some inputs
+            pull_onto  inputs, cotangents, former ones of some -> these, with what is added to them
+            push       inputs, tangents of some                -> outputs, their tangents
+            second     inputs, a direction in some             -> the Hessian of the first one times it
+        """
+        with GraphTransaction(self):
+            if what == "value":
+                return self.code([], [self.all_outputs()])
+            if what == "gradient":
+                return self.cheaper_gradient(which[0])
+            more, found = self.derivative(what, self.elements(which[0]))
+            return self.code([more], found)
+
+    def graph_of(self, what: str, which: Iterable[tuple[int, int]]) -> Graph:
+        """What "push" computes, or "pull" beside the outputs, as a graph of its own."""
+        with GraphTransaction(self):
+            more, found = self.derivative(what, self.elements(which))
+            return self.derived(more, joined_ids(found[what == "pull":]))
+
+    cdef tuple derivative(self, str what, Ids wrt):
+        """What it takes beside the inputs of f, and what it gives, in a list: see code_of."""
+        cdef Ids outputs = self.all_outputs(), more
+        cdef bint pulls = what.startswith("pull")
+        more = self.more_inputs((outputs.n if pulls else 0) + (0 if what == "pull" else wrt.n))
+        if what == "pull":
+            return more, [outputs, self.pulled(outputs, more, wrt)]
+        if pulls:
+            return more, [self.pulled(joined_ids([outputs, wrt]), more, wrt)]
+        if what == "push":
+            return more, [outputs, self.pushed(wrt, more, outputs)]
+        return more, [self.pushed(wrt, more, self.pulled(outputs, self.ones(outputs.n), wrt))]
 
     def code_for_points(self, what: str, *which: Iterable[tuple[int, int]]) -> Code:
         """The code that `what` names, for many points at once."""
@@ -552,16 +580,6 @@ cdef class Graph:
     cdef void write_in_c(self, bint now) noexcept:
         """Have codes made that can be written as functions of C, from now on or no more."""
         self.graph.compares_last = self.graph.keeps_doubles = now
-
-    def value_code(self) -> Code:
-        """inputs -> outputs."""
-        with GraphTransaction(self):
-            return self.code([], [self.all_outputs()])
-
-    def gradient_code(self, which: Iterable[tuple[int, int]]) -> Code:
-        """inputs -> the first output, and its gradient by some inputs."""
-        with GraphTransaction(self):
-            return self.cheaper_gradient(which)
 
     cdef Code cheaper_gradient(self, which):
         cdef Ids outputs = self.all_outputs()
@@ -600,9 +618,7 @@ cdef class Graph:
         result.n_outputs = n_ends
         result.n_arrays = self.n_arrays
         result.for_lanes = self.for_lanes
-        result.inputs = <CadId *>cad_memory_resize(NULL, len(self.sizes), sizeof(CadId))
-        if result.inputs == NULL:
-            check(CAD_NO_MEMORY)
+        result.inputs = <CadId *>new_memory(len(self.sizes), sizeof(CadId))
         memcpy(result.inputs, self.inputs, len(self.sizes) * sizeof(CadId))
         result.outputs = ends.data
         ends.data = NULL
@@ -618,35 +634,6 @@ cdef class Graph:
         ))
         return result
 
-    def pull_code(self, which: Iterable[tuple[int, int]]) -> Code:
-        """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
-        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
-        with GraphTransaction(self):
-            seeds = self.more_inputs(outputs.n)
-            return self.code([seeds], [outputs, self.pulled(outputs, seeds, wrt)])
-
-    def pull_onto_code(self, which: Iterable[tuple[int, int]]) -> Code:
-        """inputs, cotangents of the outputs, former cotangents of some inputs -> these, with what
-        is added to them."""
-        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
-        with GraphTransaction(self):
-            seeds = self.more_inputs(outputs.n + wrt.n)
-            return self.code([seeds], [self.pulled(joined_ids([outputs, wrt]), seeds, wrt)])
-
-    def pull_graph(self, which: Iterable[tuple[int, int]]) -> Graph:
-        """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own."""
-        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
-        with GraphTransaction(self):
-            seeds = self.more_inputs(outputs.n)
-            return self.derived(seeds, self.pulled(outputs, seeds, wrt))
-
-    def push_graph(self, which: Iterable[tuple[int, int]]) -> Graph:
-        """inputs, tangents of some inputs -> outputs, their tangents, as a graph of its own."""
-        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along
-        with GraphTransaction(self):
-            along = self.more_inputs(wrt.n)
-            return self.derived(along, joined_ids([outputs, self.pushed(wrt, along, outputs)]))
-
     cdef Graph derived(self, Ids more, Ids found):
         """A graph with an input more, and other outputs, which has derivatives in its turn. It
         shares all numbers and steps with this one."""
@@ -659,9 +646,7 @@ cdef class Graph:
         result.links = self.links
         result.known_steps = self.known_steps
         result.graph = self.graph
-        result.inputs = <CadId *>cad_memory_resize(NULL, n + 1, sizeof(CadId))
-        if result.inputs == NULL:
-            check(CAD_NO_MEMORY)
+        result.inputs = <CadId *>new_memory(n + 1, sizeof(CadId))
         memcpy(result.inputs, self.inputs, n * sizeof(CadId))
         result.sizes = [*self.sizes, more.n]
         result.inputs[n] = more.data[0] if more.n > 0 else 0
@@ -697,30 +682,6 @@ cdef class Graph:
         ))
         return bytes(flags)
 
-    def push_code(self, which: Iterable[tuple[int, int]]) -> Code:
-        """inputs, tangents of some inputs -> outputs, their tangents."""
-        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along
-        with GraphTransaction(self):
-            along = self.more_inputs(wrt.n)
-            return self.code([along], [outputs, self.pushed(wrt, along, outputs)])
-
-    def second_code(self, which: Iterable[tuple[int, int]]) -> Code:
-        """inputs, a direction in some inputs -> the Hessian of the first output times it."""
-        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along, gradient
-        with GraphTransaction(self):
-            along = self.more_inputs(wrt.n)
-            gradient = self.pulled(outputs, self.ones(outputs.n), wrt)
-            return self.code([along], [self.pushed(wrt, along, gradient)])
-
-
-cdef dict _CODES = {
-    "value": Graph.value_code,
-    "gradient": Graph.gradient_code,
-    "pull": Graph.pull_code,
-    "push": Graph.push_code,
-    "second": Graph.second_code,
-}
-
 
 @cython.final
 @cython.no_gc
@@ -733,9 +694,7 @@ cdef class Ids:
 
 cdef Ids new_ids(Py_ssize_t n):
     cdef Ids result = Ids.__new__(Ids)
-    result.data = <CadId *>cad_memory_resize(NULL, n, sizeof(CadId))
-    if result.data == NULL:
-        check(CAD_NO_MEMORY)
+    result.data = <CadId *>new_memory(n, sizeof(CadId))
     result.n = n
     return result
 
@@ -776,6 +735,17 @@ cdef tuple blocks_of(Recording recording):
                 are_single.append(is_single)
             in_row = lengths == ()
     return sizes or [0], are_single or [False]
+
+
+cdef Graph new_graph(bint optimize, Py_ssize_t n_inputs):
+    """A graph without numbers, with places for so many inputs."""
+    cdef Graph result = Graph.__new__(Graph)
+    result.graph = cad_graph_new(optimize)
+    if result.graph == NULL:
+        check(CAD_NO_MEMORY)
+    result.own_calls()
+    result.inputs = <CadId *>new_memory(n_inputs, sizeof(CadId))
+    return result
 
 
 cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
@@ -822,16 +792,13 @@ def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0
     """What a recording computes, as a Graph; `atoms` are its outputs. `least_loop`: from how many
     operations on loops are kept; 0: from where it is faster. NO_LOOPS: of none, whatever tests say."""
     cdef CadTape *tape = recording.tape
-    cdef Graph result = Graph.__new__(Graph)
+    cdef Graph result
     cdef Ids inputs = new_ids(recording.n or 1), outputs
     cdef Py_ssize_t k, i, n = 0
+    sizes, are_single = blocks_of(recording)
+    result = new_graph(optimize, len(sizes))
     result.least_loop = least_loop
-    result.sizes, are_single = blocks_of(recording)
-    result.graph = cad_graph_new(optimize)
-    result.inputs = <CadId *>cad_memory_resize(NULL, len(result.sizes), sizeof(CadId))
-    if result.graph == NULL or result.inputs == NULL:
-        check(CAD_NO_MEMORY)
-    result.own_calls()
+    result.sizes = sizes
     for k in range(len(result.sizes)):
         result.inputs[k] = cad_graph_input(result.graph, result.sizes[k], are_single[k])
         for i in range(result.sizes[k]):
@@ -858,7 +825,7 @@ cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *pass
                          CadNoted *noted) except CAD_RAISED:
     """What a rule on the tape is in a graph: rows taken or added by indices, or a step."""
     cdef Py_ssize_t k
-    rule = rule_call(tape, entry).rule
+    rule = rule_at(tape, entry)
     if not hasattr(rule, "compute_results"):
         raise ObstacleError(f"{rule_name(rule)} has a rule that is no step of a program")
     for k, cut in enumerate(rule.passive):
@@ -1004,7 +971,7 @@ cdef void point_to_parts(CadGraphParts *parts, cnp.ndarray records, cnp.ndarray 
     parts.records = <uint32_t *>cnp.PyArray_DATA(records)
     parts.words = <int64_t *>cnp.PyArray_DATA(words)
     parts.lists = <CadId *>cnp.PyArray_DATA(lists)
-    parts.constants = <double *>cnp.PyArray_DATA(constants)
+    parts.constants = cnp.doubles(constants)
 
 
 def graph_from_bytes(data: bytes, steps: Sequence[Any] = ()):
@@ -1029,13 +996,8 @@ def graph_from_bytes(data: bytes, steps: Sequence[Any] = ()):
     parts.n_rows, parts.n_words, parts.n_lists, parts.n_constants = counts[6:]
     point_to_parts(&parts, records, words, lists, constants)
 
-    result = Graph.__new__(Graph)
-    result.graph = cad_graph_new(optimize != 0)
-    result.inputs = <CadId *>cad_memory_resize(NULL, n_inputs, sizeof(CadId))
-    result.outputs = <CadId *>cad_memory_resize(NULL, n_outputs, sizeof(CadId))
-    if result.graph == NULL or result.inputs == NULL or result.outputs == NULL:
-        check(CAD_NO_MEMORY)
-    result.own_calls()
+    result = new_graph(optimize != 0, n_inputs)
+    result.outputs = <CadId *>new_memory(n_outputs, sizeof(CadId))
     result.steps = as_steps(list(steps))
     status = cad_graph_restore(result.graph, &parts, n_inputs)
     if status == CAD_RAISED:

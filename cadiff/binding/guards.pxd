@@ -14,7 +14,7 @@ cdef int explain_error(object error) except -1
 cdef list noted_guards(CadTape *tape)
 
 
-cdef class Taken:
+cdef class ValuesTaken:
     cdef readonly list numbers
     cdef readonly str name
     cdef size_t first

@@ -241,11 +241,11 @@ def read_for_user(tree, what: str):
     return plain_values(tree)
 
 
-cdef dict at_work = {}  # by tape: the innermost of the rules of users' that run, a Taken
+cdef dict at_work = {}  # by tape: the innermost of the rules of users' that run, a ValuesTaken
 
 
 @cython.final
-cdef class Taken:
+cdef class ValuesTaken:
     """The numbers with derivatives whose plain values a rule takes while it runs: a context.
 
     name: of its operation. first: numbers of lower slots count for the rules around it.
@@ -280,7 +280,7 @@ cdef class Taken:
             number = parts[0]
         if CAD_IS_VAR(number) and not is_plain(number) and CAD_VAR(number).kind != CAD_STALE:
             if self.around is not None and CAD_VAR(number).slot < self.first:
-                (<Taken>self.around).take(number)
+                (<ValuesTaken>self.around).take(number)
             else:
                 self.numbers.append(number)
         return 0
@@ -297,7 +297,7 @@ def taken_error(name: str) -> TypeError:
 
 
 def note_taken(tree) -> None:
-    """Note that the program of a user is about to take plain values: see Taken."""
+    """Note that the program of a user is about to take plain values: see ValuesTaken."""
     if at_work:
         for number in numbers_in(tree):
             cad_note_taken(number)
@@ -307,7 +307,7 @@ cdef public int cad_note_taken(object number) except -1:
     if at_work:
         rule = at_work.get(<size_t>cad_current_tape())
         if rule is not None:
-            (<Taken>rule).take(number)
+            (<ValuesTaken>rule).take(number)
     return 0
 
 

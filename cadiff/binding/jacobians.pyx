@@ -7,7 +7,7 @@ This module chooses the cheapest sweeps for a matrix.
 import os
 import struct
 import sys
-from math import factorial, prod
+from math import factorial
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.float cimport PyFloat_AS_DOUBLE
 from libc.math cimport ldexp
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from . cimport c_numpy as cnp
 from .generated.entries cimport *
@@ -25,7 +25,7 @@ from .generated.sweeps cimport *
 from .generated.linear cimport *
 from .c_numbers cimport *
 from .tape cimport checks_of, on_tape
-from .atoms cimport shape
+from .atoms cimport atoms_of, shape
 from .arguments cimport ARRAY, ArgumentNode
 from .forward cimport Forward
 from .recording cimport Recording
@@ -143,8 +143,8 @@ cdef class FrozenMap:
 
     cdef int carry_lanes(self, cnp.ndarray vectors, cnp.ndarray result, Py_ssize_t lanes,
                          bint back) except -1:
-        cdef const double *source = <const double *>cnp.PyArray_DATA(vectors)
-        cdef double *target = <double *>cnp.PyArray_DATA(result)
+        cdef const double *source = cnp.doubles(vectors)
+        cdef double *target = cnp.doubles(result)
         cdef CadTape *tape = cad_current_tape()
         cdef CadLaneBuffer room = self.take_room(tape, lanes)
         if self.is_long():
@@ -158,7 +158,7 @@ cdef class FrozenMap:
     def dense(self) -> NDArray[np.float64]:
         """J (m, n), by rows or columns, whichever are fewer."""
         cdef cnp.ndarray result = matrix_of(self.m, self.n)
-        cdef double *data = <double *>cnp.PyArray_DATA(result)
+        cdef double *data = cnp.doubles(result)
         cdef bint back = self.m < self.n
         cdef size_t first = 0, lanes, count = self.m if back else self.n
         cdef CadTape *tape = cad_current_tape()
@@ -297,7 +297,7 @@ def slope_of(Recording recording, output) -> NDArray[np.float64]:
 cdef cnp.ndarray rows(Recording recording, list outputs, cnp.ndarray slots):
     """The Jacobian, one reverse sweep a row."""
     cdef cnp.ndarray matrix = matrix_of(cnp.PyArray_SIZE(slots), recording.n)
-    cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+    cdef double *data = cnp.doubles(matrix)
     cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
     cdef CadSlot base
     cdef Py_ssize_t i
@@ -344,9 +344,9 @@ cdef int keep_pulls(Recording recording) except -1:
 
 cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, Py_ssize_t most):
     """The Jacobian, at most so many columns by each tangent sweep."""
-    cdef Py_ssize_t i, k, first, lanes, m = cnp.PyArray_SIZE(slots)
+    cdef Py_ssize_t i, first, lanes, m = cnp.PyArray_SIZE(slots)
     cdef cnp.ndarray matrix = matrix_of(m, recording.n)
-    cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+    cdef double *data = cnp.doubles(matrix)
     cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
     cdef CadLaneBuffer tangents
     cdef CadSlot base
@@ -363,10 +363,8 @@ cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, P
             push_identity(recording, tangents.data, first, lanes, end)
             for i in range(m):
                 if place[i] >= 0:
-                    for k in range(lanes):
-                        data[i * recording.n + first + k] = (
-                            tangents.data[(place[i] - base) * lanes + k]
-                        )
+                    memcpy(data + i * recording.n + first,
+                           tangents.data + (place[i] - base) * lanes, lanes * sizeof(double))
     finally:
         cad_lanes_give_back(recording.tape, tangents)
     return matrix
@@ -449,9 +447,9 @@ cdef int second(Recording recording, object number, size_t end, size_t n_slots, 
 
 def hessian_of(Recording recording, object number) -> NDArray[np.float64]:
     """The Hessian (n, n) of one number, some columns a second-order sweep."""
-    cdef Py_ssize_t i, k, first, lanes
+    cdef Py_ssize_t i, first, lanes
     cdef cnp.ndarray matrix = matrix_of(recording.n, recording.n)
-    cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+    cdef double *data = cnp.doubles(matrix)
     cdef CadLaneBuffer tangents, results
     cdef size_t end, n_slots
     if recording.n == 0:
@@ -467,8 +465,8 @@ def hessian_of(Recording recording, object number) -> NDArray[np.float64]:
             push_identity(recording, tangents.data, first, lanes, end)
             second(recording, number, end, n_slots, tangents.data, lanes, results.data)
             for i in range(recording.n):
-                for k in range(lanes):
-                    data[i * recording.n + first + k] = results.data[i * lanes + k]
+                memcpy(data + i * recording.n + first, results.data + i * lanes,
+                       lanes * sizeof(double))
     finally:
         cad_lanes_give_back(recording.tape, tangents)
         cad_lanes_give_back(recording.tape, results)
@@ -547,7 +545,7 @@ def high_derivatives(Recording recording, list outputs, Py_ssize_t order) -> lis
         slots = slots_of(recording, outputs)
         flat = np.zeros(slots.size)
         place = <int64_t *>cnp.PyArray_DATA(slots)
-        to = <double *>cnp.PyArray_DATA(flat)
+        to = cnp.doubles(flat)
         end = recording.end(outputs)
         series = <double *>cad_memory_zeroed(recording.slots(end) * order, sizeof(double))
         if series == NULL:
@@ -560,12 +558,4 @@ def high_derivatives(Recording recording, list outputs, Py_ssize_t order) -> lis
     finally:
         cad_memory_free(series)
         cad_tape_unpin(tape)
-    leaves = []
-    i = 0
-    for output in outputs:
-        lengths = shape(output)
-        size = prod(lengths)
-        part = flat[i : i + size]
-        leaves.append(part.reshape(lengths).copy() if lengths != () else part.item())
-        i += size
-    return leaves
+    return atoms_of(flat, [shape(output) for output in outputs])

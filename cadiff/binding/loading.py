@@ -12,8 +12,9 @@ import sys
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
 
-_FILE: str = import_module("._core", __package__).__file__ or ""
+_CORE = import_module("._core", __package__)
 
 # From below: each knows only those before it.
 MODULES = (
@@ -50,15 +51,28 @@ def load(name: str) -> None:
     """Import a module of this package that stands in the file of `_core`."""
     package = sys.modules[__package__]
     full_name = f"{__package__}.{name}"
-    loader = ExtensionFileLoader(full_name, _FILE)
-    spec = spec_from_file_location(full_name, _FILE, loader=loader)
+    loader = ExtensionFileLoader(full_name, _CORE.__file__ or "")
+    spec = spec_from_file_location(full_name, _CORE.__file__, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules[full_name] = module  # before it runs: it may look itself up
     loader.exec_module(module)
+    _offer(module)
     setattr(package, name, module)
 
 
+def _offer(module: ModuleType) -> None:
+    """Have a module offer by `import *` what it does not have from other packages."""
+    names = vars(module)
+    names["__all__"] = [
+        name
+        for name, item in names.items()
+        if getattr(item, "__module__", "cadiff").startswith("cadiff")
+        and not (name.startswith("_") or isinstance(item, ModuleType))
+    ]
+
+
+_offer(_CORE)
 load("_shared")  # what Cython adds to modules: see building/extension.py
 for _name in MODULES:
     load(_name)

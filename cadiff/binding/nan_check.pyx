@@ -22,22 +22,8 @@ from .generated.tape cimport *
 from .generated.sweeps cimport *
 from .c_numbers cimport *
 from .tape cimport (
-    are_zero,
-    Context,
-    entry_name,
-    rule_call,
-    rule_name,
-    RuleCall,
-    strided_view,
-    plan_shape,
-    plan_view,
-    view_at,
-    add_hook,
-    Checks,
-    checks_of,
-    remove_hook,
-    enter_step,
-    Hook,
+    add_hook, are_zero, Checks, checks_of, Context, enter_step, entry_name, Hook, plan_shape,
+    plan_view, remove_hook, rule_name, rule_views, strided_view,
 )
 from .atoms cimport components_of, ndim
 from .recording cimport Recording
@@ -584,9 +570,8 @@ cdef object worst_place(CadTape *tape, CadPlan *plan, int op, int k, object plac
 
 cdef int look_at_rule_adjoints(Hook hook, size_t entry) except -1:
     cdef CadTape *tape = hook.tape
-    cdef RuleCall call = rule_call(tape, entry)
-    operands = [view_at(tape, place) for place in call.operands]
-    cotangents = [cad_var_adjoint(CAD_VAR(view_at(tape, out))) for out in call.outs]
+    rule, operands, outs = rule_views(tape, entry)
+    cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
     if are_zero(cotangents):
         return 0
     for k, operand in enumerate(operands):
@@ -594,7 +579,7 @@ cdef int look_at_rule_adjoints(Hook hook, size_t entry) except -1:
         bad = np.argwhere(~np.isfinite(adjoint))
         if len(bad):
             index = tuple([int(i) for i in bad[0]])
-            name = rule_name(call.rule)
+            name = rule_name(rule)
             numbers = [cad_plain_value(x) for x in operands]
             given = ", ".join([value_text(g) for g in cotangents])
             by = f" by its {ORDINALS[k]} operand" if 1 < len(operands) <= 3 else ""

@@ -24,10 +24,10 @@ from .generated.sweeps cimport *
 from .generated.tape cimport *
 from .trees cimport opened
 from .tape cimport (
-    checks_of, forget_suspects, Hook, hook_of, is_gone, note_suspects, on_tape, rule_at, rule_call,
-    rule_name, RuleCall, view_at,
+    checks_of, forget_suspects, Hook, hook_of, is_gone, note_suspects, on_tape, rule_at, rule_name,
+    rule_views, view_at,
 )
-from .atoms cimport numbers_in, shape
+from .atoms cimport atoms_of, numbers_in, shape
 from .guards cimport end_guards, explain_error, noted_guards, start_guards
 from .arguments cimport Collector, ArgumentNode, Structure
 
@@ -171,7 +171,7 @@ cdef class Recording:
         cdef size_t size = cnp.PyArray_SIZE(array)
         cdef uint32_t flags = CAD_INPUT | (CAD_SINGLE if cad_is_single(array) else 0)
         array = np.asarray(array, np.float64, order="C")  # which has no axes where it had none
-        check(cad_tape_leaf(self.tape, <double *>cnp.PyArray_DATA(array), size, False, &slot))
+        check(cad_tape_leaf(self.tape, cnp.doubles(array), size, False, &slot))
         check(cad_tape_note_block(self.tape, slot, slot + size, CAD_ARGUMENT))
         return cad_var_view(
             self.tape,
@@ -395,18 +395,7 @@ cdef class Recording:
 
     cdef list cut(self, cnp.ndarray flat):
         """A vector over all inputs as atoms."""
-        cdef const double *numbers = <const double *>cnp.PyArray_DATA(flat)
-        cdef Py_ssize_t offset = 0
-        atoms = []
-        for shape in self.structure.shapes:
-            if shape == ():
-                atoms.append(PyFloat_FromDouble(numbers[offset]))
-                offset += 1
-            else:
-                size = prod(shape)
-                atoms.append(flat[offset : offset + size].reshape(shape).copy())
-                offset += size
-        return atoms
+        return atoms_of(flat, self.structure.shapes)
 
     cdef size_t first_plan(self):
         """Where the plans of entries over arrays begin; at the end of all, if there is none."""
@@ -602,7 +591,7 @@ cdef class Replay:
         held = self.held()  # before other threads may run
         self.nodes, self.leaves = nodes, collector.nodes
         self.n_atoms = collector.n_atoms
-        if not cad_replay_run(self.replay, <const double *>cnp.PyArray_DATA(inputs)):
+        if not cad_replay_run(self.replay, cnp.doubles(inputs)):
             return False
         return held
 
@@ -756,12 +745,11 @@ def snapshot(Recording recording, list outputs) -> dict[str, Any]:
     cdef size_t end = recording.end(outputs)
     recording.clear(end)
     cdef Hook hook = hook_of(tape)
-    cdef RuleCall call
     for output in outputs:
         if on_tape(output, tape, base):
             cad_var_seed(CAD_VAR(output), np.ones(output.shape) if output.shape else 1.0)
     cad_sweep(tape, begin, end, end, False)
-    cad_tape_read_adjoints(tape, base, tape.n_slots, <double *>cnp.PyArray_DATA(adjoints))
+    cad_tape_read_adjoints(tape, base, tape.n_slots, cnp.doubles(adjoints))
     cad_sweep_undo(tape, begin, tape.n_entries)
     memcpy(cnp.PyArray_DATA(values), tape.values + base, n_slots * sizeof(double))
     cad_sweep_redo(tape, begin, tape.n_entries)
@@ -778,8 +766,8 @@ def snapshot(Recording recording, list outputs) -> dict[str, Any]:
             writes.append((i, low, high))
         if CAD_IS_ARRAY_ENTRY(tape.entries[begin + i]):
             if cad_entry_is_rule(tape.entries[begin + i]):
-                call = rule_call(tape, begin + i)
-                rules[i] = rule_name(call.rule), [place[:2] for place in call.outs]
+                rule, _, outs = rule_views(tape, begin + i)
+                rules[i] = rule_name(rule), [(CAD_VAR(out).slot, shape(out)) for out in outs]
         elif tape.entries[begin + i].a < base or tape.entries[begin + i].b < base:
             if <int>CAD_CODE_OP(tape.entries[begin + i].code) != CAD_OP_LEAF:
                 for slot in (tape.entries[begin + i].a, tape.entries[begin + i].b):

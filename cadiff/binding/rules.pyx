@@ -14,20 +14,11 @@ from .generated.tape cimport *
 from .generated.sweeps cimport *
 from .c_numbers cimport *
 from .tape cimport (
-    are_zero,
-    Context,
-    DirectRule,
-    is_constant,
-    MOST_AXES,
-    rule_at,
-    rule_name,
-    rule_views,
-    enter_step,
-    leave_step,
-    look_at_rule,
+    are_zero, Context, DirectRule, enter_step, is_constant, leave_step, look_at_rule, MOST_AXES,
+    rule_at, rule_name, rule_views,
 )
 from .atoms cimport carries, highest_tag, shape
-from .guards cimport Taken
+from .guards cimport ValuesTaken
 from .forward cimport Forward
 
 from .atoms import dual_components, make_dual, split_dual, values_in_place
@@ -471,12 +462,12 @@ def as_taken(name: str, list operands, compute: Callable[[], list[Any]],
 
     is_inner: what the rules around it are given belongs to them.
     """
-    cdef Taken taken
+    cdef ValuesTaken taken
     carrying = [x for x in operands if CAD_IS_VAR(x) or CAD_IS_DUAL(x)]
     if not carrying:
         return compute()
     first = min([CAD_VAR(x).slot for x in carrying if CAD_IS_VAR(x)], default=0) if is_inner else 0
-    with Taken(name, first) as taken:
+    with ValuesTaken(name, first) as taken:
         results = compute()
     numbers = [x for x in taken.numbers if CAD_VAR(x).kind != CAD_STALE]
     if not numbers:

@@ -45,10 +45,10 @@ cdef enum NodeKind:
 cdef class Taken:
     cdef Py_ssize_t numbers  # that there are
     cdef list inputs         # these: floats, arrays, lists and tuples of single numbers; as given
-    cdef list integers       # ints and arrays of them that are not differentiated by
-    cdef object lifted       # which of these are inputs, by their places among them
+    cdef readonly list integers  #: list[Any]  # ints and arrays of them that are not differentiated by
+    cdef readonly object lifted  #: frozenset[int]  # which of these are inputs, by their places among them
     cdef list others         # what is no input, and the Containers, in order
-    cdef list statics        # what keys tell by identity, or whose code may read more
+    cdef readonly list statics  #: list[Any]  # what keys tell by identity, or whose code may read more
     cdef bint is_known       # whether nodes know such arguments again
     cdef bint is_refused     # what is to be differentiated by is no number
     cdef bint has_tables     # such as those of pandas

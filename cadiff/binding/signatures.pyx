@@ -34,16 +34,8 @@ from .c_numbers cimport *
 from .atoms cimport shape
 from .complexes cimport is_complex
 from .trees cimport (
-    Container,
-    FIELDS,
-    MAPPING,
-    opened,
-    opened_complex,
-    opened_whole,
+    Container, FIELDS, key_of, key_of_container, MAPPING, opened, opened_complex, opened_whole, Same,
     SEQUENCE,
-    key_of,
-    key_of_container,
-    Same,
 )
 
 from .arguments import take_apart
@@ -62,9 +54,7 @@ cdef class Shaped:
         self.ndim = cnp.PyArray_NDIM(array)
         self.size = cnp.PyArray_SIZE(array)
         if self.ndim > 0:
-            self.lengths = <Py_ssize_t *>cad_memory_resize(NULL, self.ndim, sizeof(Py_ssize_t))
-            if self.lengths == NULL:
-                check(CAD_NO_MEMORY)
+            self.lengths = <Py_ssize_t *>new_memory(self.ndim, sizeof(Py_ssize_t))
         for axis in range(self.ndim):
             self.lengths[axis] = cnp.PyArray_DIM(array, axis)
         return 0
@@ -196,9 +186,7 @@ cdef class SignatureNode(Shaped):
         if not cnp.PyArray_ISCARRAY_RO(array) or (
             self.typenum != cnp.NPY_DOUBLE and self.typenum != cnp.NPY_FLOAT32
         ):
-            array = cnp.PyArray_FROMANY(
-                array, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-            )
+            array = cnp.cast_in_order(array, cnp.NPY_DOUBLE)
         elif self.typenum == cnp.NPY_FLOAT32:
             cad_widen_row(place, <const float *>cnp.PyArray_DATA(array), self.size)
             return True
@@ -210,10 +198,8 @@ cdef class SignatureNode(Shaped):
         cdef double *place = inputs + self.offset
         cdef const double *numbers
         if not cnp.PyArray_ISCARRAY_RO(array) or self.typenum != cnp.NPY_CDOUBLE:
-            array = cnp.PyArray_FROMANY(
-                array, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-            )
-        numbers = <const double *>cnp.PyArray_DATA(array)
+            array = cnp.cast_in_order(array, cnp.NPY_CDOUBLE)
+        numbers = cnp.doubles(array)
         for k in range(self.size):
             place[k] = numbers[2 * k]
             place[self.size + k] = numbers[2 * k + 1]
@@ -320,9 +306,7 @@ cdef bint take_integers(object array, double *place) except -1:
     cdef bint exact = True
     if cnp.PyArray_TYPE(array) == cnp.NPY_INT64 and cnp.PyArray_ISCARRAY_RO(array):
         return cad_whole_of_integers(place, <const int64_t *>cnp.PyArray_DATA(array), n)
-    array = cnp.PyArray_FROMANY(
-        array, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-    )
+    array = cnp.cast_in_order(array, cnp.NPY_DOUBLE)
     memcpy(place, cnp.PyArray_DATA(array), n * sizeof(double))
     for k in range(n):
         exact &= -EXACT < place[k] < EXACT
@@ -352,7 +336,7 @@ def may_be_input(number) -> bool:
 def are_exact(array: NDArray[Any]) -> bool:
     """Whether an array holds integers or bools that floats can stand for."""
     cdef cnp.ndarray room = np.empty(array.size)
-    return take_integers(array, <double *>cnp.PyArray_DATA(room))
+    return take_integers(array, cnp.doubles(room))
 
 
 INTEGERS: frozenset[type] = frozenset([int, *[np.dtype(code).type for code in np.typecodes["AllInteger"]]])
@@ -735,7 +719,7 @@ cdef class ResultNode(Shaped):
 
     cdef object make_array(self, const double *numbers):
         cdef cnp.ndarray array = self.new_array(cnp.NPY_DOUBLE)
-        cdef double *to = <double *>cnp.PyArray_DATA(array)
+        cdef double *to = cnp.doubles(array)
         cdef double *end = to + self.size
         while to < end:
             memcpy(to, numbers, self.width * sizeof(double))

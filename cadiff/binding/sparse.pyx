@@ -11,7 +11,7 @@ from .generated.graph cimport *
 from .c_numbers cimport *
 from .generated.program cimport *
 from .generated.tape cimport *
-from .codes cimport carry_out, Code
+from .codes cimport Code, copied
 from .graphs cimport Graph, Ids, joined_ids, GraphTransaction, new_ids
 
 from .codes import CallError
@@ -55,11 +55,11 @@ cdef class Pattern:
 
     @property
     def indptr(self) -> NDArray[np.int64]:
-        return copied_numbers(self.pattern.starts, self.pattern.n_rows + 1, cnp.NPY_INT64)
+        return copied(self.pattern.starts, self.pattern.n_rows + 1, np.int64)
 
     @property
     def indices(self) -> NDArray[np.int32]:
-        return copied_numbers(self.pattern.columns, self.count, cnp.NPY_INT32)
+        return copied(self.pattern.columns, self.count, np.int32)
 
     def rows(self) -> NDArray[np.int64]:
         """Of each entry its row."""
@@ -114,19 +114,11 @@ cdef Pattern new_pattern():
     return Pattern.__new__(Pattern)
 
 
-cdef cnp.ndarray copied_numbers(const void *data, Py_ssize_t n, int kind):
-    cdef cnp.npy_intp size = n
-    cdef cnp.ndarray result = cnp.PyArray_EMPTY(1, &size, kind, 0)
-    if n > 0:  # else there need not be any data
-        memcpy(cnp.PyArray_DATA(result), data, cnp.PyArray_NBYTES(result))
-    return result
-
-
 cdef tuple taken_colors(CadColoring *coloring, Py_ssize_t n):
     """Colours as an array; their memory is given back."""
     cdef size_t count = coloring.n_colors
     try:
-        colors = copied_numbers(coloring.colors, n, cnp.NPY_UINT32)
+        colors = copied(coloring.colors, n, np.uint32)
     finally:
         cad_coloring_free(coloring)
     return colors.astype(np.intp), count
@@ -191,41 +183,26 @@ cdef class MatrixPlan:
         if self.template is None:
             data = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
         else:
-            data = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+            data = cnp.new_doubles(n)
             memcpy(cnp.PyArray_DATA(data), cnp.PyArray_DATA(self.template), n * sizeof(double))
         cdef double *room = self.code.take_room()
         cdef double *results = room + cad_program_room(self.code.program, 1)
         cdef long missed
-        if self.code.is_long:
-            self.code.call_team()
-            with nogil:
-                missed = carry_out(
-                    self.code.program, room, <const double *>cnp.PyArray_DATA(inputs), results
-                )
-        else:
-            missed = carry_out(
-                self.code.program, room, <const double *>cnp.PyArray_DATA(inputs), results
-            )
+        missed = self.code.run_at(room, cnp.doubles(inputs), results, &outcome)
         if missed == -1:
+            put(cnp.doubles(data), results, cnp.places(self.places), self.code.program.n_results)
             put(
-                <double *>cnp.PyArray_DATA(data), results,
-                <const cnp.npy_intp *>cnp.PyArray_DATA(self.places),
-                self.code.program.n_results,
-            )
-            put(
-                <double *>cnp.PyArray_DATA(data),
-                <const double *>cnp.PyArray_DATA(self.values),
-                <const cnp.npy_intp *>cnp.PyArray_DATA(self.fixed),
+                cnp.doubles(data),
+                cnp.doubles(self.values),
+                cnp.places(self.fixed),
                 cnp.PyArray_SIZE(self.fixed),
             )
             copy_some(
-                <double *>cnp.PyArray_DATA(data),
-                <const cnp.npy_intp *>cnp.PyArray_DATA(self.copies),
-                <const cnp.npy_intp *>cnp.PyArray_DATA(self.sources),
+                cnp.doubles(data),
+                cnp.places(self.copies),
+                cnp.places(self.sources),
                 cnp.PyArray_SIZE(self.copies),
             )
-        if missed >= 0:
-            outcome = cad_program_outcome(self.code.program, room, missed)
         self.code.give_back(room)
         if missed == CAD_CALL_FAILED:
             check(CAD_RAISED)
@@ -284,7 +261,7 @@ cdef class MatrixPlan:
                 room = code.take_room()
                 place = cad_program_places(code.program, room)
             else:
-                place = <double *>cnp.PyArray_DATA(shared)
+                place = cnp.doubles(shared)
             missed = self.point.carry_array(inputs, place, &outcome)
             if missed != -1:
                 return missed, outcome
@@ -301,7 +278,7 @@ cdef class MatrixPlan:
                 if room != NULL:
                     missed = code.carry_along(
                         room, <const double *>(NULL if seeds is None else cnp.PyArray_DATA(seeds)),
-                        begin, <double *>cnp.PyArray_DATA(results), end - begin,
+                        begin, cnp.doubles(results), end - begin,
                     )
                 else:
                     missed = -1
@@ -330,10 +307,10 @@ cdef inline void put(double *data, const double *results, const cnp.npy_intp *pl
 cdef void put_chosen(cnp.ndarray data, cnp.ndarray entries, cnp.ndarray results,
                      cnp.ndarray places, bint adds) noexcept:
     """Set, or add to, some numbers, which are `results` at some places."""
-    cdef double *to = <double *>cnp.PyArray_DATA(data)
-    cdef const double *source = <const double *>cnp.PyArray_DATA(results)
-    cdef const cnp.npy_intp *at = <const cnp.npy_intp *>cnp.PyArray_DATA(entries)
-    cdef const cnp.npy_intp *place = <const cnp.npy_intp *>cnp.PyArray_DATA(places)
+    cdef double *to = cnp.doubles(data)
+    cdef const double *source = cnp.doubles(results)
+    cdef const cnp.npy_intp *at = cnp.places(entries)
+    cdef const cnp.npy_intp *place = cnp.places(places)
     cdef Py_ssize_t k
     with nogil:
         if adds:
@@ -460,12 +437,16 @@ cdef bint are_few_products(Graph graph, Pattern pattern, Ids wrt, Ids outputs,
     return _Copies(graph, wrt, outputs).have_fewer_colors(graph, outputs, FEW_COLORS + 1)
 
 
+cdef int find_pattern(Pattern pattern, Graph graph, Ids wrt, Ids outputs) except -1:
+    return check(cad_sparsity(
+        graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &pattern.pattern
+    ))
+
+
 cdef int find_structure(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs, Pattern pattern,
                         bint dense) except -1:
     """Find the pattern by sets; of a sparse matrix note what fills it, too."""
-    check(cad_sparsity(
-        graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &pattern.pattern
-    ))
+    find_pattern(pattern, graph, wrt, outputs)
     plan.unlinked = tuple(graph.unlinked())
     if plan.unlinked and not dense:
         plan.n_found = pattern.count
@@ -479,9 +460,7 @@ cdef Py_ssize_t filled(Graph graph, Ids wrt, Ids outputs, Py_ssize_t count) exce
     cdef Pattern known = new_pattern()
     graph.leaves_out = True
     try:
-        check(cad_sparsity(
-            graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &known.pattern
-        ))
+        find_pattern(known, graph, wrt, outputs)
     finally:
         graph.leaves_out = False
     return count - known.count
@@ -490,7 +469,7 @@ cdef Py_ssize_t filled(Graph graph, Ids wrt, Ids outputs, Py_ssize_t count) exce
 cdef bint are_mirrored(Pattern pattern, Ids entries) except -1:
     """Whether a pattern is symmetric. Then each pair of entries is one number: the upper one."""
     cdef CadPattern *own = &pattern.pattern
-    cdef cnp.ndarray begin = copied_numbers(own.starts, own.n_rows, cnp.NPY_INT64)
+    cdef cnp.ndarray begin = copied(own.starts, own.n_rows, np.int64)
     # Of each row, what is left of it: entries of columns that have been rows are behind.
     cdef int64_t *left = <int64_t *>cnp.PyArray_DATA(begin)
     cdef int64_t j, i, k
@@ -543,26 +522,26 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
     cdef cnp.ndarray copies = np.empty(n, dtype=np.intp)
     cdef cnp.ndarray sources = np.empty(n, dtype=np.intp)
     cdef cnp.ndarray chosen = None
-    cdef cnp.npy_intp *first = <cnp.npy_intp *>cnp.PyArray_DATA(known)
-    cdef const cnp.npy_intp *to = <const cnp.npy_intp *>cnp.PyArray_DATA(own)
+    cdef cnp.npy_intp *first = cnp.places(known)
+    cdef const cnp.npy_intp *to = cnp.places(own)
     if index is not None:
         chosen = np.ascontiguousarray(index, dtype=np.intp)
     for k in range(n):
-        at = k if chosen is None else (<const cnp.npy_intp *>cnp.PyArray_DATA(chosen))[k]
+        at = k if chosen is None else cnp.places(chosen)[k]
         numbers.data[k] = CAD_ZERO if at < 0 else entries.data[at]
         if cad_graph_is_constant(graph.graph, numbers.data[k], &value):
-            (<cnp.npy_intp *>cnp.PyArray_DATA(constants))[n_constants] = to[k]
-            (<double *>cnp.PyArray_DATA(values))[n_constants] = value
+            cnp.places(constants)[n_constants] = to[k]
+            cnp.doubles(values)[n_constants] = value
             n_constants += 1
             continue
         at = numbers.data[k]
         if first[at] >= 0:
-            (<cnp.npy_intp *>cnp.PyArray_DATA(copies))[n_copies] = to[k]
-            (<cnp.npy_intp *>cnp.PyArray_DATA(sources))[n_copies] = first[at]
+            cnp.places(copies)[n_copies] = to[k]
+            cnp.places(sources)[n_copies] = first[at]
             n_copies += 1
         else:
             first[at] = to[k]
-            (<cnp.npy_intp *>cnp.PyArray_DATA(wanted))[n_roots] = to[k]
+            cnp.places(wanted)[n_roots] = to[k]
             roots.data[n_roots] = numbers.data[k]
             n_roots += 1
     cdef Ids ids = roots
@@ -632,7 +611,7 @@ cdef class _Copies:
         ))
         try:
             copies.n = self.n_copies
-            indices = copied_numbers(origins, copies.n, cnp.NPY_UINT32)
+            indices = copied(origins, copies.n, np.uint32)
         finally:
             cad_memory_free(origins)
         self.variables = joined_ids([wrt, copies])
@@ -644,10 +623,7 @@ cdef class _Copies:
         if self.n_copies == 0:
             return False
         self.pattern = new_pattern()
-        check(cad_sparsity(
-            graph.graph, self.variables.data, self.variables.n, outputs.data, outputs.n,
-            &self.pattern.pattern,
-        ))
+        find_pattern(self.pattern, graph, self.variables, outputs)
         cdef Pattern columns = self.pattern.transposed()
         if np.diff(columns.indptr).max(initial=0) < n_colors:
             self.colors, self.n_colors = columns.color_columns()
@@ -731,7 +707,7 @@ cdef class _Products:
             seeds = graph.ones(len(self.colors))
             chosen = np.flatnonzero(self.colors != color)
             for k in range(cnp.PyArray_SIZE(chosen)):
-                seeds.data[(<cnp.npy_intp *>cnp.PyArray_DATA(chosen))[k]] = zero
+                seeds.data[cnp.places(chosen)[k]] = zero
             if self.backward:
                 product = graph.pulled(outputs, seeds, self.variables)
             else:
@@ -740,9 +716,7 @@ cdef class _Products:
             at = self.at[chosen]
             chosen = self.entries[chosen]
             for k in range(cnp.PyArray_SIZE(chosen)):
-                result.data[(<cnp.npy_intp *>cnp.PyArray_DATA(chosen))[k]] = product.data[
-                    (<cnp.npy_intp *>cnp.PyArray_DATA(at))[k]
-                ]
+                result.data[cnp.places(chosen)[k]] = product.data[cnp.places(at)[k]]
         return result
 
 

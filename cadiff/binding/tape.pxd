@@ -35,13 +35,6 @@ cdef class Context:
     cdef int leave(self) except -1
 
 
-@cython.final
-cdef class RuleCall:
-    cdef object rule
-    cdef list operands
-    cdef list outs
-
-
 cdef class DirectRule:
     cdef int pull_here(self, CadTape *tape, size_t index) except -1
     cdef int push_here(self, CadTape *tape, size_t index, const CadAlong *along) except -1
@@ -51,7 +44,6 @@ cdef class DirectRule:
 
 
 cdef object rule_at(CadTape *tape, size_t index)
-cdef RuleCall rule_call(CadTape *tape, size_t index)
 cdef tuple rule_views(CadTape *tape, size_t index)
 cdef bint are_zero(list cotangents)
 cdef object rule_name(object rule)

@@ -206,11 +206,6 @@ cdef object empty_like(object array):
     )
 
 
-@cython.final
-cdef class RuleCall:
-    """One call of a rule: where its operands and results stand, as (slot, shape, strides)."""
-
-
 cdef class DirectRule:
     """A rule that sweeps carry out without Python."""
 
@@ -239,37 +234,6 @@ cdef object rule_at(CadTape *tape, size_t index):
     """The rule of an entry."""
     cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
     return (<tuple>(<list>tape.rules)[cad_plan_extra(plan)[0]])[0]
-
-
-cdef RuleCall rule_call(CadTape *tape, size_t index):
-    cdef CadEntry e = tape.entries[index]
-    cdef CadPlan *plan = cad_tape_plan(tape, e)
-    cdef int64_t *place = cad_plan_extra(plan)
-    cdef CadOperand *operand
-    cdef RuleCall call = RuleCall.__new__(RuleCall)
-    number, count = place[0], place[1]
-    place += 2
-    call.operands = []
-    for _ in range(count):
-        operand = cad_next_operand(&place)
-        ndim = operand.ndim
-        call.operands.append((
-            operand.slot,
-            tuple([operand.shape_and_strides[i] for i in range(ndim)]),
-            tuple([operand.shape_and_strides[ndim + i] for i in range(ndim)]),
-        ))
-    call.rule, shapes = (<list>tape.rules)[number]
-    call.outs = []
-    slot = <int64_t>e.out
-    for shape in shapes:
-        strides = []
-        size = 1
-        for length in reversed(shape):
-            strides.insert(0, size)
-            size *= length
-        call.outs.append((slot, shape, tuple(strides)))
-        slot += size
-    return call
 
 
 cdef tuple rule_views(CadTape *tape, size_t index):
@@ -306,7 +270,7 @@ cdef bint are_zero(list cotangents):
             if <double>cotangent != 0.0:
                 return False
             continue
-        numbers = <const double *>cnp.PyArray_DATA(cotangent)
+        numbers = cnp.doubles(cotangent)
         for i in range(cnp.PyArray_SIZE(cotangent)):
             if numbers[i] != 0.0:
                 return False
@@ -322,7 +286,7 @@ cdef object entry_name(CadTape *tape, size_t entry):
     """What an operation is called."""
     cdef int op = <int>CAD_CODE_OP(tape.entries[entry].code)
     if cad_entry_is_rule(tape.entries[entry]):
-        return rule_name(rule_call(tape, entry).rule)
+        return rule_name(rule_at(tape, entry))
     return cad_op_info[op].name.decode()
 
 

@@ -1,8 +1,6 @@
 # What other modules see of watches.pyx.
 
 
-
-
 cdef class Watch:
     cdef object __weakref__
     cdef object released    # called when something that is held weakly is gone
@@ -20,3 +18,4 @@ cdef class Watch:
     cdef list kept  # what is not held weakly
 
     cpdef bint holds(self) except -1
+    cdef list changed_places(self)

@@ -186,9 +186,7 @@ cdef uint64_t digest_of_array(cnp.ndarray array) except? 0:
     for k in range(cnp.PyArray_NDIM(array)):
         digest = golden * (digest + <uint64_t>cnp.PyArray_DIM(array, k) + 1)
     if not cnp.PyArray_ISCARRAY_RO(array):
-        whole = cnp.PyArray_FROMANY(
-            array, cnp.PyArray_TYPE(array), 0, 0, cnp.NPY_ARRAY_CARRAY_RO
-        )
+        whole = cnp.in_order(array, cnp.PyArray_TYPE(array))
     data = cnp.PyArray_DATA(whole)
     size = cnp.PyArray_NBYTES(whole)
     if size < LONG:
@@ -836,31 +834,25 @@ cdef class Watch:
         """What is watched, in words."""
         return [(<Place>place).path for place in self.places]
 
+    cdef list changed_places(self):
+        """Those that are not as they were."""
+        cdef Place place
+        return [place for place in self.places if not (place.is_released or place.holds())]
+
     @property
     def changed(self) -> list[str]:
         """What of this is not as it was."""
-        return [
-            (<Place>place).changed_path() for place in self.places
-            if not ((<Place>place).is_released or (<Place>place).holds())
-        ]
+        return [(<Place>place).changed_path() for place in self.changed_places()]
 
     @property
     def changes(self) -> dict[str, str]:
         """For each place that is not as it was: what was there and what is, as a text."""
-        return {
-            (<Place>place).path: (<Place>place).change()
-            for place in self.places
-            if not ((<Place>place).is_released or (<Place>place).holds())
-        }
+        return {(<Place>p).path: (<Place>p).change() for p in self.changed_places()}
 
     @property
     def is_filled(self) -> bool:
         """Whether every changed place was missing, or None, before."""
-        cdef Place place
-        for place in self.places:
-            if not place.is_released and not place.holds() and not place.is_filled():
-                return False
-        return True
+        return all([(<Place>place).is_filled() for place in self.changed_places()])
 
     def settle(self, function: Callable[[Any], Any]) -> None:
         """Have function(value) in the place of values that are not as they were."""

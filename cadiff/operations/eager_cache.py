@@ -161,10 +161,10 @@ def _program_of(
         return None
     graph = binding.graph_of(guarded.recording, atoms, False)
     every = [(0, graph.n_inputs)]
-    codes = graph.value_code(), graph.pull_onto_code(every)
+    codes = graph.code_of("value"), graph.code_of("pull_onto", every)
     if graph.steps:  # whose derivatives of higher order may be none at this point
-        backwards = graph.pull_graph(every)
-        backwards.push_code([(0, backwards.n_inputs)])
+        backwards = graph.graph_of("pull", every)
+        backwards.code_of("push", [(0, backwards.n_inputs)])
     if any(code.calls_python for code in codes) or graph.adds_sequentially:
         return None
     if any(getattr(step.rule, "rounds_otherwise", False) for step in graph.steps):

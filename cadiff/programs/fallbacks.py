@@ -175,7 +175,7 @@ class Fallback:
         self._is_choosing = is_choosing
         self._key = asked.call.key
         self._argnums = asked.call.argnums
-        self._lifted = asked.call.lifted
+        self._lifted = asked.call.taken.lifted
         self._last = asked.last
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -211,10 +211,10 @@ def record(
     something.
     """
     if known is None:
-        if not call.statics and (counter := counter_of(f)):
+        if not call.taken.statics and (counter := counter_of(f)):
             return Attempt(NoStandIns(f"it changes {counter}"))
         try:
-            known = watch_call(f, call.statics)
+            known = watch_call(f, call.taken.statics)
         except UnwatchableError as error:
             return Attempt(error.reason)
     if known.asks_types:  # of its arguments: those of stand-ins are others
@@ -224,7 +224,7 @@ def record(
         attempt.may_tell = True
         return attempt
     trial.least_loop = least_loop
-    before = call.lifted
+    before = call.taken.lifted
     ways = (before, before - call.single_ints, frozenset[int]()) if before else (before,)
     for lifted in dict.fromkeys(ways):
         call.lift(lifted)
@@ -436,7 +436,7 @@ class _Trial:
             with contextlib.suppress(ObstacleError):
                 self._make(attempt, guarded, output)
                 if attempt.recorded is not None:
-                    attempt.once = (attempt.recorded, call.lifted)
+                    attempt.once = (attempt.recorded, call.taken.lifted)
             attempt.ran = (_finalized_output(guarded.recording, output),)
         attempt.recorded = None
         attempt.obstacle = NoStandIns(obstacle) if guarded.is_shown or writes else obstacle

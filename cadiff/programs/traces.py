@@ -181,15 +181,15 @@ class Traces:
     ) -> Call:
         """A call, whose integers are inputs or constants as those before have shown."""
         call = Call(args, kwargs, argnums)
-        if call.integers and self.optimize:
+        if call.taken.integers and self.optimize:
             with self.lock():
                 known = self.integers.get(call.form)
                 if known is None:
                     while len(self.integers) >= MOST_SIGNATURES:
                         del self.integers[next(iter(self.integers))]
-                    self.integers[call.form] = Integers(call.integers)
+                    self.integers[call.form] = Integers(call.taken.integers)
                 else:
-                    inputs = known.inputs(call.integers)
+                    inputs = known.inputs(call.taken.integers)
                     # A comparison of an int is a branch, unless that is something to be told.
                     tells = self.on_branch_change != "retrace"
                     call.lift(inputs - call.single_ints if tells else inputs)
@@ -370,7 +370,7 @@ class Traces:
             return done, result
         attempt: Attempt = result
         recorded, inputs = result.once
-        lifted = call.lifted
+        lifted = call.taken.lifted
         call.lift(inputs)
         try:
             result = action(recorded)
@@ -543,7 +543,7 @@ class Traces:
     def _made(self, call: Call, within: bool = False, on_own: bool = False) -> Attempt:
         recordings = self._known.get(call.key, _NOTHING).recordings
         known = self._current_watch(call, recordings) if recordings else None
-        key, lifted = call.key, call.lifted
+        key, lifted = call.key, call.taken.lifted
         try:
             attempt = record(
                 self.function,
@@ -559,7 +559,7 @@ class Traces:
                 on_own,
             )
         except Exception:
-            self._fix(call, call.lifted)  # for want of which it may be, and no more
+            self._fix(call, call.taken.lifted)  # for want of which it may be, and no more
             raise
         self._kept = attempt.watch or self._kept
         self.runs_on_own |= attempt.may_tell
@@ -570,7 +570,7 @@ class Traces:
             recorded.trust = Trust() if self.verify and is_repeatable else None
             self.share(recorded)
         if recorded is not None and lifted:
-            constant = (lifted - call.lifted) | attempt.integers_read
+            constant = (lifted - call.taken.lifted) | attempt.integers_read
             self._fix(call, constant)
             if constant and not self._known.get(key, _NOTHING).recordings:  # no such calls come
                 self._known.pop(key, None)
@@ -620,7 +620,7 @@ class Traces:
                 continue
             if watch.holds():
                 # Libraries are looked into whose code was seen to run since.
-                if known is None and not call.statics and watch.n_followed == n_followed():
+                if known is None and not call.taken.statics and watch.n_followed == n_followed():
                     known = watch.copy()
                 continue
             if not is_noted:

@@ -123,7 +123,7 @@ def _beyond_noise(call: Call, result: Any, expected: Any, replay: Callable[[Call
 
         args, kwargs = own_arguments(call, noisy)
         try:
-            near = replay(Call(tuple(args), kwargs, call.argnums, call.lifted))
+            near = replay(Call(tuple(args), kwargs, call.argnums, call.taken.lifted))
         except Exception:  # at the edge of where the recording serves
             continue
         moves = [0.0 if np.isinf(x) else x for x in _moved(result, near)]  # at poles all moves

@@ -60,7 +60,7 @@ CONTEXTS: dict[str, Callable[[], Any]] = {
 }
 OF_CYTHON_ALONE = {
     "GraphTransaction",
-    "Taken",
+    "ValuesTaken",
 }  # where nothing comes between `__enter__` and the block
 
 

@@ -88,8 +88,8 @@ def built(f: Callable[..., Any] = wave, x: Any = X) -> cadiff.Program[..., Any]:
 
 def codes_of(graph: Any) -> list[Any]:
     which = everything(graph)
-    found = [graph.value_code(), graph.push_code(which), graph.pull_code(which)]
-    return [*found, graph.second_code(which)] if graph.n_outputs == 1 else found
+    found = [graph.code_of("value"), graph.code_of("push", which), graph.code_of("pull", which)]
+    return [*found, graph.code_of("second", which)] if graph.n_outputs == 1 else found
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -181,7 +181,7 @@ def test_directions_share_what_does_not_depend_on_them() -> None:
 
 def test_guards_are_met_in_their_order() -> None:
     graph = recorded(choosing, np.array([1.0, 3.0]))
-    code, fast = graph.value_code(), graph.value_code()
+    code, fast = graph.code_of("value"), graph.code_of("value")
     native.make_machine_code(fast)
     assert fast.has_machine
     for x in ([2.0, 5.0], [-1.0, 3.0], [1.0, 2.0], [-1.0, 2.0], [np.nan, 3.0], [1.0, np.nan]):

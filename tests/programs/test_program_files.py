@@ -140,12 +140,12 @@ def answers(graph: Any, x: Any) -> Iterator[Any]:
     """Results of all kinds of programs that are made from a graph."""
     which = everything(graph)
     more = np.concatenate([x, np.linspace(1.0, 2.0, graph.n_inputs)])
-    yield graph.value_code().evaluate(x)
+    yield graph.code_of("value").evaluate(x)
     if graph.n_outputs == 1:
-        yield graph.gradient_code(which).evaluate(x)
-        yield graph.second_code(which).evaluate(more)
-    yield graph.push_code(which).evaluate(more)
-    yield graph.pull_code(which).evaluate(np.concatenate([x, np.ones(graph.n_outputs)]))
+        yield graph.code_of("gradient", which).evaluate(x)
+        yield graph.code_of("second", which).evaluate(more)
+    yield graph.code_of("push", which).evaluate(more)
+    yield graph.code_of("pull", which).evaluate(np.concatenate([x, np.ones(graph.n_outputs)]))
 
 
 @pytest.mark.parametrize("optimize", [True, False])
@@ -181,7 +181,7 @@ def test_guards_are_pickled() -> None:
     assert len(other.guards) == 2
     assert other.guards == graph.guards
     for x in ([1.0, 3.0], [-1.0, 3.0], [1.0, 2.0]):
-        found, expected = (g.value_code().evaluate(np.array(x)) for g in (other, graph))
+        found, expected = (g.code_of("value").evaluate(np.array(x)) for g in (other, graph))
         assert found == expected
 
 
@@ -230,7 +230,7 @@ def test_operations_are_known_by_name() -> None:
         binding.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", b"\nsim")))
     # Another function of as many operands is another function, and not an error.
     other = binding.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", b"\ncos")))
-    assert other.value_code().evaluate(np.array([0.5])) == np.cos(0.5)
+    assert other.code_of("value").evaluate(np.array([0.5])) == np.cos(0.5)
     for name in (b"\nadd", b"\nsum", b"\nlog2"):
         with pytest.raises(ValueError, match=r"not the bytes|does not have|lengths"):
             binding.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", name)))
@@ -380,13 +380,14 @@ def test_c_has_several_values_and_their_products(name: str, tmp_path: Path) -> N
     graph = recorded(f, *args)
     library = compiled(graph, tmp_path)
     x, g = vector(args), rng.normal(size=graph.n_outputs)
-    expected = graph.value_code().evaluate(x)
+    expected = graph.code_of("value").evaluate(x)
     assert_close(library.value(x)[1], expected)
     missed, values, derivatives = library.value_and_vjp(x, g)
     assert missed == 0
     assert_close(values, expected)
     assert_close(
-        derivatives, graph.pull_code(everything(graph)).evaluate(np.r_[x, g])[graph.n_outputs :]
+        derivatives,
+        graph.code_of("pull", everything(graph)).evaluate(np.r_[x, g])[graph.n_outputs :],
     )
 
 
@@ -414,7 +415,7 @@ def test_c_has_every_operation(special: bool, tmp_path: Path) -> None:
     graph = recorded(every_operation, np.array(POINTS))
     library = compiled(graph, tmp_path)
     cotangents = np.linspace(0.5, 1.5, graph.n_outputs)
-    expected = graph.pull_code(everything(graph)).evaluate(np.r_[x, cotangents])
+    expected = graph.code_of("pull", everything(graph)).evaluate(np.r_[x, cotangents])
     missed, values, derivatives = library.value_and_vjp(x, cotangents)
     assert missed == 0
     assert_close(values, expected[: graph.n_outputs])

@@ -719,7 +719,8 @@ def test_bytes_and_steps_have_to_fit() -> None:
     make, (data, steps) = binding.reduced_graph(graph)
     assert len(steps) == 5
     check_same(
-        make(data, steps).value_code().evaluate(numpy.concatenate([X, A.ravel()])), stepped(X, A)
+        make(data, steps).code_of("value").evaluate(numpy.concatenate([X, A.ravel()])),
+        stepped(X, A),
     )
     for wrong in ([], steps[:-1], steps[::-1]):
         with pytest.raises(ValueError, match="a call is none of its steps"):
@@ -745,9 +746,9 @@ def test_damaged_bytes() -> None:
             except (ValueError, MemoryError, OverflowError):
                 continue
             try:
-                graph.value_code().evaluate(inputs[: graph.n_inputs])
+                graph.code_of("value").evaluate(inputs[: graph.n_inputs])
                 if graph.n_outputs:
-                    graph.gradient_code([(0, 3)]).evaluate(inputs[: graph.n_inputs])
+                    graph.code_of("gradient", [(0, 3)]).evaluate(inputs[: graph.n_inputs])
             except (
                 ValueError,
                 RuntimeError,
@@ -847,7 +848,7 @@ def test_deep_chains() -> None:
 
 def test_instructions_are_calls() -> None:
     graph = graph_of(lambda x: np.sum(by_vjp(x, x)), X)
-    code = graph.value_code()
+    code = graph.code_of("value")
     assert code.parts()["code"]["kind"].tolist().count(InstructionKind.CALL) == 1
     assert [step.name for step in code.steps] == ["by_vjp"]
 

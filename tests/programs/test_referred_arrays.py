@@ -145,7 +145,7 @@ def test_an_input_that_a_step_calls_with_is_not_copied() -> None:
     n, program = 5000, cadiff.compile(lambda x: cnp.max(x))
     assert [program(RNG.normal(size=n)) > 0.0 for _ in range(2)] == [True, True]
     (recorded,) = program._traces
-    places = recorded.graph.value_code().parts()["n_places"]
+    places = recorded.graph.code_of("value").parts()["n_places"]
     assert places == n + 2  # the result, and where the input stands
 
 

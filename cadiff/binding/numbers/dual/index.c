@@ -12,11 +12,9 @@
 
 /* From the parts of primal and tangent at one index: of views of no axes another one. */
 static PyObject *from_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
-    const int is_array =
-        PyArray_Check(primal) || CAD_IS_VAR_ARRAY(primal) || CAD_IS_DUAL_ARRAY(primal);
-    return (is_array && cad_ndim(primal) == 0 && !cad_is_single_number(primal)
-                ? cad_dual_cell
-                : cad_dual_from)(primal, tangent, tag);
+    const int is_cell =
+        PyArray_Check(primal) ? PyArray_NDIM((PyArrayObject *)primal) == 0 : cad_is_cell(primal);
+    return (is_cell ? cad_dual_cell : cad_dual_from)(primal, tangent, tag);
 }
 
 static PyObject *not_array(void) {

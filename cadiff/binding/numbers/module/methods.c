@@ -483,36 +483,24 @@ static PyObject *get_shape(PyObject *self, void *closure) {
     return cad_shape_tuple(ndim, lengths);
 }
 
-static PyObject *get_ndim(PyObject *self, void *closure) {
-    (void)closure;
-    return PyLong_FromLong(cad_ndim(self));
-}
+enum { NDIM, SIZE, ITEMSIZE, NBYTES };
 
-static npy_intp size_of(PyObject *self) {
+static PyObject *get_count(PyObject *self, void *closure) {
+    const int what = (int)(intptr_t)closure;
     const npy_intp *lengths;
     const int ndim = cad_lengths(self, &lengths);
-    return PyArray_MultiplyList(lengths, ndim);
-}
-
-static PyObject *get_size(PyObject *self, void *closure) {
-    (void)closure;
-    return PyLong_FromSsize_t(size_of(self));
-}
-
-static PyObject *get_nbytes(PyObject *self, void *closure) {
-    (void)closure;
-    const size_t bytes = cad_is_single(self) ? sizeof(float) : sizeof(double);
-    return PyLong_FromSsize_t(size_of(self) * (npy_intp)bytes);
+    const size_t bytes = what < ITEMSIZE       ? 1
+                         : cad_is_single(self) ? sizeof(float)
+                                               : sizeof(double);
+    return PyLong_FromSsize_t((npy_intp)bytes * (what == NDIM ? ndim
+                                                 : what == ITEMSIZE
+                                                     ? 1
+                                                     : PyArray_MultiplyList(lengths, ndim)));
 }
 
 static PyObject *get_dtype(PyObject *self, void *closure) {
     (void)closure;
     return Py_NewRef(cad_is_single(self) ? cad_state.dtype_of_singles : cad_state.dtype);
-}
-
-static PyObject *get_itemsize(PyObject *self, void *closure) {
-    (void)closure;
-    return PyLong_FromSize_t(cad_is_single(self) ? sizeof(float) : sizeof(double));
 }
 
 static PyObject *get_int(PyObject *self, void *number) {
@@ -585,11 +573,11 @@ PyGetSetDef cad_common_attributes[] = {
     {"flat", get_flat, set_flat, "The elements in order, to iterate over, read and assign.", NULL},
     {"mT", get_matrix_transpose, NULL, "The last two axes exchanged.", NULL},
     {"shape", get_shape, cad_refuse_layout, "Lengths of the axes.", "shape"},
-    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
-    {"size", get_size, NULL, "Number of elements.", NULL},
+    {"ndim", get_count, NULL, "Number of axes.", (void *)NDIM},
+    {"size", get_count, NULL, "Number of elements.", (void *)SIZE},
     {"dtype", get_dtype, cad_refuse_layout, "float64 or float32.", "dtype"},
-    {"itemsize", get_itemsize, NULL, "Bytes of the value of an element.", NULL},
-    {"nbytes", get_nbytes, NULL, "Bytes of the values of all elements.", NULL},
+    {"itemsize", get_count, NULL, "Bytes of the value of an element.", (void *)ITEMSIZE},
+    {"nbytes", get_count, NULL, "Bytes of the values of all elements.", (void *)NBYTES},
     {"imag", get_imag, NULL, "0.0; of an array zeros.", NULL},
     {"device", get_device, NULL, "\"cpu\".", NULL},
     /* pandas leaves operators to what comes before its own DataFrame, which has 4000. */

@@ -97,6 +97,11 @@ bool cad_is_single_number(PyObject *object) {
     return 0;
 }
 
+bool cad_is_cell(PyObject *object) {
+    return (CAD_IS_VAR_ARRAY(object) || CAD_IS_DUAL_ARRAY(object)) && cad_ndim(object) == 0 &&
+           !cad_is_single_number(object);
+}
+
 CadPrecision cad_precision_of_type(int type) {
     return type == NPY_BOOL || type == NPY_BYTE || type == NPY_UBYTE || type == NPY_SHORT ||
                    type == NPY_USHORT || type == NPY_HALF || type == NPY_FLOAT

@@ -38,6 +38,9 @@ bool cad_is_single(PyObject *object);
 /* Whether it is a single number, though an array to the types: one of float32. */
 bool cad_is_single_number(PyObject *object);
 
+/* Whether it is a view of no axes, in which assignments are seen. */
+bool cad_is_cell(PyObject *object);
+
 /* What an operand asks of the result, by NumPy's rules of promotion: numbers of Python's go along
  * with any type; float32, float16 and small whole numbers fit into float32; all else is float64.
  */

@@ -37,10 +37,7 @@ PyObject *cad_elements(PyObject *object) {
 }
 
 PyObject *cad_single(PyObject *number) {
-    const int array =
-        !cad_is_single_number(number) && (CAD_IS_VAR_ARRAY(number) || CAD_IS_DUAL_ARRAY(number));
-    return array && cad_ndim(number) == 0 ? cad_apply(CAD_OP_positive, &number)
-                                          : Py_NewRef(number);
+    return cad_is_cell(number) ? cad_apply(CAD_OP_positive, &number) : Py_NewRef(number);
 }
 
 /* A Series or a DataFrame of pandas', or what else has a method of that name. Its class is asked,

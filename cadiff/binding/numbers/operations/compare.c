@@ -177,12 +177,6 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
     Py_RETURN_RICHCOMPARE(x, y, how);
 }
 
-/* A view of no axes, of which answers are NumPy's: they have axes and methods. */
-static int is_cell(PyObject *number) {
-    return (CAD_IS_VAR_ARRAY(number) || CAD_IS_DUAL_ARRAY(number)) && cad_ndim(number) == 0 &&
-           !cad_is_single_number(number);
-}
-
 /* Outcomes tell a run of a function from those that choose otherwise. */
 static void note_choice(PyObject *left, PyObject *result) {
     if (CAD_IS_BOOL(result)) {
@@ -195,7 +189,8 @@ static void note_choice(PyObject *left, PyObject *result) {
 
 static PyObject *compare(PyObject *left, PyObject *right, int how, int masks) {
     PyObject *result = compare_values(left, right, how);
-    if (result != NULL && PyBool_Check(result) && (is_cell(left) || is_cell(right))) {
+    /* Of a view of no axes answers are NumPy's: they have axes and methods. */
+    if (result != NULL && PyBool_Check(result) && (cad_is_cell(left) || cad_is_cell(right))) {
         Py_SETREF(result, Py_NewRef(result == Py_True ? PyArrayScalar_True : PyArrayScalar_False));
     }
     if (cad_state.guarding > 0 && result != NULL && result != Py_NotImplemented &&
