@@ -18,10 +18,11 @@ from ..binding import Loops, carries, is_complex_number, make_complex
 from ..operations import complexes
 from ..operations.arrays import reshape, sum, swapaxes
 from ..operations.pairs import on_pairs
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, primitive
 from ..operations.table import where
 
 Mask = NDArray[np.bool_]
+Rule = Callable[..., Any]
 Maker = Callable[..., Callable[[Any], Any]]
 
 EPSILON = float(np.finfo(float).eps)
@@ -119,9 +120,9 @@ class on_matrices:  # noqa: N801 - a decorator
             form.defvjp(*makers)
         self.of_real.unread = self.of_complex.primitive.unread = unread
 
-    def deftogether(self, maker: Callable[..., Callable[[Any], Sequence[Any]]]) -> None:
-        """A reverse rule of the first arguments taken together, whose cotangents share work."""
-        self.of_real.together = maker
+    def deftogether(self, pulls: Callable[..., Sequence[Any]]) -> None:
+        """The cotangents of the first arguments, which share work, by one that is given last."""
+        maker = self.of_real.together = curried(pulls)
         self.of_complex.deftogether(maker)
         self.of_turning.deftogether(maker)
 
@@ -153,9 +154,9 @@ class on_matrices:  # noqa: N801 - a decorator
         for form in self._forms:
             form.defjvp(*rules)
 
-    def defrules(self, maker: Maker, rule: Maker, pattern: str, **how: Any) -> None:
-        """All of them, for one argument."""
-        self.defvjp(maker, **how)
+    def defrules(self, pull: Rule, rule: Rule, pattern: str, **how: Any) -> None:
+        """All of them, for one argument; the first one is given the cotangent last."""
+        self.defvjp(curried(pull), **how)
         self.defjvp(rule)
         self.defpattern(pattern)
 

@@ -21,7 +21,7 @@ from ..operations import arrays, complexes
 from ..operations.complexes import implements_all
 from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, held
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, primitive
 from ._common import Number, as_number, as_view, existing, like, refuse, unsupported
 from ._own import copied
 from ._shapes import diagonal
@@ -247,33 +247,30 @@ def _way_back(
 way_back = functools.lru_cache(maxsize=1024)(_way_back)
 
 
-def _contracted_pull(k: int) -> Callable[..., Callable[[Number], Number]]:
-    def maker(
-        ans: Number, terms: tuple[str, ...], result: str, how: Any, *operands: Number
-    ) -> Callable[[Number], Number]:
-        # Shapes are those of values, whatever the operands carry.
-        shapes = tuple(np.shape(plain_values(x)) for x in operands)
-        way = way_back(k, terms, result, shapes)
-        others = (*operands[:k], *operands[k + 1 :])
-
-        def pull(g: Number) -> Number:
-            partial = _contracted(way.terms, way.found, way.is_large, g, *others)
-            if way.found == terms[k]:
-                return partial
-            return arrays.broadcast_to(partial.reshape(way.narrow), way.shape)
-
-        return pull
-
-    return maker
+def _contracted_pull(
+    k: int, ans: Number, terms: tuple[str, ...], result: str, how: Any, *given: Number
+) -> Number:
+    *operands, g = given
+    # Shapes are those of values, whatever the operands carry.
+    shapes = tuple(np.shape(plain_values(x)) for x in operands)
+    way = way_back(k, terms, result, shapes)
+    others = (*operands[:k], *operands[k + 1 :])
+    partial = _contracted(way.terms, way.found, way.is_large, g, *others)
+    if way.found == terms[k]:
+        return partial
+    return arrays.broadcast_to(partial.reshape(way.narrow), way.shape)
 
 
-def _contracted_push(k: int) -> Callable[..., Number]:
-    def push(
-        g: Number, ans: Number, terms: tuple[str, ...], result: str, how: Any, *operands: Number
-    ) -> Number:
-        return _contracted(terms, result, how, *operands[:k], g, *operands[k + 1 :])
-
-    return push
+def _contracted_push(
+    k: int,
+    g: Number,
+    ans: Number,
+    terms: tuple[str, ...],
+    result: str,
+    how: Any,
+    *operands: Number,
+) -> Number:
+    return _contracted(terms, result, how, *operands[:k], g, *operands[k + 1 :])
 
 
 MOST_OPERANDS = 32
@@ -283,11 +280,11 @@ FIRST_OPERAND = 3  # of `_contracted`
 
 _contracted.called = "einsum"
 _contracted.defvjp(
-    *map(_contracted_pull, range(MOST_OPERANDS)),
+    *(curried(functools.partial(_contracted_pull, k)) for k in range(MOST_OPERANDS)),
     argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
 )
 _contracted.defjvp(
-    *map(_contracted_push, range(MOST_OPERANDS)),
+    *(functools.partial(_contracted_push, k) for k in range(MOST_OPERANDS)),
     argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
 )
 _contracted.defpattern(

@@ -34,7 +34,7 @@ from ..operations.complexes import implements_all, joined, whole_parts
 from ..operations.dispatch import plain
 from ..operations.guards import NoDerivativeError, held
 from ..operations.patterns import over_axes
-from ..operations.primitives import after_lanes, primitive
+from ..operations.primitives import after_lanes, curried, primitive
 from ..operations.table import power, sign, sqrt, where
 from . import _factorizations as factor
 from . import _least_squares as least_squares
@@ -390,14 +390,11 @@ def _as_spread(norm: Any, x: Any, axis: Any) -> Any:
     return _kept(norm, x, axis) if np.shape(norm) else norm
 
 
-def p_norm_pull(ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
-    def pull(g: Any) -> Any:
-        slope, factor = _direction(x, _as_spread(ans, x, axis), p, axis), _as_spread(g, x, axis)
-        if is_real_array(slope) and (type(factor) is float or is_real_array(factor)):
-            return np.multiply(slope, factor, out=slope)  # which is fresh
-        return factor * slope
-
-    return pull
+def p_norm_pull(ans: Any, x: Any, p: float, axis: Any, keepdims: bool, g: Any) -> Any:
+    slope, factor = _direction(x, _as_spread(ans, x, axis), p, axis), _as_spread(g, x, axis)
+    if is_real_array(slope) and (type(factor) is float or is_real_array(factor)):
+        return np.multiply(slope, factor, out=slope)  # which is fresh
+    return factor * slope
 
 
 def p_norm_push(g: Any, ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
@@ -406,7 +403,7 @@ def p_norm_push(g: Any, ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -
 
 
 _p_norm.called = "norm"
-_p_norm.defvjp(p_norm_pull)
+_p_norm.defvjp(curried(p_norm_pull))
 _p_norm.defjvp(p_norm_push)
 _p_norm.defpattern(lambda ans, x, p, axis, keepdims: over_axes(axis, x.ndim, keepdims))
 

@@ -607,6 +607,11 @@ class primitive:  # noqa: N801 - a decorator
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
 
 
+def curried(rule: Callable[..., Any]) -> Callable[..., Callable[[Any], Any]]:
+    """A maker for `defvjp`, of a function that is given the cotangent last."""
+    return functools.partial(functools.partial, rule)
+
+
 def transposes(f: primitive, other: primitive) -> None:
     """State the rules of two linear functions of one argument, each the adjoint of the other."""
     for here, there in ((f, other), (other, f)):

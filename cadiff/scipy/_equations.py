@@ -37,6 +37,7 @@ from ..numpy._matrices import (
 from ..numpy._systems import solve_triangle
 from ..operations.guards import NoDerivativeError, fixed, held, truths
 from ..operations.missing_derivatives import doubt
+from ..operations.primitives import curried
 from ..operations.table import where
 from . import _matrix_functions as functions
 from ._signatures import called_as, double, matrix, plainly_by, square, valued_as
@@ -51,12 +52,9 @@ def discrete_lyapunov(a: Any, q: Any, *, method: str | None = None) -> Any:
     return scipy.linalg.solve_discrete_lyapunov(a, q, method=method)
 
 
-def _lyapunov_pull(ans: Any, a: Any, q: Any, method: str | None = None) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        y = discrete_lyapunov(H(a), g, method=method)
-        return y @ a @ H(ans) + H(y) @ a @ ans
-
-    return pull
+def _lyapunov_pull(ans: Any, a: Any, q: Any, g: Any, method: str | None = None) -> Any:
+    y = discrete_lyapunov(H(a), g, method=method)
+    return y @ a @ H(ans) + H(y) @ a @ ans
 
 
 def _lyapunov_push(g: Any, ans: Any, a: Any, q: Any, method: str | None = None) -> Any:
@@ -66,7 +64,7 @@ def _lyapunov_push(g: Any, ans: Any, a: Any, q: Any, method: str | None = None) 
 
 discrete_lyapunov.called = "solve_discrete_lyapunov"
 discrete_lyapunov.defvjp(
-    _lyapunov_pull,
+    curried(_lyapunov_pull),
     lambda ans, a, q, method=None: lambda g: discrete_lyapunov(H(a), g, method=method),
 )
 discrete_lyapunov.defjvp(
@@ -124,46 +122,38 @@ def _linear(c: Any, e: Any, right: Any, discrete: bool, adjoint: bool) -> Any:
     return inverse @ solution @ H(inverse) if adjoint else solution
 
 
-def _pull_of(which: int) -> Callable[..., Any]:
-    def maker(ans: Any, *args: Any, discrete: bool, **_: Any) -> Callable[[Any], Any]:
-        def pull(g: Any) -> Any:
-            k, c, left, right = _closed(ans, args, discrete)
-            p = _linear(c, args[4], hermitian(g), discrete, adjoint=True)
-            pulls: tuple[Callable[[], Any], ...] = (
-                lambda: 2.0 * H(left) @ p,
-                lambda: -2.0 * H(left) @ p @ H(k),
-                lambda: p,
-                lambda: k @ p @ H(k),
-                lambda: 2.0 * H(right) @ p,
-                lambda: -2.0 * p @ H(k),
-            )
-            return pulls[which]()
-
-        return pull
-
-    return maker
+def _pull(which: int, ans: Any, *given: Any, discrete: bool, **_: Any) -> Any:
+    *args, g = given
+    k, c, left, right = _closed(ans, args, discrete)
+    p = _linear(c, args[4], hermitian(g), discrete, adjoint=True)
+    pulls: tuple[Callable[[], Any], ...] = (
+        lambda: 2.0 * H(left) @ p,
+        lambda: -2.0 * H(left) @ p @ H(k),
+        lambda: p,
+        lambda: k @ p @ H(k),
+        lambda: 2.0 * H(right) @ p,
+        lambda: -2.0 * p @ H(k),
+    )
+    return pulls[which]()
 
 
-def _push_of(which: int) -> Callable[..., Any]:
-    def rule(g: Any, ans: Any, *args: Any, discrete: bool, **_: Any) -> Any:
-        k, c, left, right = _closed(ans, args, discrete)
-        terms: tuple[Callable[[], Any], ...] = (
-            lambda: left @ g,
-            lambda: -left @ g @ k,
-            lambda: 0.5 * g,
-            lambda: 0.5 * H(k) @ g @ k,
-            lambda: right @ g,
-            lambda: -g @ k,
-        )
-        change = 2.0 * hermitian(terms[which]())
-        return _linear(c, args[4], change, discrete, adjoint=False)
-
-    return rule
+def _push(which: int, g: Any, ans: Any, *args: Any, discrete: bool, **_: Any) -> Any:
+    k, c, left, right = _closed(ans, args, discrete)
+    terms: tuple[Callable[[], Any], ...] = (
+        lambda: left @ g,
+        lambda: -left @ g @ k,
+        lambda: 0.5 * g,
+        lambda: 0.5 * H(k) @ g @ k,
+        lambda: right @ g,
+        lambda: -g @ k,
+    )
+    change = 2.0 * hermitian(terms[which]())
+    return _linear(c, args[4], change, discrete, adjoint=False)
 
 
 riccati.called = "solve_continuous_are or solve_discrete_are"
-riccati.defvjp(*map(_pull_of, range(6)))
-riccati.defjvp(*map(_push_of, range(6)))
+riccati.defvjp(*(curried(partial(_pull, k)) for k in range(6)))
+riccati.defjvp(*(partial(_push, k) for k in range(6)))
 riccati.defpattern(*["ij->kl"] * 6)
 
 
@@ -208,16 +198,13 @@ def _turn(p: Any, k: Any, *, rounding: float) -> Any:
     )
 
 
-def _turn_pull(ans: Any, p: Any, k: Any, rounding: float) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        y = _turn(p, g, rounding=rounding)
-        return -(outer_product(y, ans) + H(ans) @ y)
-
-    return pull
+def _turn_pull(ans: Any, p: Any, k: Any, g: Any, rounding: float) -> Any:
+    y = _turn(p, g, rounding=rounding)
+    return -(outer_product(y, ans) + H(ans) @ y)
 
 
 _turn.called = "polar"
-_turn.defvjp(_turn_pull, lambda ans, p, k, **how: lambda g: _turn(p, g, **how))
+_turn.defvjp(curried(_turn_pull), lambda ans, p, k, **how: lambda g: _turn(p, g, **how))
 _turn.defjvp(
     lambda g, ans, p, k, **how: -_turn(p, g @ ans + ans @ g, **how),
     lambda g, ans, p, k, **how: _turn(p, g, **how),
@@ -264,18 +251,14 @@ def _upper(x: Any) -> Any:
     return part(x, triangle(x.shape[-1], lower=False))
 
 
-def _schur_pull(ans: Any, a: Any, **_: Any) -> Callable[[Any], Any]:
+def _schur_pull(ans: Any, a: Any, g: Any, **_: Any) -> Any:
     t, z = ans
-
-    def pull(g: Any) -> Any:
-        gt = _upper(g[0])
-        k, rows, columns = _below(t)
-        x = H(z) @ g[1] + H(t) @ gt - gt @ H(t)
-        right = (x - H(x))[rows, columns][:, None]
-        y = _spread(systems.solve(k, right, True)[:, 0], rows, columns, t.shape[-1])
-        return z @ (gt - y) @ H(z)
-
-    return pull
+    gt = _upper(g[0])
+    k, rows, columns = _below(t)
+    x = H(z) @ g[1] + H(t) @ gt - gt @ H(t)
+    right = (x - H(x))[rows, columns][:, None]
+    y = _spread(systems.solve(k, right, True)[:, 0], rows, columns, t.shape[-1])
+    return z @ (gt - y) @ H(z)
 
 
 def _schur_push(g: Any, ans: Any, a: Any, **_: Any) -> Any:
@@ -288,7 +271,7 @@ def _schur_push(g: Any, ans: Any, a: Any, **_: Any) -> Any:
     return _upper(m + t @ x - x @ t), z @ x
 
 
-_schur.defvjp(_schur_pull)
+_schur.defvjp(curried(_schur_pull))
 _schur.defjvp(_schur_push)
 
 
@@ -312,17 +295,14 @@ def _ordered(ans: Any, lower: bool) -> tuple[Any, Any, Any, Any]:
     return ans[0][order], diagonal(ans[1]), order, triangle(len(order), lower, strict=True)
 
 
-def _ldl_pull(ans: Any, a: Any, lower: bool) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        outer, d, order, beside = _ordered(ans, lower)
-        n = part(H(outer) @ g[0][order], beside) / conjugate(d)
-        n = n + on_diagonal(diagonal(g[1]))
-        half = solve_triangle(outer, hermitian(n), lower=lower, unit=True, adjoint=True)
-        whole = H(solve_triangle(outer, H(half), lower=lower, unit=True, adjoint=True))
-        back = np.argsort(order)
-        return folded(whole[back][:, back], lower)
-
-    return pull
+def _ldl_pull(ans: Any, a: Any, g: Any, lower: bool) -> Any:
+    outer, d, order, beside = _ordered(ans, lower)
+    n = part(H(outer) @ g[0][order], beside) / conjugate(d)
+    n = n + on_diagonal(diagonal(g[1]))
+    half = solve_triangle(outer, hermitian(n), lower=lower, unit=True, adjoint=True)
+    whole = H(solve_triangle(outer, H(half), lower=lower, unit=True, adjoint=True))
+    back = np.argsort(order)
+    return folded(whole[back][:, back], lower)
 
 
 def _ldl_push(g: Any, ans: Any, a: Any, lower: bool) -> Any:
@@ -333,7 +313,7 @@ def _ldl_push(g: Any, ans: Any, a: Any, lower: bool) -> Any:
     return moved[np.argsort(order)], on_diagonal(diagonal(n)), np.zeros(len(order))
 
 
-_ldl.defvjp(_ldl_pull)
+_ldl.defvjp(curried(_ldl_pull))
 _ldl.defjvp(_ldl_push)
 
 

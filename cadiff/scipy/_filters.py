@@ -8,7 +8,6 @@ coefficients are sums of products along the axis. All else is made of that and o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,12 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, in_precision, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.primitives import primitive, transposes
+from ..operations.primitives import curried, primitive, transposes
 from . import _arrays
 from ._formulas import beside
 from ._mirror import kernels, linear_in_parts, read_values
 
 VALID, SAME, FULL = range(3)
-
-Pull = Callable[[Any], Any]
 
 
 def _flipped(x: Number) -> Number:
@@ -90,28 +87,22 @@ def _products(x: Number, h: Number, n: int) -> Number:
     return stack([sum_(x * h[..., k : k + length]) for k in range(n)])
 
 
-def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
-    def pull(g: Any) -> Number:
-        found = -_products(ans[0], _multipliers(a, g), binding.shape(a)[0])
-        return concatenate([np.zeros(1), found[1:]])  # a[0] is 1
-
-    return pull
+def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number, g: Any) -> Number:
+    found = -_products(ans[0], _multipliers(a, g), binding.shape(a)[0])
+    return concatenate([np.zeros(1), found[1:]])  # a[0] is 1
 
 
-def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
-    def pull(g: Any) -> Number:
-        h = _multipliers(a, g)
-        one = np.eye(1, binding.shape(b)[0])[0]
-        back, _ = filtered(b, one, _flipped(h), _zeros(h, len(one) - 1))
-        return _flipped(back)[..., : binding.shape(x)[-1]]
-
-    return pull
+def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number, g: Any) -> Number:
+    h = _multipliers(a, g)
+    one = np.eye(1, binding.shape(b)[0])[0]
+    back, _ = filtered(b, one, _flipped(h), _zeros(h, len(one) - 1))
+    return _flipped(back)[..., : binding.shape(x)[-1]]
 
 
 filtered.defvjp(
     lambda ans, b, a, x, state: lambda g: _products(x, _multipliers(a, g), binding.shape(b)[0]),
-    _by_a,
-    _by_x,
+    curried(_by_a),
+    curried(_by_x),
     lambda ans, b, a, x, state: lambda g: _multipliers(a, g)[..., : binding.shape(state)[-1]],
 )
 filtered.defjvp(

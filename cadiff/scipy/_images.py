@@ -25,7 +25,7 @@ from ..operations.arrays import moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import held
 from ..operations.indices import added_at, taken_at
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, primitive
 from ._filters import correlated, turned
 from ._mirror import kernels
 
@@ -166,19 +166,16 @@ def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
     return out
 
 
-def _weighted_pull(ans: Any, x: Number, w: Number, window: Window, axis: Any) -> Any:
-    def pull(g: Any) -> Number:
-        if window.is_own_adjoint(w):
-            return weighted(g, turned(w), window=window.turned, axis=axis)
-        back, widened = window.adjoint, window.widened(g)
-        return window.folded(weighted(widened, turned(w), window=back, axis=axis), x.shape)
-
-    return pull
+def _weighted_pull(ans: Any, x: Number, w: Number, g: Any, window: Window, axis: Any) -> Number:
+    if window.is_own_adjoint(w):
+        return weighted(g, turned(w), window=window.turned, axis=axis)
+    back, widened = window.adjoint, window.widened(g)
+    return window.folded(weighted(widened, turned(w), window=back, axis=axis), x.shape)
 
 
 weighted.called = "correlate"
 weighted.defvjp(
-    _weighted_pull,
+    curried(_weighted_pull),
     lambda ans, x, w, window, axis: lambda g: correlated(window.extended(x), g),
 )
 weighted.defjvp(
@@ -212,18 +209,15 @@ def averaged(x: Any, window: Window, axis: int) -> Any:
     return out
 
 
-def _averaged_pull(ans: Any, x: Number, window: Window, axis: int) -> Any:
-    def pull(g: Any) -> Number:
-        if window.is_own_adjoint(np.ones(window.shape)):
-            return averaged(g, window=window.turned, axis=axis)
-        means = averaged(window.widened(g), window=window.adjoint, axis=axis)
-        return window.folded(means, x.shape)
-
-    return pull
+def _averaged_pull(ans: Any, x: Number, g: Any, window: Window, axis: int) -> Number:
+    if window.is_own_adjoint(np.ones(window.shape)):
+        return averaged(g, window=window.turned, axis=axis)
+    means = averaged(window.widened(g), window=window.adjoint, axis=axis)
+    return window.folded(means, x.shape)
 
 
 averaged.called = "uniform_filter1d"
-averaged.defvjp(_averaged_pull)
+averaged.defvjp(curried(_averaged_pull))
 averaged.defjvp(
     lambda g, ans, x, window, axis: averaged(g, window=window._replace(cval=0.0), axis=axis)
 )
@@ -264,14 +258,11 @@ def _chosen(ans: Any, x: Number, window: Window, footprint: NDArray[np.bool_]) -
     return chosen
 
 
-def _ranked_pull(ans: Any, x: Number, window: Window, footprint: Any, rank: int) -> Any:
-    def pull(g: Any) -> Number:
-        shape = binding.shape(x)
-        n = math.prod(shape)
-        chosen = _chosen(ans, x, window, footprint)
-        return reshape(added_at(chosen.ravel(), reshape(g, -1), n + 1)[:n], shape)
-
-    return pull
+def _ranked_pull(ans: Any, x: Number, g: Any, window: Window, footprint: Any, rank: int) -> Number:
+    shape = binding.shape(x)
+    n = math.prod(shape)
+    chosen = _chosen(ans, x, window, footprint)
+    return reshape(added_at(chosen.ravel(), reshape(g, -1), n + 1)[:n], shape)
 
 
 def _ranked_push(g: Any, ans: Any, x: Number, window: Window, footprint: Any, rank: int) -> Any:
@@ -281,7 +272,7 @@ def _ranked_push(g: Any, ans: Any, x: Number, window: Window, footprint: Any, ra
 
 
 ranked.called = "rank_filter"
-ranked.defvjp(_ranked_pull)
+ranked.defvjp(curried(_ranked_pull))
 ranked.defjvp(_ranked_push)
 
 
@@ -387,26 +378,22 @@ def coefficients(x: Any, order: int, axis: int, mode: int) -> Any:
     return out
 
 
-def _coefficients_pull(ans: Any, x: Number, order: int, axis: int, mode: int) -> Any:
+def _coefficients_pull(ans: Any, x: Number, g: Any, order: int, axis: int, mode: int) -> Number:
     """The matrix is symmetric, or is so but for halves at the ends where splines are mirrored."""
     n = binding.shape(x)[axis]
-
-    def pull(g: Any) -> Number:
-        if n <= SHORT:
-            matrix = coefficients(np.eye(n), order=order, axis=0, mode=mode)
-            return moveaxis(moveaxis(g, axis, -1) @ matrix, -1, axis)
-        if mode in (NEAREST, REFLECT, GRID_WRAP):
-            return coefficients(g, order=order, axis=axis, mode=mode)
-        ends = np.ones(n)
-        ends[[0, -1]] = 0.5
-        halves = ends.reshape((-1,) + (1,) * (binding.ndim(x) - 1 - axis))
-        return halves * coefficients(g / halves, order=order, axis=axis, mode=mode)
-
-    return pull
+    if n <= SHORT:
+        matrix = coefficients(np.eye(n), order=order, axis=0, mode=mode)
+        return moveaxis(moveaxis(g, axis, -1) @ matrix, -1, axis)
+    if mode in (NEAREST, REFLECT, GRID_WRAP):
+        return coefficients(g, order=order, axis=axis, mode=mode)
+    ends = np.ones(n)
+    ends[[0, -1]] = 0.5
+    halves = ends.reshape((-1,) + (1,) * (binding.ndim(x) - 1 - axis))
+    return halves * coefficients(g / halves, order=order, axis=axis, mode=mode)
 
 
 coefficients.called = "spline_filter1d"
-coefficients.defvjp(_coefficients_pull)
+coefficients.defvjp(curried(_coefficients_pull))
 coefficients.defjvp(
     lambda g, ans, x, order, axis, mode: coefficients(g, order=order, axis=axis, mode=mode)
 )

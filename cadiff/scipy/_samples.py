@@ -367,15 +367,11 @@ def _places_are_plain(cls: Any) -> None:
     SciPy begins sums at the median, and these do not depend on where they begin.
     """
     for name in ("_ppf", "_isf"):
-        setattr(cls, name, _of_values(getattr(cls, name)))
+        setattr(cls, name, functools.partialmethod(_of_values, getattr(cls, name)))
 
 
-def _of_values(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def places(self: Any, *args: Any) -> Any:
-        return method(self, *(read_values(x) if carries(x) else x for x in args))
-
-    return places
+def _of_values(self: Any, method: Callable[..., Any], *args: Any) -> Any:
+    return method(self, *(read_values(x) if carries(x) else x for x in args))
 
 
 kernels("scipy.stats._distn_infrastructure", "rv_discrete.__init_subclass__")(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,20 +99,18 @@ def _without(found: Number, beyond: NDArray[np.bool_]) -> Number:
     return where(beyond, math.nan, found)
 
 
-def _in_pieces(find: Callable[..., Number]) -> Callable[..., None]:
+def _in_pieces(
+    find: Callable[..., Number], c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any
+) -> None:
     """A kernel of piecewise polynomials, c of the shape (degree + 1, intervals, n), at points.
 
     find(c, s, width, order): of each point by its interval, at s behind where that begins.
     """
-
-    def evaluate(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
-        c, t, x = as_number(c), as_number(t), as_number(x)
-        if x.size:
-            at = _intervals(t, x)
-            found = find(c[:, at], column(x - t[at]), column(t[at + 1] - t[at]), order)
-            out[...] = _without(found, _beyond(t, x, extrapolate))
-
-    return evaluate
+    c, t, x = as_number(c), as_number(t), as_number(x)
+    if x.size:
+        at = _intervals(t, x)
+        found = find(c[:, at], column(x - t[at]), column(t[at + 1] - t[at]), order)
+        out[...] = _without(found, _beyond(t, x, extrapolate))
 
 
 def _bernstein(c: Number, s: Number, width: Number, order: int) -> Number:
@@ -125,9 +124,11 @@ def _bernstein(c: Number, s: Number, width: Number, order: int) -> Number:
 
 
 kernels("scipy.interpolate._ppoly", "evaluate", varying=True)(
-    _in_pieces(lambda c, s, width, order: polynomials(c, s, order))
+    partial(_in_pieces, lambda c, s, width, order: polynomials(c, s, order))
 )
-kernels("scipy.interpolate._ppoly", "evaluate_bernstein", varying=True)(_in_pieces(_bernstein))
+kernels("scipy.interpolate._ppoly", "evaluate_bernstein", varying=True)(
+    partial(_in_pieces, _bernstein)
+)
 
 
 @kernels("scipy.interpolate._ppoly", varying=True)

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse.linalg
 
 from ..numpy._matrices import on_matrices
+from ..operations.primitives import curried
 from ._structures import Structure, product, sampled
 
 
@@ -115,15 +116,10 @@ def _again(
     return solved(data, b, **how)[0]
 
 
-def _pulls(ans: Any, data: Any, b: Any, **how: Any) -> Callable[[Any], Any]:
-    structure, solver = how["structure"], how["solver"]
-
-    def both(g: Any) -> Any:
-        y = _again(data, g[0], True, **how)
-        pair = (ans[0], y) if how.get("adjoint") else (y, ans[0])
-        return -solver.read(structure, sampled(*pair, structure)), y
-
-    return both
+def _pulls(ans: Any, data: Any, b: Any, g: Any, **how: Any) -> Any:
+    structure, y = how["structure"], _again(data, g[0], True, **how)
+    pair = (ans[0], y) if how.get("adjoint") else (y, ans[0])
+    return -how["solver"].read(structure, sampled(*pair, structure)), y
 
 
 def _push_data(g: Any, ans: Any, data: Any, b: Any, **how: Any) -> Any:
@@ -136,7 +132,7 @@ def _push_data(g: Any, ans: Any, data: Any, b: Any, **how: Any) -> Any:
 def answers(asked: Any) -> None:
     """State the rules of what returns a solution, and something that has no derivative."""
     asked.defvjp(
-        lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
+        curried(lambda *given, **how: _pulls(*given, **how)[0]),
         lambda ans, data, b, **how: lambda g: _again(data, g[0], True, **how),
         unread=(1,),
     )

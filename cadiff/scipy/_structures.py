@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..binding import carries, is_single
 from ..numpy._matrices import conjugate, on_matrices
 from ..operations.arrays import broadcast_to, reshape, sum
+from ..operations.primitives import curried
 from ..operations.table import where
 
 Places = NDArray[np.intp]
@@ -192,19 +193,15 @@ def total(data: Any, *, structure: Structure, axis: int | None) -> Any:
     return np.asarray(structure.filled(data).sum(axis=axis))[()]
 
 
-def _total_pull(ans: Any, data: Any, structure: Structure, axis: int | None) -> Any:
+def _total_pull(ans: Any, data: Any, g: Any, structure: Structure, axis: int | None) -> Any:
     places, rows, columns = structure.coordinates
-
-    def pull(g: Any) -> Any:
-        if axis is None:
-            return structure.at_entries(broadcast_to(g, (len(places),)))
-        return structure.at_entries(reshape(g, (-1,))[columns if axis == 0 else rows])
-
-    return pull
+    if axis is None:
+        return structure.at_entries(broadcast_to(g, (len(places),)))
+    return structure.at_entries(reshape(g, (-1,))[columns if axis == 0 else rows])
 
 
 total.called = "sum"
-total.defvjp(_total_pull)
+total.defvjp(curried(_total_pull))
 total.defjvp(lambda g, ans, data, structure, axis: total(g, structure=structure, axis=axis))
 
 

@@ -51,7 +51,7 @@ from ..operations.arrays import concatenate, in_precision, reshape
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.guards import valued
 from ..operations.patterns import over_axes
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, primitive
 from ..operations.table import where
 from ._bands import (
     cho_solve_banded,
@@ -311,20 +311,16 @@ def _lu_factor(a: Any) -> Any:
     return lu, pivots.astype(float)
 
 
-def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+def _lu_pull(ans: Any, a: Any, g: Any) -> Any:
     lu, pivots = ans
     n = len(pivots)
     below, above = triangle(n, strict=True), triangle(n, lower=False)
-
-    def pull(g: Any) -> Any:
-        lower, upper = part(lu, below) + np.eye(n), part(lu, above)
-        inside = part(H(lower) @ part(g[0], below), below)
-        inside = inside + part(outer_product(part(g[0], above), upper), above)
-        half = solve_triangle(lu, H(inside), lower=False)
-        rows = solve_triangle(lu, H(half), lower=True, unit=True, adjoint=True)
-        return rows[np.argsort(permutation(pivots))]
-
-    return pull
+    lower, upper = part(lu, below) + np.eye(n), part(lu, above)
+    inside = part(H(lower) @ part(g[0], below), below)
+    inside = inside + part(outer_product(part(g[0], above), upper), above)
+    half = solve_triangle(lu, H(inside), lower=False)
+    rows = solve_triangle(lu, H(half), lower=True, unit=True, adjoint=True)
+    return rows[np.argsort(permutation(pivots))]
 
 
 def _lu_push(g: Any, ans: Any, a: Any) -> Any:
@@ -728,7 +724,7 @@ def _euclidean(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
 _euclidean.called = "norm"
 _euclidean.loop = lambda x, p, axis, keepdims: ("norm", of_numpy.NORM_IN_RANGE, (None, (), ()))
 _euclidean.loop_takes, _euclidean.loop_rounds = (0, 1), True
-_euclidean.defvjp(of_numpy.p_norm_pull)
+_euclidean.defvjp(curried(of_numpy.p_norm_pull))
 _euclidean.defjvp(of_numpy.p_norm_push)
 _euclidean.defpattern(lambda ans, x, p, axis, keepdims: over_axes(None, x.ndim, keepdims))
 

@@ -349,18 +349,14 @@ def eigh(data: Any, *, structure: Structure, options: Options) -> Any:
     return options.pairs(scipy.sparse.linalg.eigsh, structure.filled(data))
 
 
-def _eigh_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+def _eigh_pull(ans: Any, data: Any, g: Any, structure: Structure, options: Options) -> Any:
     w, v = ans
     a = SparseNumbers(structure.numbered, data)
-
-    def pull(g: Any) -> Any:
-        found = sampled(v * g[0], v, structure)
-        if not _matters(g[1]):
-            return found
-        y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k])[0], w.shape[0])
-        return found - sampled(y, v, structure)
-
-    return pull
+    found = sampled(v * g[0], v, structure)
+    if not _matters(g[1]):
+        return found
+    y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k])[0], w.shape[0])
+    return found - sampled(y, v, structure)
 
 
 def _eigh_push(g: Any, ans: Any, data: Any, structure: Structure, options: Options) -> Any:
@@ -372,9 +368,7 @@ def _eigh_push(g: Any, ans: Any, data: Any, structure: Structure, options: Optio
 
 
 eigh.called = "eigsh"
-eigh.defvjp(_eigh_pull)
-eigh.defjvp(_eigh_push)
-eigh.defpattern("i->j,kl")
+eigh.defrules(_eigh_pull, _eigh_push, "i->j,kl")
 
 
 @functools.partial(on_matrices, real=(False, False))
@@ -436,17 +430,13 @@ def _doubled(data: Any, structure: Structure, u: Any, v: Any) -> Callable[..., A
     return solve
 
 
-def _svd_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+def _svd_pull(ans: Any, data: Any, g: Any, structure: Structure, options: Options) -> Any:
     u, s, v = ans[0], ans[1], H(ans[2])
-
-    def pull(g: Any) -> Any:
-        found = sampled(u * g[1], v, structure)
-        if not _matters(g[0], g[2]):
-            return found
-        top, bottom = _doubled(data, structure, u, v)(s, g[0], H(g[2]))
-        return found - sampled(top, v, structure) - sampled(u, bottom, structure)
-
-    return pull
+    found = sampled(u * g[1], v, structure)
+    if not _matters(g[0], g[2]):
+        return found
+    top, bottom = _doubled(data, structure, u, v)(s, g[0], H(g[2]))
+    return found - sampled(top, v, structure) - sampled(u, bottom, structure)
 
 
 def _svd_push(g: Any, ans: Any, data: Any, structure: Structure, options: Options) -> Any:
@@ -458,6 +448,4 @@ def _svd_push(g: Any, ans: Any, data: Any, structure: Structure, options: Option
 
 
 svd.called = "svds"
-svd.defvjp(_svd_pull)
-svd.defjvp(_svd_push)
-svd.defpattern("i->jk,l,mn")
+svd.defrules(_svd_pull, _svd_push, "i->jk,l,mn")
