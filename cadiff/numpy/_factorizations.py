@@ -39,7 +39,7 @@ from ..operations.complexes import imag
 from ..operations.guards import NoDerivativeError, held
 from ..operations.missing_derivatives import doubt, warn_nan
 from ..operations.pairs import on_pairs
-from ..operations.primitives import curried, primitive
+from ..operations.primitives import curried, stated
 from ..operations.table import where
 from . import _lapack as lapack
 from ._matrices import (
@@ -123,13 +123,13 @@ def cholesky(a: Any, *, upper: bool = False) -> Any:
 # -(d inv(low) t + its transposed) has in the place of t.
 
 
-@primitive
+@stated("cholesky", loop=("cholesky_pull", 0))
 def _cholesky_back(low: Any, g: Any) -> Any:
     """The cotangent of the lower triangle of a = low @ low.T, given that of the factor low."""
     return binding.cholesky_pull(low, g)
 
 
-@primitive
+@stated("cholesky", loop=("cholesky_push", 0))
 def _cholesky_along(low: Any, t: Any) -> Any:
     """The tangent of the factor low, given that of the lower triangle of a = low @ low.T."""
     return binding.cholesky_push(low, t)
@@ -165,9 +165,6 @@ def _along_push(g: Any, ans: Any, low: Any, t: Any) -> Any:
     return g @ moved - _cholesky_along(low, left + T(left))
 
 
-_cholesky_back.called = _cholesky_along.called = "cholesky"
-_cholesky_back.loop = "cholesky_pull", 0
-_cholesky_along.loop = "cholesky_push", 0
 _cholesky_back.defvjp(curried(_back_pull), lambda ans, low, g: lambda h: _cholesky_along(low, h))
 _cholesky_back.defjvp(_back_push, lambda t, ans, low, g: _cholesky_back(low, t))
 _cholesky_along.defvjp(curried(_along_pull), lambda ans, low, t: lambda g: _cholesky_back(low, g))
@@ -648,13 +645,13 @@ svdvals.defrules(_svdvals_pull, _svdvals_push, "...ij->...k")
 # changes by the inner product with u @ vh, and that by how u and v turn against each other.
 
 
-@partial(on_matrices, real=(True,))
+@partial(on_matrices, real=(True,), called="norm")
 def nuclear(a: Any) -> Any:
     """The sum of singular values."""
     return np.sum(np.linalg.svd(a, compute_uv=False), axis=-1)
 
 
-@on_matrices
+@partial(on_matrices, called="norm")
 def _direction(a: Any) -> Any:
     """The gradient of that sum: u @ vh, without the singular values 0."""
     u, s, vh = np.linalg.svd(a, full_matrices=False)
@@ -668,7 +665,6 @@ def _direction_along(a: Any, g: Any) -> Any:
     return (u @ one + du) @ vh + u @ H(dv + 0.0 * v)
 
 
-nuclear.called = _direction.called = "norm"
 nuclear.defvjp(lambda ans, a: lambda g: scalars(g, a) * _direction(a))
 nuclear.defjvp(lambda g, ans, a: real(inner(conjugate(_direction(a)), g)))
 nuclear.defpattern("...ij->...")

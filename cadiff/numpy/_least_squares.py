@@ -17,6 +17,7 @@ line counts if more than rounding is dropped.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from ._factorizations import TOLERANCE, check_finite
 from ._matrices import EPSILON, H, on_matrices, outer_product
 
 
-@on_matrices
+@partial(on_matrices, called="pinv")
 def _kept(a: Any, p: Any) -> Any:
     """The part of a matrix that its pseudo-inverse p has not dropped."""
     u, s, vh = np.linalg.svd(a, full_matrices=False)
@@ -36,7 +37,6 @@ def _kept(a: Any, p: Any) -> Any:
     return (u * np.where(np.arange(s.shape[-1]) < ranks[..., None], s, 0.0)[..., None, :]) @ vh
 
 
-_kept.called = "pinv"
 _kept.defvjp(
     lambda ans, a, p: lambda g: g @ H(p @ ans) + H(ans @ p) @ g,
     lambda ans, a, p: lambda g: H(a) @ g @ H(a),
@@ -48,7 +48,7 @@ _kept.defjvp(
 _kept.defpattern("...ij->...kl", "...ji->...kl")
 
 
-@on_matrices
+@partial(on_matrices, called="pinv")
 def _between(kept: Any, rest: Any, r: Any) -> Any:
     """The y above; its derivatives count within the rows of `kept` alone."""
     _, s, vh = np.linalg.svd(kept, full_matrices=False)
@@ -68,7 +68,6 @@ def _between_push(x: Any, g: Any) -> Any:
     return H(x) @ g + H(g) @ x
 
 
-_between.called = "pinv"
 _between.defvjp(*(curried(lambda *given, k=k: _between_pulls(*given)[k]) for k in range(3)))
 _between.defjvp(
     lambda g, ans, kept, rest, r: -_between(kept, rest, _between_push(kept, g) @ ans),

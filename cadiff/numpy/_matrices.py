@@ -65,6 +65,7 @@ class on_matrices:  # noqa: N801 - a decorator
         function: Callable[..., Any],
         real: Sequence[bool] = (False,),
         real_results: Callable[[Any], Any] | None = None,
+        called: str = "",
     ) -> None:
         functools.update_wrapper(self, function)
 
@@ -93,7 +94,7 @@ class on_matrices:  # noqa: N801 - a decorator
         self.of_turning.stands_at(function.__module__, f"{function.__qualname__}.of_turning")
         self._may_turn = real_results is not None
         self._forms = self.of_real, self.of_complex, self.of_turning
-        self.called = function.__name__.removeprefix("_")
+        self.called = called or function.__name__.removeprefix("_")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for x in args:

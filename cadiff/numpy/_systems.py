@@ -143,7 +143,7 @@ def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
 
 cho_solve.runs_in_c(lambda c, b, lower: ("cho_solve", _told(lower)))
 cho_solve.defvjp(
-    curried(lambda *given, lower: _cho_pulls(*given, lower=lower)[0]),
+    curried(lambda *given, **how: _cho_pulls(*given, **how)[0]),
     lambda ans, c, b, lower: lambda g: cho_solve(c, g, lower=lower),
 )
 cho_solve.defjvp(_cho_push, lambda g, ans, c, b, lower: cho_solve(c, g, lower=lower))
@@ -169,7 +169,7 @@ def factors_of(a: Any) -> Any:
     return _lu(held(a))
 
 
-@on_matrices
+@partial(on_matrices, called="solve")
 def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> Any:
     """The solution of a @ x = b, or of H(a) @ x = b, by the factors of a, which are its values.
 
@@ -180,7 +180,6 @@ def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> An
     return binding.solve_factored(lu, order, b, adjoint)
 
 
-_solve_factored.called = "solve"
 _solve_factored.runs_in_c(
     lambda a, b, lu, order, adjoint: ("solve_factored", _told(adjoint=adjoint)), takes=(2, 3, 1)
 )
@@ -211,13 +210,12 @@ inv.defjvp(lambda g, ans, a, by=None: -(ans @ g @ ans))
 inv.defpattern("...ij->...kl")
 
 
-@on_matrices
+@partial(on_matrices, called="inv")
 def _inverse_adjoint(a: Any, lu: Any, order: Any) -> Any:
     """The adjoint of the inverse matrix, by the factors of a."""
     return binding.inverse_adjoint(lu, order)
 
 
-_inverse_adjoint.called = "inv"
 _inverse_adjoint.runs_in_c(("inverse_adjoint", 0), takes=(1, 2))
 _inverse_adjoint.defvjp(
     lambda ans, a, *_: lambda g: -(ans @ H(g) @ ans), None, None, unread=(0, 1, 2)
@@ -235,7 +233,7 @@ CONDITION = 1.0 / EPSILON
 CONDITION_DIFFERENTIATED = 1e4
 
 
-@on_matrices
+@partial(on_matrices, called="det")
 def _det_factored(a: Any, lu: Any, order: Any) -> Any:
     """The determinant by the factors of a; in single precision it is NumPy's own."""
     if is_single(a):
@@ -243,7 +241,6 @@ def _det_factored(a: Any, lu: Any, order: Any) -> Any:
     return binding.determinant(lu, order)
 
 
-_det_factored.called = "det"
 _det_factored.runs_in_c(("determinant", 0), takes=(1, 2))
 _det_factored.defvjp(
     lambda ans, a, *lu: lambda g: scalars(g, a) * conjugate(_cofactors(a, ans, *lu)), None, None
@@ -345,7 +342,7 @@ def _adjugate_polynomial(b: Any) -> tuple[Any, Any]:
     return adjugate, sum(diagonal(b @ adjugate)) / n
 
 
-@partial(on_matrices, real=(False, True))
+@partial(on_matrices, real=(False, True), called="slogdet")
 def _slogdet_factored(a: Any, lu: Any, order: Any) -> Any:
     """The sign of the determinant, and the logarithm of its size, by the factors of a.
 
@@ -373,7 +370,6 @@ def _slogdet_push(g: Any, ans: Any, a: Any, lu: Any, order: Any) -> Any:
     return turn, real(change)
 
 
-_slogdet_factored.called = "slogdet"
 _slogdet_factored.runs_in_c(("log_determinant", 0), takes=(1, 2))
 _slogdet_factored.defvjp(curried(_slogdet_pull), None, None)
 _slogdet_factored.defjvp(_slogdet_push, None, None)
@@ -392,7 +388,7 @@ def slogdet(a: Any) -> Any:
 # missing.
 
 
-@on_matrices
+@partial(on_matrices, called="poly")
 def characteristic(a: Any) -> Any:
     """The coefficients of the characteristic polynomial of one matrix, the highest power first."""
     return np.poly(a)
@@ -416,5 +412,4 @@ def _characteristic_push(g: Any, ans: Any, a: Any) -> Any:
     return concatenate([np.zeros(1), -changes])
 
 
-characteristic.called = "poly"
 characteristic.defrules(_characteristic_pull, _characteristic_push, "ij->k")

@@ -146,7 +146,7 @@ def solveh_banded(ab: Any, b: Any, lower: bool) -> Any:
 # --- Cholesky factors ----------------------------------------------------------------------------
 
 
-@on_matrices
+@partial(on_matrices, called="cholesky_banded")
 def cholesky(ab: Any, *, lower: bool) -> Any:
     """The diagonals of the Cholesky factor of a matrix, of which one half of the band is given.
 
@@ -187,7 +187,6 @@ def _cholesky_push(g: Any, ans: Any, ab: Any, lower: bool) -> Any:
     return _as_band(pushed, ab, lower) + part(g, _outside(ab, lower))
 
 
-cholesky.called = "cholesky_banded"
 cholesky.defvjp(curried(_cholesky_pull))
 cholesky.defjvp(_cholesky_push)
 
@@ -213,13 +212,12 @@ def _asked(name: str, a: Any, width: int, lower: bool, options: tuple[Any, ...])
     return getattr(scipy.linalg, name)(np.diagonal(a), np.diagonal(a, -1), **kwargs)
 
 
-@partial(on_matrices, real=(True, False))
+@partial(on_matrices, real=(True, False), called="eig_banded")
 def eigh(a: Any, *, name: str, **how: Any) -> Any:
     """Eigenvalues and eigenvectors of a banded matrix, of which the lower half is given."""
     return _asked(name, a, **how)
 
 
-eigh.called = "eig_banded"
 eigh.defrules(
     lambda ans, a, g, **_: factor.eigh_pull(ans, a, g),
     lambda g, ans, a, **_: factor.eigh_push(g, ans, a),
@@ -227,7 +225,7 @@ eigh.defrules(
 )
 
 
-@partial(on_matrices, real=(True,))
+@partial(on_matrices, real=(True,), called="eigvals_banded")
 def eigvalsh(a: Any, *, name: str, **how: Any) -> Any:
     """Eigenvalues of a banded matrix, of which the lower half is given."""
     return _asked(name, a, **how)
@@ -238,7 +236,6 @@ def _vectors(a: Any, name: str, width: int, lower: bool, options: Any) -> Any:
     return eigh(a, name=again, width=width, lower=lower, options=options)[1]
 
 
-eigvalsh.called = "eigvals_banded"
 eigvalsh.defrules(
     lambda ans, a, g, **how: factor.values_pull(g, _vectors(a, **how)),
     lambda g, ans, a, **how: factor.values_push(g, _vectors(a, **how)),

@@ -37,7 +37,7 @@ from ..numpy._matrices import (
 from ..numpy._systems import solve_triangle
 from ..operations.guards import NoDerivativeError, fixed, held, truths
 from ..operations.missing_derivatives import doubt
-from ..operations.primitives import curried
+from ..operations.primitives import curried, linear_in
 from ..operations.table import where
 from . import _matrix_functions as functions
 from ._signatures import called_as, double, matrix, plainly_by, square, valued_as
@@ -46,7 +46,7 @@ from ._structures import taken
 # --- Lyapunov's equation in discrete time --------------------------------------------------------
 
 
-@on_matrices
+@partial(on_matrices, called="solve_discrete_lyapunov")
 def discrete_lyapunov(a: Any, q: Any, *, method: str | None = None) -> Any:
     """The solution x of a @ x @ H(a) - x + q = 0."""
     return scipy.linalg.solve_discrete_lyapunov(a, q, method=method)
@@ -62,14 +62,11 @@ def _lyapunov_push(g: Any, ans: Any, a: Any, q: Any, method: str | None = None) 
     return discrete_lyapunov(a, right, method=method)
 
 
-discrete_lyapunov.called = "solve_discrete_lyapunov"
 discrete_lyapunov.defvjp(
     curried(_lyapunov_pull),
     lambda ans, a, q, method=None: lambda g: discrete_lyapunov(H(a), g, method=method),
 )
-discrete_lyapunov.defjvp(
-    _lyapunov_push, lambda g, ans, a, q, method=None: discrete_lyapunov(a, g, method=method)
-)
+discrete_lyapunov.defjvp(_lyapunov_push, linear_in(discrete_lyapunov, 1))
 discrete_lyapunov.defpattern("ij->kl", "ij->kl")
 
 
@@ -88,7 +85,7 @@ discrete_lyapunov.defpattern("ij->kl", "ij->kl")
 # time. q and r are Hermitian, and so is x.
 
 
-@on_matrices
+@partial(on_matrices, called="solve_continuous_are or solve_discrete_are")
 def riccati(
     a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, *, discrete: bool, given: Any, balanced: bool
 ) -> Any:
@@ -151,7 +148,6 @@ def _push(which: int, g: Any, ans: Any, *args: Any, discrete: bool, **_: Any) ->
     return _linear(c, args[4], change, discrete, adjoint=False)
 
 
-riccati.called = "solve_continuous_are or solve_discrete_are"
 riccati.defvjp(*(curried(partial(_pull, k)) for k in range(6)))
 riccati.defjvp(*(partial(_push, k) for k in range(6)))
 riccati.defpattern(*["ij->kl"] * 6)
@@ -164,7 +160,7 @@ riccati.defpattern(*["ij->kl"] * 6)
 # gradient of the sum of singular values.
 
 
-@on_matrices
+@partial(on_matrices, called="polar")
 def nearest(a: Any, u: Any) -> Any:
     """The u of a = u p, with orthonormal columns and a positive p, which is found already."""
     return u.copy()
@@ -178,13 +174,12 @@ def _nearest_along(g: Any, u: Any, a: Any) -> Any:
     return found
 
 
-nearest.called = "polar"
 nearest.defvjp(lambda ans, a, u: lambda g: _nearest_along(g, ans, a), None)
 nearest.defjvp(lambda g, ans, a, u: _nearest_along(g, ans, a), None)
 nearest.defpattern("ij->kl", "ij->kl")
 
 
-@on_matrices
+@partial(on_matrices, called="polar")
 def _turn(p: Any, k: Any, *, rounding: float) -> Any:
     """The w of p w + w p = k: within the null space of p it is 0 if k is, as if that stays."""
     s, v = np.linalg.eigh(p)
@@ -203,12 +198,8 @@ def _turn_pull(ans: Any, p: Any, k: Any, g: Any, rounding: float) -> Any:
     return -(outer_product(y, ans) + H(ans) @ y)
 
 
-_turn.called = "polar"
 _turn.defvjp(curried(_turn_pull), lambda ans, p, k, **how: lambda g: _turn(p, g, **how))
-_turn.defjvp(
-    lambda g, ans, p, k, **how: -_turn(p, g @ ans + ans @ g, **how),
-    lambda g, ans, p, k, **how: _turn(p, g, **how),
-)
+_turn.defjvp(lambda g, ans, p, k, **how: -_turn(p, g @ ans + ans @ g, **how), linear_in(_turn, 1))
 _turn.defpattern("ij->kl", "ij->kl")
 
 
@@ -326,7 +317,7 @@ def _signm(a: Any) -> Any:
     return scipy.linalg.signm(a)
 
 
-@partial(on_matrices, real_results=functions.without_noise)
+@partial(on_matrices, real_results=functions.without_noise, called="fractional_matrix_power")
 def power(a: Any, *, t: float) -> Any:
     """The power of a matrix, whole or not."""
     return functions.without_draws(scipy.linalg.fractional_matrix_power, a, t)
@@ -341,7 +332,6 @@ def _regular(a: Any, what: str = "the sign") -> Any:
 
 
 functions.by_blocks(_signm, _regular)
-power.called = "fractional_matrix_power"
 functions.by_blocks(power, derivative_along=functions.off_the_cut)
 
 

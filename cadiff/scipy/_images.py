@@ -25,7 +25,7 @@ from ..operations.arrays import moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import held
 from ..operations.indices import added_at, taken_at
-from ..operations.primitives import curried, primitive
+from ..operations.primitives import curried, stated
 from ._filters import correlated, turned
 from ._mirror import kernels
 
@@ -154,7 +154,7 @@ def _written(output: Any, result: Number) -> None:
 # --- filters with weights ------------------------------------------------------------------------
 
 
-@primitive
+@stated("correlate")
 def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
     """The sums of weights times what they cover: along an axis, or along all."""
     out, w = np.zeros(x.shape), np.ascontiguousarray(w, float)  # which is read by its address
@@ -173,7 +173,6 @@ def _weighted_pull(ans: Any, x: Number, w: Number, g: Any, window: Window, axis:
     return window.folded(weighted(widened, turned(w), window=back, axis=axis), x.shape)
 
 
-weighted.called = "correlate"
 weighted.defvjp(
     curried(_weighted_pull),
     lambda ans, x, w, window, axis: lambda g: correlated(window.extended(x), g),
@@ -200,7 +199,7 @@ def correlate(x: Any, w: Any, output: Any, mode: int, cval: float, origins: Sequ
     _written(output, weighted(x, w, window=window, axis=None))
 
 
-@primitive
+@stated("uniform_filter1d")
 def averaged(x: Any, window: Window, axis: int) -> Any:
     """The means of windows along an axis, as running sums."""
     out = np.zeros(x.shape)
@@ -216,7 +215,6 @@ def _averaged_pull(ans: Any, x: Number, g: Any, window: Window, axis: int) -> Nu
     return window.folded(means, x.shape)
 
 
-averaged.called = "uniform_filter1d"
 averaged.defvjp(curried(_averaged_pull))
 averaged.defjvp(
     lambda g, ans, x, window, axis: averaged(g, window=window._replace(cval=0.0), axis=axis)
@@ -235,7 +233,7 @@ def uniform_filter1d(
 # --- filters by rank -----------------------------------------------------------------------------
 
 
-@primitive
+@stated("rank_filter")
 def ranked(x: Any, window: Window, footprint: Any, rank: int) -> Any:
     """The element of a rank among those that a window covers."""
     out = np.zeros(x.shape)
@@ -271,7 +269,6 @@ def _ranked_push(g: Any, ans: Any, x: Number, window: Window, footprint: Any, ra
     return reshape(taken_at(numbers, chosen.ravel()), binding.shape(x))
 
 
-ranked.called = "rank_filter"
 ranked.defvjp(curried(_ranked_pull))
 ranked.defjvp(_ranked_push)
 
@@ -370,7 +367,7 @@ def generic_filter1d(
 SHORT = 32  # elements, over which recursions of splines do not depend on where they began
 
 
-@primitive
+@stated("spline_filter1d")
 def coefficients(x: Any, order: int, axis: int, mode: int) -> Any:
     """Those of the splines through elements along an axis."""
     out = np.zeros(x.shape)
@@ -392,7 +389,6 @@ def _coefficients_pull(ans: Any, x: Number, g: Any, order: int, axis: int, mode:
     return halves * coefficients(g / halves, order=order, axis=axis, mode=mode)
 
 
-coefficients.called = "spline_filter1d"
 coefficients.defvjp(curried(_coefficients_pull))
 coefficients.defjvp(
     lambda g, ans, x, order, axis, mode: coefficients(g, order=order, axis=axis, mode=mode)
@@ -556,7 +552,7 @@ def _by_scipy(c: Any, points: Any, how: Between, call: tuple[Any, ...], out: Any
     return out
 
 
-@primitive
+@stated("map_coordinates")
 def interpolated(c: Any, points: Any, how: Between, call: tuple[Any, ...]) -> Any:
     """Splines with coefficients c at points; the first axis is that of coordinates."""
     if not any(how.orders):
@@ -577,7 +573,7 @@ def _by_axes(points: Real) -> list[Real] | None:
     return rows if len(points) == n and all(map(np.array_equal, points, whole)) else None
 
 
-@primitive
+@stated("map_coordinates")
 def spread(g: Any, points: Any, how: Between) -> Any:
     """The adjoint of `interpolated`: coefficients to which numbers at points are added."""
     coordinates = _by_axes(points)
@@ -600,7 +596,7 @@ def spread(g: Any, points: Any, how: Between) -> Any:
     return np.bincount(at.flat.ravel(), terms.ravel(), size + 1)[:size].reshape(how.shape)
 
 
-@primitive
+@stated("map_coordinates")
 def sloped(c: Any, points: Any, how: Between) -> Any:
     """The derivatives by all coordinates, along a first axis."""
     at = Located(points, how)
@@ -613,7 +609,6 @@ def sloped(c: Any, points: Any, how: Between) -> Any:
     return np.stack([at.within(slope) for slope in slopes])
 
 
-sloped.called = "map_coordinates"
 sloped.defvjp(
     lambda ans, c, points, how: (
         lambda g: sum(spread(g[k], points, how=how.derived(k)) for k in range(len(how.shape)))
@@ -630,7 +625,6 @@ sloped.defjvp(
 )
 
 
-interpolated.called = "map_coordinates"
 interpolated.defvjp(
     lambda ans, c, points, how, call: lambda g: spread(g, points, how=how.homogeneous),
     lambda ans, c, points, how, call: lambda g: g * sloped(c, points, how=how),
@@ -639,7 +633,6 @@ interpolated.defjvp(
     lambda g, ans, c, points, how, call: interpolated(g, points, how=how.homogeneous, call=call),
     lambda g, ans, c, points, how, call: sum_(sloped(c, points, how=how) * g, axis=0),
 )
-spread.called = "map_coordinates"
 spread.defvjp(
     lambda ans, g, points, how: lambda c: interpolated(c, points, how=how.homogeneous, call=()),
     lambda ans, g, points, how: lambda c: g * sloped(c, points, how=how.homogeneous),

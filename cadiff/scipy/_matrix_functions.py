@@ -31,6 +31,7 @@ from ..numpy._matrices import (
 from ..operations.arrays import reshape
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.guards import held
+from ..operations.primitives import linear_in
 from ..operations.table import where
 from . import _exponentials
 from ._signatures import called_as, double, matrix, pair, square, supported, with_values
@@ -43,7 +44,7 @@ def _expm(a: Any) -> Any:
     return _exponentials.exponential(a)
 
 
-@on_matrices
+@partial(on_matrices, called="expm_frechet")
 def frechet(a: Any, e: Any) -> Any:
     """The derivative of expm at a along e; its adjoint is the derivative at H(a)."""
     return _exponentials.frechet(a, e)
@@ -60,16 +61,12 @@ def _second(a: Any, e: Any, f: Any) -> Any:
     return frechet(blocks(a, e, zero, a), blocks(f, zero, zero, f))[..., :n, n:]
 
 
-frechet.called = "expm_frechet"
 frechet.runs_in_c(("expm_frechet", 0), rounds=True)
 frechet.defvjp(
     lambda ans, a, e: lambda g: _second(H(a), H(e), g),
     lambda ans, a, e: lambda g: frechet(H(a), g),
 )
-frechet.defjvp(
-    lambda g, ans, a, e: _second(a, e, g),
-    lambda g, ans, a, e: frechet(a, g),
-)
+frechet.defjvp(lambda g, ans, a, e: _second(a, e, g), linear_in(frechet, 1))
 frechet.defpattern("...ij->...kl", "...ij->...kl")
 _expm.runs_in_c(("expm", 0), rounds=True)
 _expm.defvjp(lambda ans, a: lambda g: frechet(H(a), g))
@@ -174,7 +171,7 @@ def by_blocks(
 by_blocks(_logm, derivative_along=off_the_cut)
 
 
-@on_matrices
+@partial(on_matrices, called="solve_sylvester")
 def sylvester(a: Any, b: Any, q: Any) -> Any:
     """The solution x of a @ x + x @ b = q."""
     return each(scipy.linalg.solve_sylvester, a, b, q)
@@ -191,7 +188,6 @@ def _sylvester_loops(is_complex: bool, a: Any, b: Any, q: Any) -> Any:
     return Loops("(m,m),(n,n),(m,n)->(m,n)", stages, ("a", "b", "q", "x"))
 
 
-sylvester.called = "solve_sylvester"
 sylvester.calls_lapack(_sylvester_loops)
 sylvester.defvjp(
     lambda ans, a, b, q: lambda g: -outer_product(sylvester(H(a), H(b), g), ans),

@@ -25,7 +25,7 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import blank, concatenate, moveaxis, opened, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, NoDerivativeError, held, places
-from ..operations.primitives import primitive
+from ..operations.primitives import stated
 from ..operations.table import where
 from ._mirror import kernels, mirrored, read_values, taking_constants
 
@@ -623,7 +623,7 @@ def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out
     )
 
 
-@primitive
+@stated("make_ndbspl")
 def gridded(values: Any, points: Any, k: Any, **how: Any) -> Any:
     """Coefficients of the splines through values on a grid, as SciPy's solver finds them."""
     return _ndbspline.make_ndbspl(points, values, k, **how).c
@@ -648,7 +648,6 @@ def _solved_along(g: Any, points: Any, k: Any, transposed: bool) -> Any:
     return g
 
 
-gridded.called = "make_ndbspl"
 gridded.defvjp(lambda ans, values, points, k, **_: lambda g: _solved_along(g, points, k, True))
 gridded.defjvp(lambda g, ans, values, points, k, **_: _solved_along(g, points, k, False))
 
@@ -730,7 +729,7 @@ def evaluate_nd(
 # --- samples -------------------------------------------------------------------------------------
 
 
-@primitive
+@stated("make_lsq_spline")
 def fitted(y: Any, x: Any, t: Any, k: int, w: Any) -> Any:
     """Coefficients of the splines nearest to y, by the sum of squares with weights w**2."""
     matrix, offset, n = _dierckx.data_matrix(x, t, k, w)
@@ -749,7 +748,6 @@ def _fitted_pull(ans: Any, y: Number, x: Any, t: Any, k: int, w: Any) -> Any:
     return lambda g: adjoint @ g
 
 
-fitted.called = "make_lsq_spline"
 fitted.defvjp(_fitted_pull)
 fitted.defjvp(lambda g, ans, y, x, t, k, w: fitted(g, x, t, k, w))
 

@@ -100,7 +100,7 @@ class Direct(Solver):
 BY_FACTORS = Direct(scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve)  # which warns
 
 
-@functools.partial(on_matrices, real=(False, True))
+@functools.partial(on_matrices, real=(False, True), called="spsolve")
 def solved(
     data: Any, b: Any, *, structure: Structure, solver: Solver, adjoint: bool = False
 ) -> Any:
@@ -140,7 +140,6 @@ def answers(asked: Any) -> None:
     asked.deftogether(_pulls)
 
 
-solved.called = "spsolve"
 answers(solved)
 solved.of_real.defpattern(
     lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "i->jk,",

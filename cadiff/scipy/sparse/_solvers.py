@@ -156,13 +156,12 @@ class LeastSquares(Solver):
         return BY_FACTORS
 
 
-@functools.partial(on_matrices, real=(False, True))
+@functools.partial(on_matrices, real=(False, True), called="lsqr")
 def nearest(data: Any, b: Any, *, structure: Structure, solver: Solver) -> Any:
     """The solution of the system of least squares, and what else SciPy finds."""
     return solver(structure, data, b, False)
 
 
-nearest.called = "lsqr"
 answers(nearest)
 nearest.of_real.defpattern(*["i->j,k"] * 2)
 
@@ -195,7 +194,7 @@ STEP = 2.0
 N_TERMS = 26  # STEP**27 / 27! is below rounding
 
 
-@on_matrices
+@functools.partial(on_matrices, called="expm_multiply")
 def acted(data: Any, b: Any, *, structure: Structure) -> Any:
     """The product of the exponential of a matrix and b."""
     return scipy.sparse.linalg.expm_multiply(structure.filled(data), b)
@@ -251,7 +250,6 @@ def _acted_push(g: Any, ans: Any, data: Any, b: Any, structure: Structure) -> An
     return acted(both, b, structure=whole)[: structure.shape[0]]
 
 
-acted.called = "expm_multiply"
 acted.defvjp(_acted_pull, _acted_pull_b)
 acted.defjvp(_acted_push, lambda g, ans, data, b, structure: acted(data, g, structure=structure))
 acted.of_real.defpattern(
@@ -343,7 +341,7 @@ def _matters(*cotangents: Any) -> bool:
     return is_deriving() or carries(cotangents) or any(np.any(g != 0.0) for g in cotangents)
 
 
-@functools.partial(on_matrices, real=(True, False))
+@functools.partial(on_matrices, real=(True, False), called="eigsh")
 def eigh(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some eigenvalues of a Hermitian matrix, and their eigenvectors as columns."""
     return options.pairs(scipy.sparse.linalg.eigsh, structure.filled(data))
@@ -367,11 +365,10 @@ def _eigh_push(g: Any, ans: Any, data: Any, structure: Structure, options: Optio
     return real(total_of(conjugate(v) * moved, axis=0)), -y
 
 
-eigh.called = "eigsh"
 eigh.defrules(_eigh_pull, _eigh_push, "i->j,kl")
 
 
-@functools.partial(on_matrices, real=(False, False))
+@functools.partial(on_matrices, real=(False, False), called="eigs")
 def eig(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some eigenvalues of a matrix, whose data are complex, and eigenvectors as columns."""
     plain = data if np.any(np.imag(data)) else np.real(data)
@@ -399,7 +396,6 @@ def _eig_push(g: Any, ans: Any, data: Any, structure: Structure, options: Option
     return stack([-s for _, s in found]), _columns(lambda k: found[k][0], n)
 
 
-eig.called = "eigs"
 eig.defvjp(_eig_pull)
 eig.defjvp(_eig_push)
 
@@ -407,7 +403,7 @@ eig.defjvp(_eig_push)
 # Singular vectors are the halves of an eigenvector of [[0, A], [H(A), 0]], by the value itself.
 
 
-@functools.partial(on_matrices, real=(False, True, False))
+@functools.partial(on_matrices, real=(False, True, False), called="svds")
 def svd(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some singular values of a matrix, and vectors u as columns and vh as rows."""
     return tuple(options.call(scipy.sparse.linalg.svds, structure.filled(data)))
@@ -447,5 +443,4 @@ def _svd_push(g: Any, ans: Any, data: Any, structure: Structure, options: Option
     return -top, real(total_of(conjugate(u) * right, axis=0)), -H(bottom)
 
 
-svd.called = "svds"
 svd.defrules(_svd_pull, _svd_push, "i->jk,l,mn")
