@@ -31,7 +31,7 @@ from .verification import difference_of_eager
 JUDGED = 8  # eager derivatives whose values are compared
 
 
-def _jvp(f: Function, _argnums: int, *args: Any, **kwargs: Any) -> Any:
+def _jvp(f: Function, *args: Any, **kwargs: Any) -> Any:
     """Of primals, then as many tangents."""
     n = len(args) // 2
     return jvp(f, args[:n], args[n:])

@@ -68,12 +68,13 @@ def frechet(a: Any, e: Any) -> Any:
 def _frechet_of_balanced(a: Any, e: Any) -> Any:
     if not np.isfinite(a).all():
         return np.full(a.shape, np.nan)
-    by = balance(a)
+    by = _balance(a)
     by = by[:, None] / by
     return by * scipy.linalg.expm_frechet(a / by, e / by, compute_expm=False, check_finite=False)
 
 
-def balance(a: Any) -> Any:
+@partial(on_matrices, real=(True,))
+def _balance(a: Any) -> Any:
     """Powers of two, one for each row, that make rows and columns of each matrix of like size.
 
     Each squaring doubles what rounding has left, beside the largest element. A zero element counts
@@ -86,6 +87,9 @@ def balance(a: Any) -> Any:
     for k in np.ndindex(a.shape[:-2]):
         result[k] = scipy.linalg.matrix_balance(sizes[k], permute=False, separate=True)[1][0]
     return result
+
+
+_balance.defvjp(None)
 
 
 def _second(a: Any, e: Any, f: Any) -> Any:
@@ -164,10 +168,6 @@ def off_the_cut(function: Callable[[Any], Any], a: Any, e: Any, t: float = 0.0) 
         return along(function, a, e)
     turn = _turn(a)
     return turn**-t * along(function, turn * a, turn * e)
-
-
-_balance = on_matrices(balance, real=(True,))
-_balance.defvjp(None)
 
 
 def along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
