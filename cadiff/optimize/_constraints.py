@@ -217,7 +217,7 @@ def _of_dict(
     derivative = result.get("jac")
     if derivative is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):
         upper = 0.0 if result["type"] == "eq" else np.inf
-        jac = partial(_jacobian_of, derivatives, may_be_sparse=True)
+        jac = partial(_jacobian_of, derivatives, True)
         hess = _hessian_of(derivatives, parameters.vector)
         return optimize.NonlinearConstraint(derivatives.value, 0.0, upper, jac, hess)
     if derivative is None:
