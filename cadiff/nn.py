@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from .operations import table as _table
 from .operations.arrays import as_array, reduced_axes, reshape, transpose
 from .operations.arrays import sum as sum_
 from .operations.patterns import over_axes
-from .operations.primitives import primitive
+from .operations.primitives import curried, stated
 from .operations.replayed import Replayed
 from .operations.table import erfc, relu, softplus
 from .operations.table import expit as sigmoid
@@ -92,7 +92,7 @@ def _greatest(x: Any, axis: Axis) -> Any:
     return x
 
 
-@primitive
+@stated("softmax")
 def _softmax(x: Any, axis: Axis) -> Any:
     exponentials = np.exp(_shifted(x, axis))
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
@@ -103,24 +103,19 @@ def _along_softmax(p: Any, t: Any, axis: Axis) -> Any:
     return p * (t - sum_(p * t, axis, keepdims=True))
 
 
-def _loop(name: str) -> Callable[..., Any]:
+def _loop(name: str, x: Any, axis: Axis) -> Any:
     """The kernel along an axis, or, of all, over one row."""
-
-    def loop(x: Any, axis: Axis) -> Any:
-        core = axis if axis is None else (axis,)
-        return None if isinstance(axis, tuple) else (name, 0, (core, core))
-
-    return loop
+    core = axis if axis is None else (axis,)
+    return None if isinstance(axis, tuple) else (name, 0, (core, core))
 
 
-_softmax.called = "softmax"
-_softmax.loop, _softmax.loop_takes = _loop("softmax"), (0,)
+_softmax.loop, _softmax.loop_takes = partial(_loop, "softmax"), (0,)
 _softmax.defvjp(lambda ans, x, axis: lambda g: _along_softmax(ans, g, axis))
 _softmax.defjvp(lambda g, ans, x, axis: _along_softmax(ans, g, axis))
 _softmax.defpattern(lambda ans, x, axis: over_axes(axis, x.ndim, True))
 
 
-@primitive
+@stated("log_softmax", loop=partial(_loop, "log_softmax"), loop_takes=(0,))
 def _log_softmax(x: Any, axis: Axis) -> Any:
     x = np.asarray(x, dtype=np.float32 if binding.is_single(x) else np.float64)
     greatest = x.max(axis=axis, keepdims=True)
@@ -128,8 +123,6 @@ def _log_softmax(x: Any, axis: Axis) -> Any:
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
-_log_softmax.called = "log_softmax"
-_log_softmax.loop, _log_softmax.loop_takes = _loop("log_softmax"), (0,)
 _log_softmax.defvjp(
     lambda ans, x, axis: lambda g: g - _softmax(x, axis) * sum_(g, axis, keepdims=True)
 )
@@ -260,7 +253,7 @@ def _cross_entropy_of_row(x: Any, label: Any) -> Any:
     return peak + _table.log1p(others + _table.expm1(-peak))
 
 
-@primitive
+@stated("cross_entropy", loop=("cross_entropy", 0))
 def _cross_entropy(logits: Any, labels: NDArray[Any]) -> Any:
     """The loss, and softmax(logits) - one_hot without cancellation at the labels."""
     x = np.asarray(logits)
@@ -271,19 +264,14 @@ def _cross_entropy(logits: Any, labels: NDArray[Any]) -> Any:
     return binding.narrowed(loss) if binding.is_single(x) else loss, residuals
 
 
-def _pull_cross_entropy(ans: Any, x: Any, labels: Any) -> Any:
-    def pull(g: Any) -> Any:
-        of_loss = ans[1] * (g[0] / labels.size)
-        if not carries(g[1]) and not g[1].any():
-            return of_loss
-        return of_loss + _along_softmax(_softmax(x, -1), g[1], -1)
-
-    return pull
+def _pull_cross_entropy(ans: Any, x: Any, labels: Any, g: Any) -> Any:
+    of_loss = ans[1] * (g[0] / labels.size)
+    if not carries(g[1]) and not g[1].any():
+        return of_loss
+    return of_loss + _along_softmax(_softmax(x, -1), g[1], -1)
 
 
-_cross_entropy.called = "cross_entropy"
-_cross_entropy.loop = ("cross_entropy", 0)
-_cross_entropy.defvjp(_pull_cross_entropy, None)
+_cross_entropy.defvjp(curried(_pull_cross_entropy), None)
 _cross_entropy.defjvp(
     lambda g, ans, x, labels: (
         sum_(ans[1] * g) / labels.size,

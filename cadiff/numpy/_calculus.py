@@ -31,7 +31,7 @@ from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, LESS, held, nans, order, places, truths
 from ..operations.integers import counted
-from ..operations.primitives import primitive
+from ..operations.primitives import stated
 from ._common import Axis, Number, as_number, for_writing, like, operand, refuse, unsupported
 from ._own import copied
 
@@ -173,7 +173,7 @@ def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, N
     return x, longer, arrays.concatenate([fp[-1:], fp, fp[:1]])
 
 
-@primitive
+@stated(loop=lambda p, period, jump, axis: ("turns", 0, ((axis,), (), (), (axis,))))
 def _turns(p: Any, period: Any, discont: float, axis: int) -> Any:
     """How many periods each phase is moved by, which has no derivative."""
     p = np.asarray(p, dtype=float)
@@ -183,7 +183,6 @@ def _turns(p: Any, period: Any, discont: float, axis: int) -> Any:
 
 
 _turns.defvjp(None, None, None)
-_turns.loop = lambda p, period, jump, axis: ("turns", 0, ((axis,), (), (), (axis,)))
 _turns.loop_takes = (0, 1, 2)
 
 
@@ -212,14 +211,11 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return make_complex(*bounded) if is_complex_number(c) else bounded[0]
 
 
-@primitive
+@stated("bincount", loop=("bincount", 0), loop_takes=(0, 1))
 def _counted(weights: Any, x: Any, n: int) -> Any:
     return np.bincount(x, weights, n)
 
 
-_counted.called = "bincount"
-_counted.loop = ("bincount", 0)
-_counted.loop_takes = (0, 1)
 _counted.defvjp(lambda ans, weights, x, n: lambda g: g[x])
 _counted.defjvp(lambda g, ans, weights, x, n: _counted(g, x, n))
 _counted.defpattern(lambda ans, weights, x, n: (x, np.arange(x.size)))

@@ -22,7 +22,7 @@ from ..operations import table as _table
 from ..operations.dispatch import FUNCTIONS, implements, plain
 from ..operations.guards import fixed
 from ..operations.making import chooses_anew, innermost, of_integers
-from ..operations.primitives import primitive
+from ..operations.primitives import stated
 from ._common import Number, as_number, existing, operand
 
 
@@ -89,13 +89,11 @@ def modf(x: Any, /) -> tuple[Number, Number]:
     return fraction, _table.trunc(x)
 
 
-@primitive
+@stated("ldexp", loop=("ldexp", 0))
 def _scaled(x: Any, n: Any) -> Any:
     return np.ldexp(x, n)
 
 
-_scaled.called = "ldexp"
-_scaled.loop = ("ldexp", 0)
 _scaled.defpartials(lambda ans, x, n: np.ldexp(1.0, n))
 
 
@@ -105,15 +103,13 @@ def ldexp(x1: Any, x2: Any, /) -> Number:
     return _scaled(as_number(x1), np.asarray(value(x2)))
 
 
-@primitive
+@stated("frexp", loop=binding.Retyped(np.frexp, "d->di"))
 def _frexp(x: Any) -> tuple[Any, Any]:
     """Mantissa and exponent, which is a float here."""
     mantissa, exponent = np.frexp(x)
     return mantissa, exponent.astype(np.float64)
 
 
-_frexp.called = "frexp"
-_frexp.loop = binding.Retyped(np.frexp, "d->di")
 _frexp.defvjp(lambda ans, x: lambda g: g[0] * _table.exp2(-ans[1]))
 _frexp.defjvp(lambda g, ans, x: (g * _table.exp2(-ans[1]), 0.0))
 _frexp.defpattern("...->...,...")

@@ -39,7 +39,7 @@ from ..operations.complexes import imag
 from ..operations.guards import NoDerivativeError, held
 from ..operations.missing_derivatives import doubt, warn_nan
 from ..operations.pairs import on_pairs
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, stated
 from ..operations.table import where
 from . import _lapack as lapack
 from ._matrices import (
@@ -69,7 +69,6 @@ from ._matrices import (
 )
 from ._systems import solve, solve_triangle
 
-Pull = Callable[[Any], Any]
 Warn = Callable[[str], None]
 Gaps = Callable[[Any], Any]  # of values, a matrix
 Cause = Callable[[], Any]  # what may depend on vectors that are not determined
@@ -124,13 +123,13 @@ def cholesky(a: Any, *, upper: bool = False) -> Any:
 # -(d inv(low) t + its transposed) has in the place of t.
 
 
-@primitive
+@stated("cholesky", loop=("cholesky_pull", 0))
 def _cholesky_back(low: Any, g: Any) -> Any:
     """The cotangent of the lower triangle of a = low @ low.T, given that of the factor low."""
     return binding.cholesky_pull(low, g)
 
 
-@primitive
+@stated("cholesky", loop=("cholesky_push", 0))
 def _cholesky_along(low: Any, t: Any) -> Any:
     """The tangent of the factor low, given that of the lower triangle of a = low @ low.T."""
     return binding.cholesky_push(low, t)
@@ -140,13 +139,10 @@ def _lower(x: Any) -> Any:
     return part(x, triangle(x.shape[-1]))
 
 
-def _back_pull(ans: Any, low: Any, g: Any) -> Pull:
-    def pull(h: Any) -> Any:
-        right = T(solve_triangle(low, mirrored(h), lower=True))
-        moved = solve_triangle(low, _cholesky_along(low, h), lower=True)
-        return _lower(outer_product(g, moved) - 2.0 * (hermitian(ans) @ right))
-
-    return pull
+def _back_pull(ans: Any, low: Any, g: Any, h: Any) -> Any:
+    right = T(solve_triangle(low, mirrored(h), lower=True))
+    moved = solve_triangle(low, _cholesky_along(low, h), lower=True)
+    return _lower(outer_product(g, moved) - 2.0 * (hermitian(ans) @ right))
 
 
 def _back_push(t: Any, ans: Any, low: Any, g: Any) -> Any:
@@ -155,14 +151,11 @@ def _back_push(t: Any, ans: Any, low: Any, g: Any) -> Any:
     return _cholesky_back(low, quotient @ g) - folded(both + T(both))
 
 
-def _along_pull(ans: Any, low: Any, t: Any) -> Pull:
-    def pull(g: Any) -> Any:
-        moved = solve_triangle(low, ans, lower=True)
-        left = solve_triangle(low, mirrored(t), lower=True)
-        back = hermitian(_cholesky_back(low, g))
-        return _lower(outer_product(g, moved) - 2.0 * outer_product(back, left))
-
-    return pull
+def _along_pull(ans: Any, low: Any, t: Any, g: Any) -> Any:
+    moved = solve_triangle(low, ans, lower=True)
+    left = solve_triangle(low, mirrored(t), lower=True)
+    back = hermitian(_cholesky_back(low, g))
+    return _lower(outer_product(g, moved) - 2.0 * outer_product(back, left))
 
 
 def _along_push(g: Any, ans: Any, low: Any, t: Any) -> Any:
@@ -172,12 +165,9 @@ def _along_push(g: Any, ans: Any, low: Any, t: Any) -> Any:
     return g @ moved - _cholesky_along(low, left + T(left))
 
 
-_cholesky_back.called = _cholesky_along.called = "cholesky"
-_cholesky_back.loop = "cholesky_pull", 0
-_cholesky_along.loop = "cholesky_push", 0
-_cholesky_back.defvjp(_back_pull, lambda ans, low, g: lambda h: _cholesky_along(low, h))
+_cholesky_back.defvjp(curried(_back_pull), lambda ans, low, g: lambda h: _cholesky_along(low, h))
 _cholesky_back.defjvp(_back_push, lambda t, ans, low, g: _cholesky_back(low, t))
-_cholesky_along.defvjp(_along_pull, lambda ans, low, t: lambda g: _cholesky_back(low, g))
+_cholesky_along.defvjp(curried(_along_pull), lambda ans, low, t: lambda g: _cholesky_back(low, g))
 _cholesky_along.defjvp(_along_push, lambda g, ans, low, t: _cholesky_along(low, g))
 _cholesky_back.defpattern("...ij->...kl", "...ij->...kl")
 _cholesky_along.defpattern("...ij->...kl", "...ij->...kl")
@@ -199,9 +189,9 @@ def _complex_along(low: Any, t: Any) -> Any:
     return low @ _halved(solve_triangle(low, H(half), lower=True))
 
 
-def cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Pull:
+def cholesky_pull(ans: Any, a: Any, g: Any, upper: bool = False) -> Any:
     back = _complex_back if is_complex_number(ans) else _cholesky_back
-    return lambda g: H(back(H(ans), H(g))) if upper else back(ans, g)
+    return H(back(H(ans), H(g))) if upper else back(ans, g)
 
 
 def cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
@@ -233,16 +223,13 @@ def _independent(r: Any) -> None:
         )
 
 
-def _qr_pull(ans: Any, a: Any, complete: bool = False) -> Pull:
-    def pull(g: Any) -> Any:
-        n = a.shape[-1]
-        gq, q = _leading(g[0], ans[0], n), ans[0][..., :n]
-        gr, r = g[1][..., :n, :], ans[1][..., :n, :]
-        _independent(r)
-        middle = mirrored(outer_product(r, gr) - H(gq) @ q)
-        return H(solve_triangle(r, H(gq + q @ middle), lower=False))
-
-    return pull
+def _qr_pull(ans: Any, a: Any, g: Any, complete: bool = False) -> Any:
+    n = a.shape[-1]
+    gq, q = _leading(g[0], ans[0], n), ans[0][..., :n]
+    gr, r = g[1][..., :n, :], ans[1][..., :n, :]
+    _independent(r)
+    middle = mirrored(outer_product(r, gr) - H(gq) @ q)
+    return H(solve_triangle(r, H(gq + q @ middle), lower=False))
 
 
 def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
@@ -387,16 +374,12 @@ def eigh(a: Any, *, lower: bool = True) -> Any:
     return tuple(np.linalg.eigh(a, UPLO="L" if lower else "U"))
 
 
-def eigh_pull(ans: Any, a: Any, lower: bool = True, **_: Any) -> Pull:
+def eigh_pull(ans: Any, a: Any, g: Any, lower: bool = True, **_: Any) -> Any:
     w, v = ans
-
-    def pull(g: Any) -> Any:
-        m = skew(H(v) @ g[1])
-        along = g[0] + _still(v, g[1]) if is_complex_number(m) else g[0]
-        turned = over_gaps(m, differences, w, lambda: touched(g[1]), VECTORS, warn_nan)
-        return folded(v @ (on_diagonal(along) + turned) @ H(v), lower)
-
-    return pull
+    m = skew(H(v) @ g[1])
+    along = g[0] + _still(v, g[1]) if is_complex_number(m) else g[0]
+    turned = over_gaps(m, differences, w, lambda: touched(g[1]), VECTORS, warn_nan)
+    return folded(v @ (on_diagonal(along) + turned) @ H(v), lower)
 
 
 def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True, **_: Any) -> Any:
@@ -428,7 +411,7 @@ def values_push(g: Any, v: Any, lower: bool = True) -> Any:
 
 eigvalsh.calls_lapack(lapack.eigvalsh)
 eigvalsh.defrules(
-    lambda ans, a, lower=True: lambda g: values_pull(g, eigh(a, lower=lower)[1], lower),
+    lambda ans, a, g, lower=True: values_pull(g, eigh(a, lower=lower)[1], lower),
     lambda g, ans, a, lower=True: values_push(g, eigh(a, lower=lower)[1], lower),
     "...ij->...k",
 )
@@ -454,18 +437,14 @@ def _along(v: Any, g: Any) -> Any:
     return sum(conjugate(v) * g, axis=-2, keepdims=True)
 
 
-def eig_pull(ans: Any, a: Any) -> Pull:
+def eig_pull(ans: Any, a: Any, g: Any) -> Any:
     w, v = ans
-
-    def pull(g: Any) -> Any:
-        along = g[0] + _still(v, g[1], a) if is_complex_number(v) else g[0]
-        m = H(v) @ (g[1] - v * _along(v, g[1]))
-        turned = over_gaps(
-            m, lambda x: conjugate(differences(x)), w, lambda: touched(g[1]), VECTORS, warn_nan
-        )
-        return solve(H(v), (on_diagonal(along) + turned) @ H(v))
-
-    return pull
+    along = g[0] + _still(v, g[1], a) if is_complex_number(v) else g[0]
+    m = H(v) @ (g[1] - v * _along(v, g[1]))
+    turned = over_gaps(
+        m, lambda x: conjugate(differences(x)), w, lambda: touched(g[1]), VECTORS, warn_nan
+    )
+    return solve(H(v), (on_diagonal(along) + turned) @ H(v))
 
 
 def _moved(v: Any, g: Any) -> Any:
@@ -525,12 +504,9 @@ def _pairs(distances: Any) -> Any:
     return order
 
 
-def eigvals_pull(ans: Any, a: Any) -> Pull:
-    def pull(g: Any) -> Any:
-        left = H(_eigenvectors(a, ans))
-        return solve(left, g[..., :, None] * left)
-
-    return pull
+def eigvals_pull(ans: Any, a: Any, g: Any) -> Any:
+    left = H(_eigenvectors(a, ans))
+    return solve(left, g[..., :, None] * left)
 
 
 def eigvals_push(g: Any, ans: Any, a: Any) -> Any:
@@ -581,36 +557,32 @@ def _by_values(g: Any, s: Any, with_vectors: Any) -> Any:
 # i imag(p) / s, how u turns against v; that both turn together means nothing, and k + l = 0 there.
 
 
-def svd_pull(ans: Any, a: Any, full: bool = False, **_: Any) -> Pull:
+def svd_pull(ans: Any, a: Any, g: Any, full: bool = False, **_: Any) -> Any:
     s, whole = ans[1], H(ans[2])
     k = s.shape[-1]
     rows, columns = a.shape[-2:]
     u, v = ans[0][..., :k], whole[..., :k]
+    gu, gv = _leading(g[0], ans[0], k), _leading(H(g[2]), whole, k)
+    mu, mv = H(u) @ gu, H(v) @ gv
+    ku, kv = skew(mu), skew(mv)
+    one = ku - kv
 
-    def pull(g: Any) -> Any:
-        gu, gv = _leading(g[0], ans[0], k), _leading(H(g[2]), whole, k)
-        mu, mv = H(u) @ gu, H(v) @ gv
-        ku, kv = skew(mu), skew(mv)
-        one = ku - kv
+    def cause() -> Any:
+        return touched(gu) + touched(gv)
 
-        def cause() -> Any:
-            return touched(gu) + touched(gv)
-
-        middle = on_diagonal(_by_values(g[1], s, cause()))
-        middle = middle + over_gaps(ku + kv, differences, s, cause, SINGULAR, warn_nan)
-        middle = middle + over_gaps(one, sums, s, cause, SINGULAR, warn_nan)
-        if is_complex_number(one):
-            both = concatenate([u, v], axis=-2), concatenate([gu, gv], axis=-2)
-            middle = middle + on_diagonal(_still(*both))
-            middle = middle + 0.5 * over_values(_turns(one), s, cause(), SINGULAR, warn_nan)
-        result = u @ middle @ H(v)
-        if rows > k:
-            result = result + over_values(gu - u @ mu, s, gu, SINGULAR, warn_nan) @ H(v)
-        if columns > k:
-            result = result + u @ H(over_values(gv - v @ mv, s, gv, SINGULAR, warn_nan))
-        return result
-
-    return pull
+    middle = on_diagonal(_by_values(g[1], s, cause()))
+    middle = middle + over_gaps(ku + kv, differences, s, cause, SINGULAR, warn_nan)
+    middle = middle + over_gaps(one, sums, s, cause, SINGULAR, warn_nan)
+    if is_complex_number(one):
+        both = concatenate([u, v], axis=-2), concatenate([gu, gv], axis=-2)
+        middle = middle + on_diagonal(_still(*both))
+        middle = middle + 0.5 * over_values(_turns(one), s, cause(), SINGULAR, warn_nan)
+    result = u @ middle @ H(v)
+    if rows > k:
+        result = result + over_values(gu - u @ mu, s, gu, SINGULAR, warn_nan) @ H(v)
+    if columns > k:
+        result = result + u @ H(over_values(gv - v @ mv, s, gv, SINGULAR, warn_nan))
+    return result
 
 
 def _apart(g: Any, u: Any, s: Any, v: Any, a: Any, p: Any) -> tuple[Any, Any, Any]:
@@ -655,12 +627,9 @@ def svdvals(a: Any) -> Any:
     return np.linalg.svd(a, compute_uv=False)
 
 
-def _svdvals_pull(ans: Any, a: Any) -> Pull:
-    def pull(g: Any) -> Any:
-        u, _, vh = svd(a)
-        return (u * (g * signs(ans))[..., None, :]) @ vh
-
-    return pull
+def _svdvals_pull(ans: Any, a: Any, g: Any) -> Any:
+    u, _, vh = svd(a)
+    return (u * (g * signs(ans))[..., None, :]) @ vh
 
 
 def _svdvals_push(g: Any, ans: Any, a: Any) -> Any:
@@ -676,13 +645,13 @@ svdvals.defrules(_svdvals_pull, _svdvals_push, "...ij->...k")
 # changes by the inner product with u @ vh, and that by how u and v turn against each other.
 
 
-@partial(on_matrices, real=(True,))
+@partial(on_matrices, real=(True,), called="norm")
 def nuclear(a: Any) -> Any:
     """The sum of singular values."""
     return np.sum(np.linalg.svd(a, compute_uv=False), axis=-1)
 
 
-@on_matrices
+@partial(on_matrices, called="norm")
 def _direction(a: Any) -> Any:
     """The gradient of that sum: u @ vh, without the singular values 0."""
     u, s, vh = np.linalg.svd(a, full_matrices=False)
@@ -696,7 +665,6 @@ def _direction_along(a: Any, g: Any) -> Any:
     return (u @ one + du) @ vh + u @ H(dv + 0.0 * v)
 
 
-nuclear.called = _direction.called = "norm"
 nuclear.defvjp(lambda ans, a: lambda g: scalars(g, a) * _direction(a))
 nuclear.defjvp(lambda g, ans, a: real(inner(conjugate(_direction(a)), g)))
 nuclear.defpattern("...ij->...")

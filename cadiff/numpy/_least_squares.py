@@ -17,20 +17,19 @@ line counts if more than rounding is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import binding
+from ..operations.primitives import curried
 from . import _lapack as lapack
 from ._factorizations import TOLERANCE, check_finite
 from ._matrices import EPSILON, H, on_matrices, outer_product
 
-Pull = Callable[[Any], Any]
 
-
-@on_matrices
+@partial(on_matrices, called="pinv")
 def _kept(a: Any, p: Any) -> Any:
     """The part of a matrix that its pseudo-inverse p has not dropped."""
     u, s, vh = np.linalg.svd(a, full_matrices=False)
@@ -38,7 +37,6 @@ def _kept(a: Any, p: Any) -> Any:
     return (u * np.where(np.arange(s.shape[-1]) < ranks[..., None], s, 0.0)[..., None, :]) @ vh
 
 
-_kept.called = "pinv"
 _kept.defvjp(
     lambda ans, a, p: lambda g: g @ H(p @ ans) + H(ans @ p) @ g,
     lambda ans, a, p: lambda g: H(a) @ g @ H(a),
@@ -50,7 +48,7 @@ _kept.defjvp(
 _kept.defpattern("...ij->...kl", "...ji->...kl")
 
 
-@on_matrices
+@partial(on_matrices, called="pinv")
 def _between(kept: Any, rest: Any, r: Any) -> Any:
     """The y above; its derivatives count within the rows of `kept` alone."""
     _, s, vh = np.linalg.svd(kept, full_matrices=False)
@@ -60,23 +58,17 @@ def _between(kept: Any, rest: Any, r: Any) -> Any:
     return H(vh) @ (np.where(none, 0.0, vh @ r @ H(wh)) / np.where(none, 1.0, gaps)) @ wh
 
 
-def _between_pulls(ans: Any, kept: Any, rest: Any, r: Any) -> Callable[[Any], Any]:
-    def pulls(g: Any) -> Any:
-        y = _between(kept, rest, g)
-        left, right = outer_product(y, ans), H(ans) @ y
-        return -(kept @ (left + H(left))), rest @ (right + H(right)), y
-
-    return pulls
+def _between_pulls(ans: Any, kept: Any, rest: Any, r: Any, g: Any) -> Any:
+    y = _between(kept, rest, g)
+    left, right = outer_product(y, ans), H(ans) @ y
+    return -(kept @ (left + H(left))), rest @ (right + H(right)), y
 
 
 def _between_push(x: Any, g: Any) -> Any:
     return H(x) @ g + H(g) @ x
 
 
-_between.called = "pinv"
-_between.defvjp(
-    *(lambda ans, *args, k=k: lambda g: _between_pulls(ans, *args)(g)[k] for k in range(3))
-)
+_between.defvjp(*(curried(lambda *given, k=k: _between_pulls(*given)[k]) for k in range(3)))
 _between.defjvp(
     lambda g, ans, kept, rest, r: -_between(kept, rest, _between_push(kept, g) @ ans),
     lambda g, ans, kept, rest, r: _between(kept, rest, ans @ _between_push(rest, g)),
@@ -132,9 +124,9 @@ def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
     return tangent + ans @ (kept @ one) @ H(rest) + H(other) @ ans
 
 
-def pinv_pull(ans: Any, a: Any, **options: Any) -> Pull:
+def pinv_pull(ans: Any, a: Any, g: Any, **options: Any) -> Any:
     """H(p) is a function of singular values, whose derivative is its own adjoint."""
-    return lambda g: H(pinv_push(H(g), ans, a, **options))
+    return H(pinv_push(H(g), ans, a, **options))
 
 
 pinv.calls_lapack(_pinv_loops)
@@ -149,17 +141,14 @@ def lstsq(a: Any, b: Any, *, cutoff: float) -> Any:
     return np.linalg.lstsq(a, b, cutoff)[0]
 
 
-def _lstsq_pull_a(ans: Any, a: Any, b: Any, cutoff: float) -> Pull:
-    def pull(g: Any) -> Any:
-        p = pinv(a, rcond=cutoff)
-        if _drops(a, rcond=cutoff):
-            return pinv_pull(p, a, rcond=cutoff)(outer_product(g, b))
-        image = H(p) @ g
-        back = p @ image
-        result = outer_product(b - a @ ans, back) - outer_product(image, ans)
-        return result + outer_product(H(p) @ ans, g - p @ (a @ g))
-
-    return pull
+def _lstsq_pull_a(ans: Any, a: Any, b: Any, g: Any, cutoff: float) -> Any:
+    p = pinv(a, rcond=cutoff)
+    if _drops(a, rcond=cutoff):
+        return pinv_pull(p, a, outer_product(g, b), rcond=cutoff)
+    image = H(p) @ g
+    back = p @ image
+    result = outer_product(b - a @ ans, back) - outer_product(image, ans)
+    return result + outer_product(H(p) @ ans, g - p @ (a @ g))
 
 
 def _lstsq_push_a(g: Any, ans: Any, a: Any, b: Any, cutoff: float) -> Any:
@@ -173,7 +162,7 @@ def _lstsq_push_a(g: Any, ans: Any, a: Any, b: Any, cutoff: float) -> Any:
 
 lstsq.calls_lapack(lapack.lstsq)
 lstsq.defvjp(
-    _lstsq_pull_a,
+    curried(_lstsq_pull_a),
     lambda ans, a, b, cutoff: lambda g: H(pinv(a, rcond=cutoff)) @ g,
 )
 lstsq.defjvp(

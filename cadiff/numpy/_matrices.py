@@ -18,10 +18,11 @@ from ..binding import Loops, carries, is_complex_number, make_complex
 from ..operations import complexes
 from ..operations.arrays import reshape, sum, swapaxes
 from ..operations.pairs import on_pairs
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, primitive
 from ..operations.table import where
 
 Mask = NDArray[np.bool_]
+Rule = Callable[..., Any]
 Maker = Callable[..., Callable[[Any], Any]]
 
 EPSILON = float(np.finfo(float).eps)
@@ -64,6 +65,7 @@ class on_matrices:  # noqa: N801 - a decorator
         function: Callable[..., Any],
         real: Sequence[bool] = (False,),
         real_results: Callable[[Any], Any] | None = None,
+        called: str = "",
     ) -> None:
         functools.update_wrapper(self, function)
 
@@ -92,7 +94,7 @@ class on_matrices:  # noqa: N801 - a decorator
         self.of_turning.stands_at(function.__module__, f"{function.__qualname__}.of_turning")
         self._may_turn = real_results is not None
         self._forms = self.of_real, self.of_complex, self.of_turning
-        self.called = function.__name__.removeprefix("_")
+        self.called = called or function.__name__.removeprefix("_")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for x in args:
@@ -119,9 +121,9 @@ class on_matrices:  # noqa: N801 - a decorator
             form.defvjp(*makers)
         self.of_real.unread = self.of_complex.primitive.unread = unread
 
-    def deftogether(self, maker: Callable[..., Callable[[Any], Sequence[Any]]]) -> None:
-        """A reverse rule of the first arguments taken together, whose cotangents share work."""
-        self.of_real.together = maker
+    def deftogether(self, pulls: Callable[..., Sequence[Any]]) -> None:
+        """The cotangents of the first arguments, which share work, by one that is given last."""
+        maker = self.of_real.together = curried(pulls)
         self.of_complex.deftogether(maker)
         self.of_turning.deftogether(maker)
 
@@ -153,9 +155,9 @@ class on_matrices:  # noqa: N801 - a decorator
         for form in self._forms:
             form.defjvp(*rules)
 
-    def defrules(self, maker: Maker, rule: Maker, pattern: str, **how: Any) -> None:
-        """All of them, for one argument."""
-        self.defvjp(maker, **how)
+    def defrules(self, pull: Rule, rule: Rule, pattern: str, **how: Any) -> None:
+        """All of them, for one argument; the first one is given the cotangent last."""
+        self.defvjp(curried(pull), **how)
         self.defjvp(rule)
         self.defpattern(pattern)
 

@@ -21,7 +21,7 @@ from ..operations import arrays, complexes
 from ..operations.complexes import implements_all
 from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, held
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, linear_in, stated
 from ._common import Number, as_number, as_view, existing, like, refuse, unsupported
 from ._own import copied
 from ._shapes import diagonal
@@ -145,7 +145,7 @@ def trace(
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-@primitive
+@stated("einsum")
 def _contracted(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
     """An Einstein sum whose operands have each label once, and equal lengths for equal labels."""
     return np.einsum(f"{','.join(terms)}->{result}", *operands, optimize=how)
@@ -247,52 +247,31 @@ def _way_back(
 way_back = functools.lru_cache(maxsize=1024)(_way_back)
 
 
-def _contracted_pull(k: int) -> Callable[..., Callable[[Number], Number]]:
-    def maker(
-        ans: Number, terms: tuple[str, ...], result: str, how: Any, *operands: Number
-    ) -> Callable[[Number], Number]:
-        # Shapes are those of values, whatever the operands carry.
-        shapes = tuple(np.shape(plain_values(x)) for x in operands)
-        way = way_back(k, terms, result, shapes)
-        others = (*operands[:k], *operands[k + 1 :])
-
-        def pull(g: Number) -> Number:
-            partial = _contracted(way.terms, way.found, way.is_large, g, *others)
-            if way.found == terms[k]:
-                return partial
-            return arrays.broadcast_to(partial.reshape(way.narrow), way.shape)
-
-        return pull
-
-    return maker
-
-
-def _contracted_push(k: int) -> Callable[..., Number]:
-    def push(
-        g: Number, ans: Number, terms: tuple[str, ...], result: str, how: Any, *operands: Number
-    ) -> Number:
-        return _contracted(terms, result, how, *operands[:k], g, *operands[k + 1 :])
-
-    return push
+def _contracted_pull(
+    k: int, ans: Number, terms: tuple[str, ...], result: str, how: Any, *given: Number
+) -> Number:
+    *operands, g = given
+    # Shapes are those of values, whatever the operands carry.
+    shapes = tuple(np.shape(plain_values(x)) for x in operands)
+    way = way_back(k, terms, result, shapes)
+    others = (*operands[:k], *operands[k + 1 :])
+    partial = _contracted(way.terms, way.found, way.is_large, g, *others)
+    if way.found == terms[k]:
+        return partial
+    return arrays.broadcast_to(partial.reshape(way.narrow), way.shape)
 
 
 MOST_OPERANDS = 32
+OPERANDS = range(3, 3 + MOST_OPERANDS)  # arguments of `_contracted`
 
-
-FIRST_OPERAND = 3  # of `_contracted`
-
-_contracted.called = "einsum"
 _contracted.defvjp(
-    *map(_contracted_pull, range(MOST_OPERANDS)),
-    argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
+    *(curried(functools.partial(_contracted_pull, k)) for k in range(MOST_OPERANDS)),
+    argnums=OPERANDS,
 )
-_contracted.defjvp(
-    *map(_contracted_push, range(MOST_OPERANDS)),
-    argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
-)
+_contracted.defjvp(*(linear_in(_contracted, k) for k in OPERANDS), argnums=OPERANDS)
 _contracted.defpattern(
     *(lambda ans, terms, result, *_, k=k: f"{terms[k]}->{result}" for k in range(MOST_OPERANDS)),
-    argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
+    argnums=OPERANDS,
 )
 
 
@@ -403,7 +382,7 @@ def _stretched(term: str, x: Number, lengths: dict[str, int]) -> tuple[str, Numb
 # --- convolutions --------------------------------------------------------------------------------
 
 
-@primitive
+@stated("convolve", loop=lambda x, y, mode: ("convolve", int(mode == "valid")))
 def _convolved(x: Any, y: Any, mode: str) -> Any:
     """Convolution, full or valid; if valid, x is not shorter than y."""
     return np.convolve(x, y, mode)  # type: ignore[call-overload]
@@ -432,17 +411,12 @@ def _convolved_pattern(mode: str, slid: int, other: int) -> Any:
     return rows.ravel(), columns.ravel()
 
 
-_convolved.called = "convolve"
-_convolved.loop = lambda x, y, mode: ("convolve", int(mode == "valid"))
 _convolved.loop_takes = (0, 1)
 _convolved.defvjp(
     lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
     _convolved_pull_short,
 )
-_convolved.defjvp(
-    lambda g, ans, x, y, mode: _convolved(g, y, mode),
-    lambda g, ans, x, y, mode: _convolved(x, g, mode),
-)
+_convolved.defjvp(linear_in(_convolved, 0), linear_in(_convolved, 1))
 _convolved.defpattern(
     lambda ans, x, y, mode: _convolved_pattern(mode, len(x), len(y)),
     lambda ans, x, y, mode: _convolved_pattern(mode, len(y), len(x)) if mode == "full" else "i->j",

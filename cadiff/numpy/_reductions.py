@@ -25,7 +25,7 @@ from ..operations import table as _table
 from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans
 from ..operations.patterns import chained, over_axes
-from ..operations.primitives import after_lanes, lanes_last, primitive
+from ..operations.primitives import after_lanes, lanes_last, stated
 from ._common import (
     Axis,
     Number,
@@ -254,7 +254,7 @@ MULTIPLY, MAXIMUM, MINIMUM, FMAX, FMIN = range(5)
 ALONG_FIRST = ((0,), (0,))
 
 
-@primitive
+@stated(loop=("recurrence", 0, (*ALONG_FIRST, (0,))))
 def recurrence(a: Any, b: Any) -> Any:
     """s[k] = a[k] s[k - 1] + b[k] from s[-1] = 0, along the first axis."""
     found = run_loop(recurrence.loop, [a, b], b.shape)
@@ -272,7 +272,6 @@ def recurrence_adjoint(g: Number, a: Number) -> Number:
 
 
 recurrence.over_lanes = lanes_last(recurrence.function)
-recurrence.loop = ("recurrence", 0, (*ALONG_FIRST, (0,)))
 recurrence.defvjp(
     lambda s, a, b: lambda g: recurrence_adjoint(g, a) * _shifted(s, 0.0),
     lambda s, a, b: lambda g: recurrence_adjoint(g, a),
@@ -284,15 +283,13 @@ recurrence.defjvp(
 recurrence.defpattern(lambda s, a, b: chained(s.shape, first=1), lambda s, a, b: chained(s.shape))
 
 
-@primitive
+@stated("cumprod", loop=("running", MULTIPLY, ALONG_FIRST))
 def _running_product(x: Any) -> Any:
     """Running products along the first axis."""
     return np.cumprod(x, axis=0)
 
 
 # y[k] = x[k] y[k - 1] is a recurrence in which 1 comes before the first element.
-_running_product.called = "cumprod"
-_running_product.loop = ("running", MULTIPLY, ALONG_FIRST)
 _running_product.over_lanes = lambda which, x: np.cumprod(x, axis=1)
 _running_product.defvjp(lambda y, x: lambda g: recurrence_adjoint(g, x) * _shifted(y, 1.0))
 _running_product.defjvp(lambda g, y, x: recurrence(x, g * _shifted(y, 1.0)))
@@ -336,7 +333,7 @@ nancumprod = _running(
 # --- products ------------------------------------------------------------------------------------
 
 
-@primitive
+@stated("prod", loop=lambda x, axes, keepdims: (np.multiply, axes), loop_takes=(0,))
 def _product(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The product over axes."""
     return np.prod(x, axis=axes, keepdims=keepdims)
@@ -352,7 +349,7 @@ def _before(rows: Number) -> Number:
     return _shifted(_running_product(rows), 1.0)
 
 
-@primitive
+@stated("prod", loop=("others", 0, ALONG_FIRST))
 def _others_along_first(rows: Any) -> Any:
     """Along the first axis, for each element the product of all others."""
     found = run_loop(_others_along_first.loop, [rows], rows.shape)
@@ -367,8 +364,6 @@ def _times_others(g: Number, ans: Number, rows: Number) -> Number:
     return of_earlier * after + of_later * before
 
 
-_others_along_first.called = "prod"
-_others_along_first.loop = ("others", 0, ALONG_FIRST)
 _others_along_first.helper_in_c = lambda shape: (
     "cad_multiply_others",
     (shape[0], math.prod(shape[1:])),
@@ -392,9 +387,6 @@ def _others(x: Number, axes: tuple[int, ...]) -> Number:
     return arrays.transpose(_others_along_first(rows).reshape(moved.shape), back)
 
 
-_product.called = "prod"
-_product.loop = lambda x, axes, keepdims: (np.multiply, axes)
-_product.loop_takes = (0,)
 _product.fold_in_c = lambda axes, keepdims: (axes, "1.0", "r * x")
 _product.over_lanes = lambda which, x, axes, keepdims: np.prod(
     x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
@@ -420,7 +412,7 @@ nanprod = _fold("nanprod", "Product along axes of what is not nan, {}.", *_PRODU
 # --- extremes ------------------------------------------------------------------------------------
 
 
-@primitive
+@stated("max or min", loop_takes=(0,))
 def _extreme(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]) -> Any:
     """The maximum or minimum over axes."""
     return reduce(x, axis=axes, keepdims=keepdims)
@@ -454,7 +446,7 @@ def of_ties(ties: Any, x: Number) -> Number:
     return _table.where(ties, x, 0.0) if isinstance(ties, (Var, Dual)) else chosen(ties, x)
 
 
-@primitive
+@stated("max or min", loop_takes=(0,))
 def _shares_of_extreme(x: Any, over_all: bool, least: bool) -> Any:
     """Equal shares of 1 for what is extreme, in all of x or along the last axis; 0 elsewhere."""
     found = run_loop(_shares_of_extreme.loop(x, over_all, least), [x], x.shape)
@@ -479,9 +471,7 @@ def _shares_in_c(
 
 
 _shares_of_extreme.helper_in_c = _shares_in_c
-_shares_of_extreme.called = "max or min"
 _shares_of_extreme.loop = _along_row
-_shares_of_extreme.loop_takes = (0,)
 _shares_of_extreme.over_lanes = _shares_over_lanes
 _shares_of_extreme.defvjp(None)
 
@@ -532,8 +522,6 @@ _extreme.loop = lambda x, axes, keepdims, reduce: (
     np.maximum if reduce == np.maximum.reduce else np.minimum,
     axes,
 )
-_extreme.loop_takes = (0,)
-_extreme.called = "max or min"
 _extreme.over_lanes = lambda which, x, axes, keepdims, reduce: reduce(
     x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
 )

@@ -25,6 +25,7 @@ from ..operations.arrays import concatenate, reshape, stack, sum
 from ..operations.complexes import imag
 from ..operations.eager_cache import is_entering
 from ..operations.guards import held
+from ..operations.primitives import curried
 from . import _lapack as lapack
 from ._matrices import (
     EPSILON,
@@ -45,9 +46,6 @@ from ._matrices import (
     triangle,
 )
 
-Pulls = Callable[[Any], tuple[Any, Any]]
-
-
 # --- systems ------------------------------------------------------------------------------------
 
 
@@ -64,12 +62,9 @@ def solves(
     matrix like a that is read. factors: how many further arguments there are, without derivatives.
     """
 
-    def pulls(ans: Any, a: Any, b: Any, *more: Any, adjoint: bool = False, **how: Any) -> Pulls:
-        def both(g: Any) -> tuple[Any, Any]:
-            y = again(a, g, *more, adjoint=not adjoint, **how)
-            return read(outer_product(ans, -y) if adjoint else outer_product(-y, ans), **how), y
-
-        return both
+    def pulls(ans: Any, a: Any, b: Any, *more: Any, adjoint: bool = False, **how: Any) -> Any:
+        y = again(a, more[-1], *more[:-1], adjoint=not adjoint, **how)
+        return read(outer_product(ans, -y) if adjoint else outer_product(-y, ans), **how), y
 
     def pull_b(ans: Any, a: Any, b: Any, *more: Any, adjoint: bool = False, **how: Any) -> Any:
         return lambda g: again(a, g, *more, adjoint=not adjoint, **how)
@@ -83,7 +78,7 @@ def solves(
 
     nothing = [None] * factors
     operation.defvjp(
-        lambda ans, *args, **how: lambda g: pulls(ans, *args, **how)(g)[0],
+        curried(lambda *given, **how: pulls(*given, **how)[0]),
         pull_b,
         *nothing,
         unread=unread,
@@ -128,17 +123,14 @@ def cho_solve(c: Any, b: Any, *, lower: bool) -> Any:
     return narrowed(binding.cho_solve(c, b, lower), c, b)
 
 
-def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Pulls:
+def _cho_pulls(ans: Any, c: Any, b: Any, g: Any, lower: bool) -> tuple[Any, Any]:
     def halves(x: Any) -> Any:
         return solve_triangle(c, x, lower=lower, adjoint=not lower)
 
-    def pulls(g: Any) -> tuple[Any, Any]:
-        right, left = halves(b), halves(g)
-        y = solve_triangle(c, left, lower=lower, adjoint=lower)
-        product = outer_product(y, -right) + outer_product(ans, -left)
-        return part(product if lower else H(product), triangle(c.shape[-1], lower)), y
-
-    return pulls
+    right, left = halves(b), halves(g)
+    y = solve_triangle(c, left, lower=lower, adjoint=lower)
+    product = outer_product(y, -right) + outer_product(ans, -left)
+    return part(product if lower else H(product), triangle(c.shape[-1], lower)), y
 
 
 def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
@@ -151,7 +143,7 @@ def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
 
 cho_solve.runs_in_c(lambda c, b, lower: ("cho_solve", _told(lower)))
 cho_solve.defvjp(
-    lambda ans, c, b, lower: lambda g: _cho_pulls(ans, c, b, lower)(g)[0],
+    curried(lambda *given, **how: _cho_pulls(*given, **how)[0]),
     lambda ans, c, b, lower: lambda g: cho_solve(c, g, lower=lower),
 )
 cho_solve.defjvp(_cho_push, lambda g, ans, c, b, lower: cho_solve(c, g, lower=lower))
@@ -177,7 +169,7 @@ def factors_of(a: Any) -> Any:
     return _lu(held(a))
 
 
-@on_matrices
+@partial(on_matrices, called="solve")
 def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> Any:
     """The solution of a @ x = b, or of H(a) @ x = b, by the factors of a, which are its values.
 
@@ -188,7 +180,6 @@ def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> An
     return binding.solve_factored(lu, order, b, adjoint)
 
 
-_solve_factored.called = "solve"
 _solve_factored.runs_in_c(
     lambda a, b, lu, order, adjoint: ("solve_factored", _told(adjoint=adjoint)), takes=(2, 3, 1)
 )
@@ -219,13 +210,12 @@ inv.defjvp(lambda g, ans, a, by=None: -(ans @ g @ ans))
 inv.defpattern("...ij->...kl")
 
 
-@on_matrices
+@partial(on_matrices, called="inv")
 def _inverse_adjoint(a: Any, lu: Any, order: Any) -> Any:
     """The adjoint of the inverse matrix, by the factors of a."""
     return binding.inverse_adjoint(lu, order)
 
 
-_inverse_adjoint.called = "inv"
 _inverse_adjoint.runs_in_c(("inverse_adjoint", 0), takes=(1, 2))
 _inverse_adjoint.defvjp(
     lambda ans, a, *_: lambda g: -(ans @ H(g) @ ans), None, None, unread=(0, 1, 2)
@@ -243,7 +233,7 @@ CONDITION = 1.0 / EPSILON
 CONDITION_DIFFERENTIATED = 1e4
 
 
-@on_matrices
+@partial(on_matrices, called="det")
 def _det_factored(a: Any, lu: Any, order: Any) -> Any:
     """The determinant by the factors of a; in single precision it is NumPy's own."""
     if is_single(a):
@@ -251,7 +241,6 @@ def _det_factored(a: Any, lu: Any, order: Any) -> Any:
     return binding.determinant(lu, order)
 
 
-_det_factored.called = "det"
 _det_factored.runs_in_c(("determinant", 0), takes=(1, 2))
 _det_factored.defvjp(
     lambda ans, a, *lu: lambda g: scalars(g, a) * conjugate(_cofactors(a, ans, *lu)), None, None
@@ -353,7 +342,7 @@ def _adjugate_polynomial(b: Any) -> tuple[Any, Any]:
     return adjugate, sum(diagonal(b @ adjugate)) / n
 
 
-@partial(on_matrices, real=(False, True))
+@partial(on_matrices, real=(False, True), called="slogdet")
 def _slogdet_factored(a: Any, lu: Any, order: Any) -> Any:
     """The sign of the determinant, and the logarithm of its size, by the factors of a.
 
@@ -368,14 +357,11 @@ def _slogdet_factored(a: Any, lu: Any, order: Any) -> Any:
 # i sign imag(t); a real one does not change.
 
 
-def _slogdet_pull(ans: Any, a: Any, lu: Any, order: Any) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        weight = g[1]
-        if is_complex_number(a):
-            weight = weight - 1j * imag(conjugate(g[0]) * ans[0])
-        return scalars(weight, a) * _inverse_adjoint(a, lu, order)
-
-    return pull
+def _slogdet_pull(ans: Any, a: Any, lu: Any, order: Any, g: Any) -> Any:
+    weight = g[1]
+    if is_complex_number(a):
+        weight = weight - 1j * imag(conjugate(g[0]) * ans[0])
+    return scalars(weight, a) * _inverse_adjoint(a, lu, order)
 
 
 def _slogdet_push(g: Any, ans: Any, a: Any, lu: Any, order: Any) -> Any:
@@ -384,9 +370,8 @@ def _slogdet_push(g: Any, ans: Any, a: Any, lu: Any, order: Any) -> Any:
     return turn, real(change)
 
 
-_slogdet_factored.called = "slogdet"
 _slogdet_factored.runs_in_c(("log_determinant", 0), takes=(1, 2))
-_slogdet_factored.defvjp(_slogdet_pull, None, None)
+_slogdet_factored.defvjp(curried(_slogdet_pull), None, None)
 _slogdet_factored.defjvp(_slogdet_push, None, None)
 _slogdet_factored.defpattern("...ij->...,...")
 
@@ -403,7 +388,7 @@ def slogdet(a: Any) -> Any:
 # missing.
 
 
-@on_matrices
+@partial(on_matrices, called="poly")
 def characteristic(a: Any) -> Any:
     """The coefficients of the characteristic polynomial of one matrix, the highest power first."""
     return np.poly(a)
@@ -417,12 +402,9 @@ def _adjugates(ans: Any, a: Any) -> list[Any]:
     return matrices
 
 
-def _characteristic_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        terms = [g[k] * H(m) for k, m in enumerate(_adjugates(ans, a), 1)]
-        return -sum(stack(terms), axis=0)
-
-    return pull
+def _characteristic_pull(ans: Any, a: Any, g: Any) -> Any:
+    terms = [g[k] * H(m) for k, m in enumerate(_adjugates(ans, a), 1)]
+    return -sum(stack(terms), axis=0)
 
 
 def _characteristic_push(g: Any, ans: Any, a: Any) -> Any:
@@ -430,5 +412,4 @@ def _characteristic_push(g: Any, ans: Any, a: Any) -> Any:
     return concatenate([np.zeros(1), -changes])
 
 
-characteristic.called = "poly"
 characteristic.defrules(_characteristic_pull, _characteristic_push, "ij->k")

@@ -23,7 +23,7 @@ from ..operations.eager_cache import changing, entered
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans
 from ..operations.integers import summed_at
 from ..operations.patterns import chained
-from ..operations.primitives import primitive
+from ..operations.primitives import stated
 from ..operations.replayed import is_mask
 from ._calculus import bincount
 from ._common import Axis, Number, along, as_number, expanded, joined_axes, refuse
@@ -50,7 +50,7 @@ from ._reductions import (
 # --- running extremes ----------------------------------------------------------------------------
 
 
-@primitive
+@stated("accumulate", loop=lambda x, ufunc: ("running", _CODES[ufunc], ALONG_FIRST))
 def _running_extreme(x: Any, ufunc: np.ufunc) -> Any:
     """The extreme of the elements so far, along the first axis."""
     return ufunc.accumulate(x, axis=0)
@@ -84,10 +84,13 @@ def _running_extreme_push(g: Number, ans: Number, x: Number, ufunc: Any) -> Numb
 
 
 # How kernels combine numbers, by the ufunc that does.
-_CODES = {np.maximum: MAXIMUM, np.minimum: MINIMUM, np.fmax: FMAX, np.fmin: FMIN}
+_CODES: dict[np.ufunc, int] = {
+    np.maximum: MAXIMUM,
+    np.minimum: MINIMUM,
+    np.fmax: FMAX,
+    np.fmin: FMIN,
+}
 
-_running_extreme.called = "accumulate"
-_running_extreme.loop = lambda x, ufunc: ("running", _CODES[ufunc], ALONG_FIRST)
 _running_extreme.loop_takes = (0,)
 _running_extreme.defvjp(_running_extreme_pull)
 _running_extreme.defjvp(_running_extreme_push)
@@ -214,7 +217,7 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: int = 0) -> Number:
     return along_first(running, x, axis)
 
 
-@primitive
+@stated("add.reduceat", loop=("sums_from", 0, (*ALONG_FIRST, (0,))))
 def _sums_from(x: Any, begins: Any) -> Any:
     """The sums of slices along the first axis, each of which ends where the next begins."""
     return np.add.reduceat(x, begins, axis=0)
@@ -232,8 +235,6 @@ def _sums_from_pattern(ans: Any, x: Any, begins: Any) -> Any:
     return np.arange(ans.size).reshape(ans.shape)[which].ravel(), elements.ravel()
 
 
-_sums_from.called = "add.reduceat"
-_sums_from.loop = ("sums_from", 0, (*ALONG_FIRST, (0,)))
 _sums_from.defvjp(_sums_from_pull)
 _sums_from.defjvp(lambda g, ans, x, begins: _sums_from(g, begins))
 _sums_from.defpattern(_sums_from_pattern)
@@ -321,7 +322,7 @@ def _written_at(a: Number, places: Any, others: Number) -> tuple[Any, Number, An
     return where, arrays.concatenate([a[where], others]), members
 
 
-@primitive
+@stated("at", loop=lambda x, ufunc, members: ("extremes", _CODES[ufunc]))
 def _extremes(x: Any, ufunc: np.ufunc, members: Any) -> Any:
     """The extreme of the numbers that have the same member; the first ones stand in its order."""
     made = x[: members.max(initial=-1) + 1].copy()
@@ -345,8 +346,6 @@ def _extremes_push(g: Number, ans: Number, x: Number, ufunc: Any, members: Any) 
     return bincount(members, of_ties(ties, g)) / count
 
 
-_extremes.called = "at"
-_extremes.loop = lambda x, ufunc, members: ("extremes", _CODES[ufunc])
 _extremes.loop_takes = (0, 2)
 _extremes.defvjp(_extremes_pull)
 _extremes.defjvp(_extremes_push)

@@ -34,7 +34,7 @@ from ..operations.complexes import implements_all, joined, whole_parts
 from ..operations.dispatch import plain
 from ..operations.guards import NoDerivativeError, held
 from ..operations.patterns import over_axes
-from ..operations.primitives import after_lanes, primitive
+from ..operations.primitives import after_lanes, curried, stated
 from ..operations.table import power, sign, sqrt, where
 from . import _factorizations as factor
 from . import _least_squares as least_squares
@@ -314,7 +314,7 @@ def _svd_by_eigenvalues(a: Any, compute_uv: bool) -> Any:
 # --- norms ---------------------------------------------------------------------------------------
 
 
-@primitive
+@stated("norm")
 def _p_norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     """The p-norm along one axis, counted from the front, or the 2-norm along all (None)."""
     order = p if isinstance(axis, int) else None
@@ -390,14 +390,11 @@ def _as_spread(norm: Any, x: Any, axis: Any) -> Any:
     return _kept(norm, x, axis) if np.shape(norm) else norm
 
 
-def p_norm_pull(ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
-    def pull(g: Any) -> Any:
-        slope, factor = _direction(x, _as_spread(ans, x, axis), p, axis), _as_spread(g, x, axis)
-        if is_real_array(slope) and (type(factor) is float or is_real_array(factor)):
-            return np.multiply(slope, factor, out=slope)  # which is fresh
-        return factor * slope
-
-    return pull
+def p_norm_pull(ans: Any, x: Any, p: float, axis: Any, keepdims: bool, g: Any) -> Any:
+    slope, factor = _direction(x, _as_spread(ans, x, axis), p, axis), _as_spread(g, x, axis)
+    if is_real_array(slope) and (type(factor) is float or is_real_array(factor)):
+        return np.multiply(slope, factor, out=slope)  # which is fresh
+    return factor * slope
 
 
 def p_norm_push(g: Any, ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
@@ -405,8 +402,7 @@ def p_norm_push(g: Any, ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -
     return sum(g * slope, axis=axis, keepdims=keepdims)
 
 
-_p_norm.called = "norm"
-_p_norm.defvjp(p_norm_pull)
+_p_norm.defvjp(curried(p_norm_pull))
 _p_norm.defjvp(p_norm_push)
 _p_norm.defpattern(lambda ans, x, p, axis, keepdims: over_axes(axis, x.ndim, keepdims))
 

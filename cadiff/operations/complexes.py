@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -715,13 +716,10 @@ def _zero_grad(both: tuple[Number, Number]) -> None:
             part.zero_grad()
 
 
-def _component(which: int) -> Callable[[Number], Any]:
-    def component(part: Number) -> Any:
-        if isinstance(part, binding.Dual):
-            return part.primal if which == 0 else part.tangent
-        return part if which == 0 else np.zeros(binding.shape(part))[()]
-
-    return component
+def _component(which: int, part: Number) -> Any:
+    if isinstance(part, binding.Dual):
+        return part.primal if which == 0 else part.tangent
+    return part if which == 0 else np.zeros(binding.shape(part))[()]
 
 
 def _var(value: Any) -> Any:
@@ -756,8 +754,8 @@ binding.register_complex(
         parents=lambda both: tuple(p for x in both for p in getattr(x, "parents", ())),
         power=power,
         product_of_matrices=_product_of_matrices,
-        primal=_component(0),
-        tangent=_component(1),
+        primal=partial(_component, 0),
+        tangent=partial(_component, 1),
         ufunc=ufunc,
         value=binding.unguarded,
         var=_var,

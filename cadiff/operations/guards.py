@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,17 +35,14 @@ def _taken(x: Any) -> Any:
     return binding.elements(x) if isinstance(x, (list, tuple)) else x
 
 
-def _elementwise(note: Callable[[Any], None]) -> Note:
+def _elementwise(note: Callable[[Any], None], *args: Any, **kwargs: Any) -> None:
     """What has to be noted of every number among the arguments of a function."""
 
-    def note_all(*args: Any, **kwargs: Any) -> None:
-        def note_one(number: Any) -> Any:
-            note(number)
-            return number
+    def note_one(number: Any) -> Any:
+        note(number)
+        return number
 
-        binding.map_numbers((args, kwargs), note_one)
-
-    return note_all
+    binding.map_numbers((args, kwargs), note_one)
 
 
 def _same_kind(number: Any) -> None:
@@ -59,9 +57,9 @@ def nothing(*args: Any, **kwargs: Any) -> None:
 
 
 # What decides about the answers of functions, by their arguments.
-note_truths = _elementwise(lambda x: binding.compare(x, 0.0, NOT_EQUAL))
-note_nans = _elementwise(lambda x: binding.compare(x, x, NOT_EQUAL))
-note_kinds = _elementwise(_same_kind)
+note_truths = partial(_elementwise, lambda x: binding.compare(x, 0.0, NOT_EQUAL))
+note_nans = partial(_elementwise, lambda x: binding.compare(x, x, NOT_EQUAL))
+note_kinds = partial(_elementwise, _same_kind)
 
 
 def _of_arrays(found: Any) -> Any:
@@ -69,28 +67,20 @@ def _of_arrays(found: Any) -> Any:
     return None if isinstance(found, bool) or found is NotImplemented else found
 
 
-def compared(how: int) -> Note:
+def compared(how: int, x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
     """The note for a comparison of two arguments."""
-
-    def note(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if not args and not kwargs:
-            return _of_arrays(binding.compare_as_operators(_taken(x), _taken(y), how))
-        binding.compare(_taken(x), _taken(y), how)
-        return None
-
-    return note
+    if not args and not kwargs:
+        return _of_arrays(binding.compare_as_operators(_taken(x), _taken(y), how))
+    binding.compare(_taken(x), _taken(y), how)
+    return None
 
 
-def about_kind(ask: Callable[[Any], Any]) -> Note:
+def about_kind(ask: Callable[[Any], Any], x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """The note for a question about nan and the infinities."""
-
-    def note(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if not args and not kwargs:
-            return _of_arrays(ask(_taken(x)))
-        note_kinds(x)
-        return None
-
-    return note
+    if not args and not kwargs:
+        return _of_arrays(ask(_taken(x)))
+    note_kinds(x)
+    return None
 
 
 def are_close(
@@ -158,24 +148,20 @@ def order_at(a: Any, kth: Any, axis: int | None = -1, *args: Any, **kwargs: Any)
     order(a, axis)
 
 
-def peaks(sign: float) -> Note:
+def peaks(sign: float, a: Any, axis: int | None = None, *args: Any, **kwargs: Any) -> None:
     """The note for the place of the largest element, or with sign -1 of the smallest."""
-
-    def note(a: Any, axis: int | None = None, *args: Any, **kwargs: Any) -> None:
-        x, axis = _row(a, axis)
-        plain = np.asarray(plain_values(x))
-        nan = np.isnan(plain)
-        where = np.expand_dims(np.argmax(np.where(nan, -np.inf, sign * plain), axis), axis)
-        key = list(np.ogrid[tuple(map(slice, plain.shape))])
-        key[axis] = where
-        peak = x[tuple(key)]
-        ascending = (x, peak) if sign > 0 else (peak, x)
-        binding.compare(*ascending, LESS)
-        binding.compare(*ascending, LESS_EQUAL)
-        if nan.any():
-            binding.compare(x, x, NOT_EQUAL)
-
-    return note
+    x, axis = _row(a, axis)
+    plain = np.asarray(plain_values(x))
+    nan = np.isnan(plain)
+    where = np.expand_dims(np.argmax(np.where(nan, -np.inf, sign * plain), axis), axis)
+    key = list(np.ogrid[tuple(map(slice, plain.shape))])
+    key[axis] = where
+    peak = x[tuple(key)]
+    ascending = (x, peak) if sign > 0 else (peak, x)
+    binding.compare(*ascending, LESS)
+    binding.compare(*ascending, LESS_EQUAL)
+    if nan.any():
+        binding.compare(x, x, NOT_EQUAL)
 
 
 def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
@@ -270,30 +256,30 @@ def infinite(x: Any, sign: float) -> NDArray[np.bool_]:
 # What has to be noted before a function of NumPy's answers from values; for all others that do,
 # nothing is known.
 questions: dict[str, Note] = {
-    "less": compared(LESS),
-    "less_equal": compared(LESS_EQUAL),
-    "equal": compared(EQUAL),
-    "not_equal": compared(NOT_EQUAL),
-    "greater": compared(GREATER),
-    "greater_equal": compared(GREATER_EQUAL),
+    "less": partial(compared, LESS),
+    "less_equal": partial(compared, LESS_EQUAL),
+    "equal": partial(compared, EQUAL),
+    "not_equal": partial(compared, NOT_EQUAL),
+    "greater": partial(compared, GREATER),
+    "greater_equal": partial(compared, GREATER_EQUAL),
     **dict.fromkeys(
         ("all", "any", "argwhere", "count_nonzero", "flatnonzero", "logical_and", "logical_not",
          "logical_or", "logical_xor", "nonzero"),
         note_truths,
     ),
-    "isfinite": about_kind(lambda x: abs(x) < math.inf),
-    "isinf": about_kind(lambda x: abs(x) == math.inf),
-    "isneginf": about_kind(lambda x: x == -math.inf),
-    "isposinf": about_kind(lambda x: x == math.inf),
-    "isnan": about_kind(lambda x: x != x),
+    "isfinite": partial(about_kind, lambda x: abs(x) < math.inf),
+    "isinf": partial(about_kind, lambda x: abs(x) == math.inf),
+    "isneginf": partial(about_kind, lambda x: x == -math.inf),
+    "isposinf": partial(about_kind, lambda x: x == math.inf),
+    "isnan": partial(about_kind, lambda x: x != x),
     "allclose": are_close,
     "isclose": are_close,
     "array_equal": are_equal,
     "array_equiv": are_equal,
-    "argmax": peaks(1.0),
-    "argmin": peaks(-1.0),
-    "nanargmax": peaks(1.0),
-    "nanargmin": peaks(-1.0),
+    "argmax": partial(peaks, 1.0),
+    "argmin": partial(peaks, -1.0),
+    "nanargmax": partial(peaks, 1.0),
+    "nanargmin": partial(peaks, -1.0),
     "argsort": orders,
     "argpartition": order_at,
     "searchsorted": places,

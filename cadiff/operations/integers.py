@@ -8,6 +8,7 @@ function answers None, and the integers are read.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,32 +56,29 @@ def _clipped(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any
 # --- moving elements about -----------------------------------------------------------------------
 
 
-def _moved(function: Callable[..., Any]) -> Callable[..., Any]:
-    def move(*args: Any, **kwargs: Any) -> Any:
-        """What moves elements about does the same with the numbers that stand for them."""
-        for positions in (*args[1:], *kwargs.values()):
-            check_order(positions, binding.shape(args[0]))
-        masks_in = unread((args, kwargs))
-        if not masks_in or kwargs.keys() - {"axis", "shape"} or carries((args, kwargs)):
-            return None
-        plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
-        if plain.dtype.kind not in "iu" or plain.size == 0:
-            return None
-        numbers = replaced(args, "number")
-        if not are_floats(numbers):
-            return None
-        try:
-            numbers = binding.map_leaves(as_floats, numbers)
-            outcomes = function(*numbers, **kwargs)
-        except (TypeError, ValueError, NotImplementedError):
-            return None
-        for mask in masks_in:
-            mask.memory.has_views = True
-        moved = made_of(masks_in, plain, outcomes)
-        moved.memory.has_views = True
-        return moved
-
-    return move
+def _moved(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What moves elements about does the same with the numbers that stand for them."""
+    for positions in (*args[1:], *kwargs.values()):
+        check_order(positions, binding.shape(args[0]))
+    masks_in = unread((args, kwargs))
+    if not masks_in or kwargs.keys() - {"axis", "shape"} or carries((args, kwargs)):
+        return None
+    plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
+    if plain.dtype.kind not in "iu" or plain.size == 0:
+        return None
+    numbers = replaced(args, "number")
+    if not are_floats(numbers):
+        return None
+    try:
+        numbers = binding.map_leaves(as_floats, numbers)
+        outcomes = function(*numbers, **kwargs)
+    except (TypeError, ValueError, NotImplementedError):
+        return None
+    for mask in masks_in:
+        mask.memory.has_views = True
+    moved = made_of(masks_in, plain, outcomes)
+    moved.memory.has_views = True
+    return moved
 
 
 def _taken(a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
@@ -194,5 +192,5 @@ INSTEAD: dict[Any, Callable[..., Any]] = {
     np.flatnonzero: places_of_true,
     np.nonzero: _nonzero,
     np.bincount: counted,
-    **{function: _moved(function) for function in _MOVES},
+    **{function: partial(_moved, function) for function in _MOVES},
 }

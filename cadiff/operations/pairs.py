@@ -21,7 +21,7 @@ from .. import binding
 from ..binding import Var, carries, whole_parts_of
 from . import arrays
 from .derived_rules import is_partial, summed_to
-from .primitives import is_complex, primitive
+from .primitives import curried, is_complex, primitive
 from .recorded_calls import Asked, Numbers, Rule, as_list
 
 
@@ -194,7 +194,8 @@ class on_pairs:  # noqa: N801 - a decorator
 
     def defpartials(self, *partials: Callable[..., Any]) -> None:
         """`partial(ans, *args)`: derivatives of an analytic function, elementwise."""
-        self.defvjp(*(functools.partial(_pull_partial, p, k) for k, p in enumerate(partials)))
+        makers = (functools.partial(_pull_partial, p, k) for k, p in enumerate(partials))
+        self.defvjp(*map(curried, makers))
         self.defjvp(*(functools.partial(_push_partial, p) for p in partials))
         self.primitive.defpattern(*["a...->b..."] * len(partials))
 
@@ -206,13 +207,11 @@ def _push_partial(
 
 
 def _pull_partial(
-    partial: Callable[..., Any], k: int, ans: Any, *args: Any, **kwargs: Any
-) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        slope = partial(ans, *args, **kwargs)
-        return summed_to(np.conjugate(slope) * g, binding.shape(args[k]))
-
-    return pull
+    partial: Callable[..., Any], k: int, ans: Any, *given: Any, **kwargs: Any
+) -> Any:
+    *args, g = given
+    slope = partial(ans, *args, **kwargs)
+    return summed_to(np.conjugate(slope) * g, binding.shape(args[k]))
 
 
 # --- primitives of users -------------------------------------------------------------------------

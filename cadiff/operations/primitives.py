@@ -607,6 +607,27 @@ class primitive:  # noqa: N801 - a decorator
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
 
 
+def stated(called: str = "", **attributes: Any) -> Callable[[Callable[..., Any]], primitive]:
+    """The decorator `primitive`, with what users call the function, and further attributes."""
+
+    def decorate(function: Callable[..., Any]) -> primitive:
+        made = primitive(function)
+        vars(made).update(attributes, called=called)
+        return made
+
+    return decorate
+
+
+def curried(rule: Callable[..., Any]) -> Callable[..., Callable[[Any], Any]]:
+    """A maker for `defvjp`, of a function that is given the cotangent last."""
+    return functools.partial(functools.partial, rule)
+
+
+def linear_in(f: Callable[..., Any], k: int) -> Callable[..., Any]:
+    """The forward rule of an argument in which a function is linear."""
+    return lambda g, ans, *args, **how: f(*args[:k], g, *args[k + 1 :], **how)
+
+
 def transposes(f: primitive, other: primitive) -> None:
     """State the rules of two linear functions of one argument, each the adjoint of the other."""
     for here, there in ((f, other), (other, f)):

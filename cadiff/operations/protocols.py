@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,7 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             numbers = [binding.widened(as_floats(x)) for x in replaced(args, "number")]
             if not gives_ints:
                 return made_of(masks, plain, function(*numbers, **kwargs))
-            compute = _divided(function) if function in DIVISIONS else function
+            compute = partial(_divided, function) if function in DIVISIONS else function
             outcomes = compute(*numbers, **kwargs) + 0.0  # of an int there is no -0.0
             bound = bound_of(function, args)
             if (plain.dtype.kind == "i" and bound <= largest(plain.dtype)) or stay_exact(
@@ -162,16 +163,12 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return plain
 
 
-def _divided(function: Any) -> Callable[[Any, Any], Any]:
+def _divided(function: Any, x: Any, y: Any) -> Any:
     """A division of ints, which by 0 give 0."""
-
-    def divide(x: Any, y: Any) -> Any:
-        if not carries(y) and np.all(y):
-            return function(x, y)
-        is_zero = binding.indicator(y, 0.0, EQUAL) if carries(y) else np.equal(y, 0) * 1.0
-        return function(x, y + is_zero) * (1.0 - is_zero)
-
-    return divide
+    if not carries(y) and np.all(y):
+        return function(x, y)
+    is_zero = binding.indicator(y, 0.0, EQUAL) if carries(y) else np.equal(y, 0) * 1.0
+    return function(x, y + is_zero) * (1.0 - is_zero)
 
 
 def _compared(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
@@ -197,21 +194,18 @@ def _is_logical(x: Any) -> bool:
     return isinstance(x, (bool, np.bool_)) or (type(x) is np.ndarray and x.dtype == bool)
 
 
-def _combined(plain: Any, outcomes: Callable[..., Any]) -> Callable[..., Any]:
-    def combine(*inputs: Any) -> Any:
-        masks: list[Replayed] = [x for x in inputs if is_mask(x)]
-        bools = [x._plain if is_mask(x) else x for x in inputs]
-        numbers = [x._outcomes if is_mask(x) else np.asarray(x, float) for x in inputs]
-        equality = any(mask._equality for mask in masks)
-        return bools_of(masks, plain(*bools), outcomes(*numbers), equality)
-
-    return combine
+def _combined(plain: Any, outcomes: Callable[..., Any], *inputs: Any) -> Any:
+    masks: list[Replayed] = [x for x in inputs if is_mask(x)]
+    bools = [x._plain if is_mask(x) else x for x in inputs]
+    numbers = [x._outcomes if is_mask(x) else np.asarray(x, float) for x in inputs]
+    equality = any(mask._equality for mask in masks)
+    return bools_of(masks, plain(*bools), outcomes(*numbers), equality)
 
 
-_NOT = _combined(np.logical_not, lambda x: 1.0 - x)
-_AND = _combined(np.logical_and, lambda x, y: x * y)
-_OR = _combined(np.logical_or, lambda x, y: x + y - x * y)
-_XOR = _combined(np.logical_xor, lambda x, y: abs(x - y))
+_NOT = partial(_combined, np.logical_not, lambda x: 1.0 - x)
+_AND = partial(_combined, np.logical_and, lambda x, y: x * y)
+_OR = partial(_combined, np.logical_or, lambda x, y: x + y - x * y)
+_XOR = partial(_combined, np.logical_xor, lambda x, y: abs(x - y))
 
 _LOGICAL: dict[Any, Callable[..., Any]] = {
     np.logical_not: _NOT,

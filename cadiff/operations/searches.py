@@ -11,14 +11,14 @@ from .. import binding
 from . import guards
 from .indices import FEW
 from .making import chooses_anew, innermost, of_integers
-from .primitives import primitive
+from .primitives import stated
 
 __all__: list[str] = []
 
 ALONG_FIRST = ((0,), (0,), (0,))
 
 
-@primitive
+@stated("sort", loop=("ranked", 0, ALONG_FIRST))
 def _places_of_ranks(x: Any, ranks: Any) -> Any:
     """Along the first axis, which elements have these ranks in ascending order.
 
@@ -28,18 +28,16 @@ def _places_of_ranks(x: Any, ranks: Any) -> Any:
     return np.zeros(ranks.shape) if places is None else places  # there are no elements
 
 
-_places_of_ranks.called = "sort"
-_places_of_ranks.loop = ("ranked", 0, ALONG_FIRST)
 _places_of_ranks.defvjp(None, None)
 
 
-@primitive
+@stated("sort", absorbs=True, loop=("taken", 0, ALONG_FIRST))
 def _taken_along(x: Any, places: Any) -> Any:
     """Elements at places along the first axis, as by numpy.take_along_axis."""
     return np.take_along_axis(x, places.astype(np.intp), 0)
 
 
-@primitive
+@stated("sort", absorbs=True, loop=("bincount", 0, ALONG_FIRST), loop_takes=(0, 1))
 def _added_along(x: Any, places: Any, length: int) -> Any:
     """Zeros of a length along the first axis, to which elements are added at places."""
     result = np.zeros((length, *x.shape[1:]))
@@ -53,10 +51,6 @@ def _column_pattern(ans: Any, *_: Any) -> str:
     return f"{letters}->{letters[0].upper()}{letters[1:]}"
 
 
-_taken_along.called, _added_along.called = "sort", "sort"
-_taken_along.absorbs = _added_along.absorbs = True
-_taken_along.loop = ("taken", 0, ALONG_FIRST)
-_added_along.loop, _added_along.loop_takes = ("bincount", 0, ALONG_FIRST), (0, 1)
 _taken_along.defvjp(
     lambda ans, x, places: lambda g: _added_along(g, places, binding.shape(x)[0]), None
 )
@@ -104,14 +98,12 @@ def matched(x: Any, moved: Any) -> Any:
     return np.zeros(x.shape, np.intp) if places is None else places.astype(np.intp)
 
 
-@primitive
+@stated("searchsorted", loop_takes=(0, 1))
 def _searched(a: Any, v: Any, side: str) -> Any:
     return np.asarray(np.searchsorted(a, v, side)).astype(np.float64)  # type: ignore[call-overload]
 
 
-_searched.called = "searchsorted"
 _searched.loop = lambda a, v, side: ("searchsorted", int(side == "right"), ((0,), None, None))
-_searched.loop_takes = (0, 1)
 _searched.defvjp(None, None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
             parameters = Parameters(x, "NonlinearConstraint")
             self._derivatives = Derivatives(self.fun, parameters, (), "NonlinearConstraint")
             self._derivatives.differences.steps = relative_steps(self.finite_diff_rel_step)
-        return _jacobian_of(self._derivatives, may_be_sparse=False)(x)
+        return _jacobian_of(self._derivatives, False, x)
 
 
 class LinearConstraint(optimize.LinearConstraint):  # type: ignore[misc]
@@ -172,7 +173,7 @@ def _of_vector(
         )
         _put_differences(derivatives, method, kwargs, constraint.finite_diff_rel_step)
         fun = derivatives.value
-        jac = _jacobian_of(derivatives, may_be_sparse)
+        jac = partial(_jacobian_of, derivatives, may_be_sparse)
         if hess is None and may_be_sparse:
             hess = _hessian_of(derivatives, parameters.vector)
     elif callable(jac) and parameters.unflatten is not None:
@@ -216,23 +217,20 @@ def _of_dict(
     derivative = result.get("jac")
     if derivative is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):
         upper = 0.0 if result["type"] == "eq" else np.inf
-        jac = _jacobian_of(derivatives, may_be_sparse=True)
+        jac = partial(_jacobian_of, derivatives, True)
         hess = _hessian_of(derivatives, parameters.vector)
         return optimize.NonlinearConstraint(derivatives.value, 0.0, upper, jac, hess)
     if derivative is None:
-        result["jac"] = _jacobian_of(derivatives, method == "trust-constr")
+        result["jac"] = partial(_jacobian_of, derivatives, method == "trust-constr")
     elif callable(derivative):
         result["fun"] = derivatives.plain_value
         result["jac"] = lambda x: derivative(parameters.given(x), *args)
     return result
 
 
-def _jacobian_of(derivatives: Derivatives, may_be_sparse: bool) -> Function:
-    def jacobian(x: FloatArray) -> Any:
-        matrix = derivatives.matrix("jacobian", x, may_be_sparse)
-        return matrix if hasattr(matrix, "nnz") else np.reshape(matrix, (-1, len(x)))
-
-    return jacobian
+def _jacobian_of(derivatives: Derivatives, may_be_sparse: bool, x: FloatArray) -> Any:
+    matrix = derivatives.matrix("jacobian", x, may_be_sparse)
+    return matrix if hasattr(matrix, "nnz") else np.reshape(matrix, (-1, len(x)))
 
 
 def weighted(f: Function) -> Function:

@@ -31,14 +31,10 @@ from .verification import difference_of_eager
 JUDGED = 8  # eager derivatives whose values are compared
 
 
-def _jvp(f: Function, _argnums: int) -> Function:
+def _jvp(f: Function, *args: Any, **kwargs: Any) -> Any:
     """Of primals, then as many tangents."""
-
-    def of_both(*args: Any, **kwargs: Any) -> Any:
-        n = len(args) // 2
-        return jvp(f, args[:n], args[n:])
-
-    return of_both
+    n = len(args) // 2
+    return jvp(f, args[:n], args[n:])
 
 
 # By methods, the gradient function made of f and argnums.
@@ -48,7 +44,7 @@ EAGER: dict[str, Callable[[Function, Any], Function]] = {
     "jacobian": jacobian,
     "hessian": hessian,
     "hvp": hvp,
-    "jvp": _jvp,
+    "jvp": lambda f, argnums: functools.partial(_jvp, f),
     "vjp": lambda f, argnums: functools.partial(vjp, f),
 }
 

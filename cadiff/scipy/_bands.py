@@ -9,7 +9,6 @@ diagonals are a part.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -22,6 +21,7 @@ from ..numpy import _factorizations as factor
 from ..numpy._matrices import H, conjugate, on_matrices, part, real, triangle
 from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import implements_all, where
+from ..operations.primitives import curried
 from ._signatures import called_as, factor_and, finite, matrix, supported, vector, with_values
 from ._structured import Solver, solved
 from ._structures import Structure, taken
@@ -146,7 +146,7 @@ def solveh_banded(ab: Any, b: Any, lower: bool) -> Any:
 # --- Cholesky factors ----------------------------------------------------------------------------
 
 
-@on_matrices
+@partial(on_matrices, called="cholesky_banded")
 def cholesky(ab: Any, *, lower: bool) -> Any:
     """The diagonals of the Cholesky factor of a matrix, of which one half of the band is given.
 
@@ -176,14 +176,10 @@ def _as_band(a: Any, ab: Any, lower: bool) -> Any:
     return taken(reshape(a, (-1,)), numbers)
 
 
-def _cholesky_pull(ans: Any, ab: Any, lower: bool) -> Callable[[Any], Any]:
+def _cholesky_pull(ans: Any, ab: Any, g: Any, lower: bool) -> Any:
     """By the rule of whole matrices: the factor has no more diagonals than the matrix."""
-    pull = factor.cholesky_pull(_whole(ans, lower), None, upper=not lower)
-
-    def along(g: Any) -> Any:
-        return _as_band(pull(_whole(g, lower)), ab, lower) + part(g, _outside(ab, lower))
-
-    return along
+    pulled = factor.cholesky_pull(_whole(ans, lower), None, _whole(g, lower), upper=not lower)
+    return _as_band(pulled, ab, lower) + part(g, _outside(ab, lower))
 
 
 def _cholesky_push(g: Any, ans: Any, ab: Any, lower: bool) -> Any:
@@ -191,8 +187,7 @@ def _cholesky_push(g: Any, ans: Any, ab: Any, lower: bool) -> Any:
     return _as_band(pushed, ab, lower) + part(g, _outside(ab, lower))
 
 
-cholesky.called = "cholesky_banded"
-cholesky.defvjp(_cholesky_pull)
+cholesky.defvjp(curried(_cholesky_pull))
 cholesky.defjvp(_cholesky_push)
 
 
@@ -217,19 +212,20 @@ def _asked(name: str, a: Any, width: int, lower: bool, options: tuple[Any, ...])
     return getattr(scipy.linalg, name)(np.diagonal(a), np.diagonal(a, -1), **kwargs)
 
 
-@partial(on_matrices, real=(True, False))
+@partial(on_matrices, real=(True, False), called="eig_banded")
 def eigh(a: Any, *, name: str, **how: Any) -> Any:
     """Eigenvalues and eigenvectors of a banded matrix, of which the lower half is given."""
     return _asked(name, a, **how)
 
 
-eigh.called = "eig_banded"
-eigh.defvjp(lambda ans, a, **_: factor.eigh_pull(ans, a))
-eigh.defjvp(lambda g, ans, a, **_: factor.eigh_push(g, ans, a))
-eigh.defpattern("ij->k,lm")
+eigh.defrules(
+    lambda ans, a, g, **_: factor.eigh_pull(ans, a, g),
+    lambda g, ans, a, **_: factor.eigh_push(g, ans, a),
+    "ij->k,lm",
+)
 
 
-@partial(on_matrices, real=(True,))
+@partial(on_matrices, real=(True,), called="eigvals_banded")
 def eigvalsh(a: Any, *, name: str, **how: Any) -> Any:
     """Eigenvalues of a banded matrix, of which the lower half is given."""
     return _asked(name, a, **how)
@@ -240,9 +236,8 @@ def _vectors(a: Any, name: str, width: int, lower: bool, options: Any) -> Any:
     return eigh(a, name=again, width=width, lower=lower, options=options)[1]
 
 
-eigvalsh.called = "eigvals_banded"
 eigvalsh.defrules(
-    lambda ans, a, **how: lambda g: factor.values_pull(g, _vectors(a, **how)),
+    lambda ans, a, g, **how: factor.values_pull(g, _vectors(a, **how)),
     lambda g, ans, a, **how: factor.values_push(g, _vectors(a, **how)),
     "ij->k",
 )

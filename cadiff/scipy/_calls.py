@@ -14,11 +14,29 @@ from scipy import optimize
 
 from .. import binding
 from ..binding import callers
+from ..operations.guards import NoDerivativeError
 from ..programs import Program
-from ..transforms._closed import Closed, unreached
+from ..transforms._closed import Closed, numbers_in, unreached
 from ..transforms._objects import OPENED
 
 Function = Callable[..., Any]
+
+
+def public(original: Function, function: Function, module: str, doc: str) -> Function:
+    """A function of a module here, by the name and with the signature of SciPy's original."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    functools.update_wrapper(call, original)
+    call.__module__, call.__doc__ = module, doc
+    return call
+
+
+def refuse(given: Any, what: str, instead: str) -> None:
+    if next(numbers_in(given), None) is not None:
+        raise NoDerivativeError(f"{what}, but was given numbers that carry one: {instead}")
+
 
 OPENED += [optimize.Bounds, optimize.LinearConstraint, optimize.NonlinearConstraint]
 

@@ -17,7 +17,7 @@ from ..binding import carries
 from ..numpy._common import as_number
 from ..operations.arrays import concatenate, stack
 from ..operations.guards import valued
-from ..operations.primitives import primitive, transposes
+from ..operations.primitives import stated, transposes
 from ..operations.table import sqrt, square
 from ._mirror import kernels, read_values
 
@@ -105,19 +105,18 @@ class Merges:
         return (d + d.T)[self.pairs]
 
 
-@primitive
+@stated("linkage")
 def merged(y: Any, *, merges: Merges) -> Any:
     """The heights at which clusters are merged."""
     return merges.heights(y)
 
 
-@primitive
+@stated("linkage")
 def divided(g: Any, *, merges: Merges) -> Any:
     """The adjoint of `merged`."""
     return merges.spread(g)
 
 
-merged.called = divided.called = "linkage"
 transposes(merged, divided)
 
 

@@ -182,13 +182,10 @@ class Differences(primitive):
         values.__name__ = values.__qualname__ = f"{function.function.__name__}.differences"
         super().__init__(values)
         self.called = function.called
-        self.defpartials(*(self._rule(k) for k in range(n)))
+        self.defpartials(*(functools.partial(self._rule, k) for k in range(n)))
 
-    def _rule(self, k: int) -> Callable[..., Any]:
-        def partial(ans: Any, *args: Any, orders: tuple[int, ...]) -> Any:
-            return self(*args, orders=(*orders[:k], orders[k] + 1, *orders[k + 1 :]))
-
-        return partial
+    def _rule(self, k: int, ans: Any, *args: Any, orders: tuple[int, ...]) -> Any:
+        return self(*args, orders=(*orders[:k], orders[k] + 1, *orders[k + 1 :]))
 
     def _values(self, args: tuple[Any, ...], orders: tuple[int, ...]) -> Any:
         k = next((k for k in self.widths if orders[k]), None)

@@ -37,6 +37,7 @@ from ..numpy._matrices import (
 from ..numpy._systems import solve_triangle
 from ..operations.guards import NoDerivativeError, fixed, held, truths
 from ..operations.missing_derivatives import doubt
+from ..operations.primitives import curried, linear_in
 from ..operations.table import where
 from . import _matrix_functions as functions
 from ._signatures import called_as, double, matrix, plainly_by, square, valued_as
@@ -45,18 +46,15 @@ from ._structures import taken
 # --- Lyapunov's equation in discrete time --------------------------------------------------------
 
 
-@on_matrices
+@partial(on_matrices, called="solve_discrete_lyapunov")
 def discrete_lyapunov(a: Any, q: Any, *, method: str | None = None) -> Any:
     """The solution x of a @ x @ H(a) - x + q = 0."""
     return scipy.linalg.solve_discrete_lyapunov(a, q, method=method)
 
 
-def _lyapunov_pull(ans: Any, a: Any, q: Any, method: str | None = None) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        y = discrete_lyapunov(H(a), g, method=method)
-        return y @ a @ H(ans) + H(y) @ a @ ans
-
-    return pull
+def _lyapunov_pull(ans: Any, a: Any, q: Any, g: Any, method: str | None = None) -> Any:
+    y = discrete_lyapunov(H(a), g, method=method)
+    return y @ a @ H(ans) + H(y) @ a @ ans
 
 
 def _lyapunov_push(g: Any, ans: Any, a: Any, q: Any, method: str | None = None) -> Any:
@@ -64,14 +62,11 @@ def _lyapunov_push(g: Any, ans: Any, a: Any, q: Any, method: str | None = None) 
     return discrete_lyapunov(a, right, method=method)
 
 
-discrete_lyapunov.called = "solve_discrete_lyapunov"
 discrete_lyapunov.defvjp(
-    _lyapunov_pull,
+    curried(_lyapunov_pull),
     lambda ans, a, q, method=None: lambda g: discrete_lyapunov(H(a), g, method=method),
 )
-discrete_lyapunov.defjvp(
-    _lyapunov_push, lambda g, ans, a, q, method=None: discrete_lyapunov(a, g, method=method)
-)
+discrete_lyapunov.defjvp(_lyapunov_push, linear_in(discrete_lyapunov, 1))
 discrete_lyapunov.defpattern("ij->kl", "ij->kl")
 
 
@@ -90,7 +85,7 @@ discrete_lyapunov.defpattern("ij->kl", "ij->kl")
 # time. q and r are Hermitian, and so is x.
 
 
-@on_matrices
+@partial(on_matrices, called="solve_continuous_are or solve_discrete_are")
 def riccati(
     a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, *, discrete: bool, given: Any, balanced: bool
 ) -> Any:
@@ -124,46 +119,37 @@ def _linear(c: Any, e: Any, right: Any, discrete: bool, adjoint: bool) -> Any:
     return inverse @ solution @ H(inverse) if adjoint else solution
 
 
-def _pull_of(which: int) -> Callable[..., Any]:
-    def maker(ans: Any, *args: Any, discrete: bool, **_: Any) -> Callable[[Any], Any]:
-        def pull(g: Any) -> Any:
-            k, c, left, right = _closed(ans, args, discrete)
-            p = _linear(c, args[4], hermitian(g), discrete, adjoint=True)
-            pulls: tuple[Callable[[], Any], ...] = (
-                lambda: 2.0 * H(left) @ p,
-                lambda: -2.0 * H(left) @ p @ H(k),
-                lambda: p,
-                lambda: k @ p @ H(k),
-                lambda: 2.0 * H(right) @ p,
-                lambda: -2.0 * p @ H(k),
-            )
-            return pulls[which]()
-
-        return pull
-
-    return maker
+def _pull(which: int, ans: Any, *given: Any, discrete: bool, **_: Any) -> Any:
+    *args, g = given
+    k, c, left, right = _closed(ans, args, discrete)
+    p = _linear(c, args[4], hermitian(g), discrete, adjoint=True)
+    pulls: tuple[Callable[[], Any], ...] = (
+        lambda: 2.0 * H(left) @ p,
+        lambda: -2.0 * H(left) @ p @ H(k),
+        lambda: p,
+        lambda: k @ p @ H(k),
+        lambda: 2.0 * H(right) @ p,
+        lambda: -2.0 * p @ H(k),
+    )
+    return pulls[which]()
 
 
-def _push_of(which: int) -> Callable[..., Any]:
-    def rule(g: Any, ans: Any, *args: Any, discrete: bool, **_: Any) -> Any:
-        k, c, left, right = _closed(ans, args, discrete)
-        terms: tuple[Callable[[], Any], ...] = (
-            lambda: left @ g,
-            lambda: -left @ g @ k,
-            lambda: 0.5 * g,
-            lambda: 0.5 * H(k) @ g @ k,
-            lambda: right @ g,
-            lambda: -g @ k,
-        )
-        change = 2.0 * hermitian(terms[which]())
-        return _linear(c, args[4], change, discrete, adjoint=False)
-
-    return rule
+def _push(which: int, g: Any, ans: Any, *args: Any, discrete: bool, **_: Any) -> Any:
+    k, c, left, right = _closed(ans, args, discrete)
+    terms: tuple[Callable[[], Any], ...] = (
+        lambda: left @ g,
+        lambda: -left @ g @ k,
+        lambda: 0.5 * g,
+        lambda: 0.5 * H(k) @ g @ k,
+        lambda: right @ g,
+        lambda: -g @ k,
+    )
+    change = 2.0 * hermitian(terms[which]())
+    return _linear(c, args[4], change, discrete, adjoint=False)
 
 
-riccati.called = "solve_continuous_are or solve_discrete_are"
-riccati.defvjp(*map(_pull_of, range(6)))
-riccati.defjvp(*map(_push_of, range(6)))
+riccati.defvjp(*(curried(partial(_pull, k)) for k in range(6)))
+riccati.defjvp(*(partial(_push, k) for k in range(6)))
 riccati.defpattern(*["ij->kl"] * 6)
 
 
@@ -174,7 +160,7 @@ riccati.defpattern(*["ij->kl"] * 6)
 # gradient of the sum of singular values.
 
 
-@on_matrices
+@partial(on_matrices, called="polar")
 def nearest(a: Any, u: Any) -> Any:
     """The u of a = u p, with orthonormal columns and a positive p, which is found already."""
     return u.copy()
@@ -188,13 +174,12 @@ def _nearest_along(g: Any, u: Any, a: Any) -> Any:
     return found
 
 
-nearest.called = "polar"
 nearest.defvjp(lambda ans, a, u: lambda g: _nearest_along(g, ans, a), None)
 nearest.defjvp(lambda g, ans, a, u: _nearest_along(g, ans, a), None)
 nearest.defpattern("ij->kl", "ij->kl")
 
 
-@on_matrices
+@partial(on_matrices, called="polar")
 def _turn(p: Any, k: Any, *, rounding: float) -> Any:
     """The w of p w + w p = k: within the null space of p it is 0 if k is, as if that stays."""
     s, v = np.linalg.eigh(p)
@@ -208,20 +193,13 @@ def _turn(p: Any, k: Any, *, rounding: float) -> Any:
     )
 
 
-def _turn_pull(ans: Any, p: Any, k: Any, rounding: float) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        y = _turn(p, g, rounding=rounding)
-        return -(outer_product(y, ans) + H(ans) @ y)
-
-    return pull
+def _turn_pull(ans: Any, p: Any, k: Any, g: Any, rounding: float) -> Any:
+    y = _turn(p, g, rounding=rounding)
+    return -(outer_product(y, ans) + H(ans) @ y)
 
 
-_turn.called = "polar"
-_turn.defvjp(_turn_pull, lambda ans, p, k, **how: lambda g: _turn(p, g, **how))
-_turn.defjvp(
-    lambda g, ans, p, k, **how: -_turn(p, g @ ans + ans @ g, **how),
-    lambda g, ans, p, k, **how: _turn(p, g, **how),
-)
+_turn.defvjp(curried(_turn_pull), lambda ans, p, k, **how: lambda g: _turn(p, g, **how))
+_turn.defjvp(lambda g, ans, p, k, **how: -_turn(p, g @ ans + ans @ g, **how), linear_in(_turn, 1))
 _turn.defpattern("ij->kl", "ij->kl")
 
 
@@ -264,18 +242,14 @@ def _upper(x: Any) -> Any:
     return part(x, triangle(x.shape[-1], lower=False))
 
 
-def _schur_pull(ans: Any, a: Any, **_: Any) -> Callable[[Any], Any]:
+def _schur_pull(ans: Any, a: Any, g: Any, **_: Any) -> Any:
     t, z = ans
-
-    def pull(g: Any) -> Any:
-        gt = _upper(g[0])
-        k, rows, columns = _below(t)
-        x = H(z) @ g[1] + H(t) @ gt - gt @ H(t)
-        right = (x - H(x))[rows, columns][:, None]
-        y = _spread(systems.solve(k, right, True)[:, 0], rows, columns, t.shape[-1])
-        return z @ (gt - y) @ H(z)
-
-    return pull
+    gt = _upper(g[0])
+    k, rows, columns = _below(t)
+    x = H(z) @ g[1] + H(t) @ gt - gt @ H(t)
+    right = (x - H(x))[rows, columns][:, None]
+    y = _spread(systems.solve(k, right, True)[:, 0], rows, columns, t.shape[-1])
+    return z @ (gt - y) @ H(z)
 
 
 def _schur_push(g: Any, ans: Any, a: Any, **_: Any) -> Any:
@@ -288,7 +262,7 @@ def _schur_push(g: Any, ans: Any, a: Any, **_: Any) -> Any:
     return _upper(m + t @ x - x @ t), z @ x
 
 
-_schur.defvjp(_schur_pull)
+_schur.defvjp(curried(_schur_pull))
 _schur.defjvp(_schur_push)
 
 
@@ -312,17 +286,14 @@ def _ordered(ans: Any, lower: bool) -> tuple[Any, Any, Any, Any]:
     return ans[0][order], diagonal(ans[1]), order, triangle(len(order), lower, strict=True)
 
 
-def _ldl_pull(ans: Any, a: Any, lower: bool) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        outer, d, order, beside = _ordered(ans, lower)
-        n = part(H(outer) @ g[0][order], beside) / conjugate(d)
-        n = n + on_diagonal(diagonal(g[1]))
-        half = solve_triangle(outer, hermitian(n), lower=lower, unit=True, adjoint=True)
-        whole = H(solve_triangle(outer, H(half), lower=lower, unit=True, adjoint=True))
-        back = np.argsort(order)
-        return folded(whole[back][:, back], lower)
-
-    return pull
+def _ldl_pull(ans: Any, a: Any, g: Any, lower: bool) -> Any:
+    outer, d, order, beside = _ordered(ans, lower)
+    n = part(H(outer) @ g[0][order], beside) / conjugate(d)
+    n = n + on_diagonal(diagonal(g[1]))
+    half = solve_triangle(outer, hermitian(n), lower=lower, unit=True, adjoint=True)
+    whole = H(solve_triangle(outer, H(half), lower=lower, unit=True, adjoint=True))
+    back = np.argsort(order)
+    return folded(whole[back][:, back], lower)
 
 
 def _ldl_push(g: Any, ans: Any, a: Any, lower: bool) -> Any:
@@ -333,7 +304,7 @@ def _ldl_push(g: Any, ans: Any, a: Any, lower: bool) -> Any:
     return moved[np.argsort(order)], on_diagonal(diagonal(n)), np.zeros(len(order))
 
 
-_ldl.defvjp(_ldl_pull)
+_ldl.defvjp(curried(_ldl_pull))
 _ldl.defjvp(_ldl_push)
 
 
@@ -346,7 +317,7 @@ def _signm(a: Any) -> Any:
     return scipy.linalg.signm(a)
 
 
-@partial(on_matrices, real_results=functions.without_noise)
+@partial(on_matrices, real_results=functions.without_noise, called="fractional_matrix_power")
 def power(a: Any, *, t: float) -> Any:
     """The power of a matrix, whole or not."""
     return functions.without_draws(scipy.linalg.fractional_matrix_power, a, t)
@@ -361,7 +332,6 @@ def _regular(a: Any, what: str = "the sign") -> Any:
 
 
 functions.by_blocks(_signm, _regular)
-power.called = "fractional_matrix_power"
 functions.by_blocks(power, derivative_along=functions.off_the_cut)
 
 

@@ -8,7 +8,6 @@ coefficients are sums of products along the axis. All else is made of that and o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,12 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, in_precision, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.primitives import primitive, transposes
+from ..operations.primitives import curried, linear_in, stated, transposes
 from . import _arrays
 from ._formulas import beside
 from ._mirror import kernels, linear_in_parts, read_values
 
 VALID, SAME, FULL = range(3)
-
-Pull = Callable[[Any], Any]
 
 
 def _flipped(x: Number) -> Number:
@@ -56,16 +53,13 @@ class _Tree:
 # --- recursive filters ---------------------------------------------------------------------------
 
 
-@primitive
+@stated("lfilter")
 def filtered(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
     """The filter b / a of as many coefficients along the last axis, and the state after it."""
     if len(b) == 1:
         return b[0] * x, state.copy()
     y, after = _sigtools._linear_filter(b, a, x, x.ndim - 1, state)
     return y, after
-
-
-filtered.called = "lfilter"
 
 
 def _multipliers(a: Number, g: Any) -> Number:
@@ -90,28 +84,22 @@ def _products(x: Number, h: Number, n: int) -> Number:
     return stack([sum_(x * h[..., k : k + length]) for k in range(n)])
 
 
-def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
-    def pull(g: Any) -> Number:
-        found = -_products(ans[0], _multipliers(a, g), binding.shape(a)[0])
-        return concatenate([np.zeros(1), found[1:]])  # a[0] is 1
-
-    return pull
+def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number, g: Any) -> Number:
+    found = -_products(ans[0], _multipliers(a, g), binding.shape(a)[0])
+    return concatenate([np.zeros(1), found[1:]])  # a[0] is 1
 
 
-def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
-    def pull(g: Any) -> Number:
-        h = _multipliers(a, g)
-        one = np.eye(1, binding.shape(b)[0])[0]
-        back, _ = filtered(b, one, _flipped(h), _zeros(h, len(one) - 1))
-        return _flipped(back)[..., : binding.shape(x)[-1]]
-
-    return pull
+def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number, g: Any) -> Number:
+    h = _multipliers(a, g)
+    one = np.eye(1, binding.shape(b)[0])[0]
+    back, _ = filtered(b, one, _flipped(h), _zeros(h, len(one) - 1))
+    return _flipped(back)[..., : binding.shape(x)[-1]]
 
 
 filtered.defvjp(
     lambda ans, b, a, x, state: lambda g: _products(x, _multipliers(a, g), binding.shape(b)[0]),
-    _by_a,
-    _by_x,
+    curried(_by_a),
+    curried(_by_x),
     lambda ans, b, a, x, state: lambda g: _multipliers(a, g)[..., : binding.shape(state)[-1]],
 )
 filtered.defjvp(
@@ -183,7 +171,7 @@ def _linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> An
 # --- filters of constant coefficients ------------------------------------------------------------
 
 
-@primitive
+@stated("filter")
 def applied(x: Any, *, name: str, taps: tuple[Any, ...], axis: int, padding: Any) -> Any:
     """One of SciPy's filters along an axis, without states that are given."""
     return getattr(scipy.signal, name)(*taps, x, axis, *padding)
@@ -193,7 +181,7 @@ def applied(x: Any, *, name: str, taps: tuple[Any, ...], axis: int, padding: Any
 EXTENSIONS = {"odd": (2.0, -1.0), "even": (0.0, 1.0), "constant": (1.0, 0.0), None: (0.0, 0.0)}
 
 
-@primitive
+@stated("filter")
 def transposed(g: Any, *, name: str, taps: tuple[Any, ...], axis: int, padding: Any) -> Any:
     """The adjoint: the filter run backwards; or both ways, if it is, with the adjoint edges."""
     once = scipy.signal.sosfilt if name.startswith("sos") else scipy.signal.lfilter
@@ -217,7 +205,6 @@ def transposed(g: Any, *, name: str, taps: tuple[Any, ...], axis: int, padding: 
     return np.moveaxis(inner, -1, axis)
 
 
-applied.called = transposed.called = "filter"
 transposes(applied, transposed)
 
 
@@ -355,7 +342,7 @@ def _sosfilt_(sos: Any, x: Any, zi: Any) -> None:
 # --- correlations --------------------------------------------------------------------------------
 
 
-@primitive
+@stated("correlate")
 def correlated(x: Any, w: Any) -> Any:
     """Sums of w times what it covers, wherever it lies within x; of as many axes."""
     shape = [n - k + 1 for n, k in zip(x.shape, w.shape, strict=True)]
@@ -373,15 +360,11 @@ def _around(g: Number, w: Number) -> Number:
     return np.pad(g, [(n - 1, n - 1) for n in binding.shape(w)])
 
 
-correlated.called = "correlate"
 correlated.defvjp(
     lambda ans, x, w: lambda g: correlated(_around(g, w), turned(w)),
     lambda ans, x, w: lambda g: correlated(x, g),
 )
-correlated.defjvp(
-    lambda g, ans, x, w: correlated(g, w),
-    lambda g, ans, x, w: correlated(x, g),
-)
+correlated.defjvp(linear_in(correlated, 0), linear_in(correlated, 1))
 
 
 @kernels("scipy.signal._sigtools", varying=True)

@@ -25,7 +25,7 @@ from ..operations.arrays import moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import held
 from ..operations.indices import added_at, taken_at
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, stated
 from ._filters import correlated, turned
 from ._mirror import kernels
 
@@ -154,7 +154,7 @@ def _written(output: Any, result: Number) -> None:
 # --- filters with weights ------------------------------------------------------------------------
 
 
-@primitive
+@stated("correlate")
 def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
     """The sums of weights times what they cover: along an axis, or along all."""
     out, w = np.zeros(x.shape), np.ascontiguousarray(w, float)  # which is read by its address
@@ -166,19 +166,15 @@ def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
     return out
 
 
-def _weighted_pull(ans: Any, x: Number, w: Number, window: Window, axis: Any) -> Any:
-    def pull(g: Any) -> Number:
-        if window.is_own_adjoint(w):
-            return weighted(g, turned(w), window=window.turned, axis=axis)
-        back, widened = window.adjoint, window.widened(g)
-        return window.folded(weighted(widened, turned(w), window=back, axis=axis), x.shape)
-
-    return pull
+def _weighted_pull(ans: Any, x: Number, w: Number, g: Any, window: Window, axis: Any) -> Number:
+    if window.is_own_adjoint(w):
+        return weighted(g, turned(w), window=window.turned, axis=axis)
+    back, widened = window.adjoint, window.widened(g)
+    return window.folded(weighted(widened, turned(w), window=back, axis=axis), x.shape)
 
 
-weighted.called = "correlate"
 weighted.defvjp(
-    _weighted_pull,
+    curried(_weighted_pull),
     lambda ans, x, w, window, axis: lambda g: correlated(window.extended(x), g),
 )
 weighted.defjvp(
@@ -203,7 +199,7 @@ def correlate(x: Any, w: Any, output: Any, mode: int, cval: float, origins: Sequ
     _written(output, weighted(x, w, window=window, axis=None))
 
 
-@primitive
+@stated("uniform_filter1d")
 def averaged(x: Any, window: Window, axis: int) -> Any:
     """The means of windows along an axis, as running sums."""
     out = np.zeros(x.shape)
@@ -212,18 +208,14 @@ def averaged(x: Any, window: Window, axis: int) -> Any:
     return out
 
 
-def _averaged_pull(ans: Any, x: Number, window: Window, axis: int) -> Any:
-    def pull(g: Any) -> Number:
-        if window.is_own_adjoint(np.ones(window.shape)):
-            return averaged(g, window=window.turned, axis=axis)
-        means = averaged(window.widened(g), window=window.adjoint, axis=axis)
-        return window.folded(means, x.shape)
-
-    return pull
+def _averaged_pull(ans: Any, x: Number, g: Any, window: Window, axis: int) -> Number:
+    if window.is_own_adjoint(np.ones(window.shape)):
+        return averaged(g, window=window.turned, axis=axis)
+    means = averaged(window.widened(g), window=window.adjoint, axis=axis)
+    return window.folded(means, x.shape)
 
 
-averaged.called = "uniform_filter1d"
-averaged.defvjp(_averaged_pull)
+averaged.defvjp(curried(_averaged_pull))
 averaged.defjvp(
     lambda g, ans, x, window, axis: averaged(g, window=window._replace(cval=0.0), axis=axis)
 )
@@ -241,7 +233,7 @@ def uniform_filter1d(
 # --- filters by rank -----------------------------------------------------------------------------
 
 
-@primitive
+@stated("rank_filter")
 def ranked(x: Any, window: Window, footprint: Any, rank: int) -> Any:
     """The element of a rank among those that a window covers."""
     out = np.zeros(x.shape)
@@ -264,14 +256,11 @@ def _chosen(ans: Any, x: Number, window: Window, footprint: NDArray[np.bool_]) -
     return chosen
 
 
-def _ranked_pull(ans: Any, x: Number, window: Window, footprint: Any, rank: int) -> Any:
-    def pull(g: Any) -> Number:
-        shape = binding.shape(x)
-        n = math.prod(shape)
-        chosen = _chosen(ans, x, window, footprint)
-        return reshape(added_at(chosen.ravel(), reshape(g, -1), n + 1)[:n], shape)
-
-    return pull
+def _ranked_pull(ans: Any, x: Number, g: Any, window: Window, footprint: Any, rank: int) -> Number:
+    shape = binding.shape(x)
+    n = math.prod(shape)
+    chosen = _chosen(ans, x, window, footprint)
+    return reshape(added_at(chosen.ravel(), reshape(g, -1), n + 1)[:n], shape)
 
 
 def _ranked_push(g: Any, ans: Any, x: Number, window: Window, footprint: Any, rank: int) -> Any:
@@ -280,8 +269,7 @@ def _ranked_push(g: Any, ans: Any, x: Number, window: Window, footprint: Any, ra
     return reshape(taken_at(numbers, chosen.ravel()), binding.shape(x))
 
 
-ranked.called = "rank_filter"
-ranked.defvjp(_ranked_pull)
+ranked.defvjp(curried(_ranked_pull))
 ranked.defjvp(_ranked_push)
 
 
@@ -379,7 +367,7 @@ def generic_filter1d(
 SHORT = 32  # elements, over which recursions of splines do not depend on where they began
 
 
-@primitive
+@stated("spline_filter1d")
 def coefficients(x: Any, order: int, axis: int, mode: int) -> Any:
     """Those of the splines through elements along an axis."""
     out = np.zeros(x.shape)
@@ -387,26 +375,21 @@ def coefficients(x: Any, order: int, axis: int, mode: int) -> Any:
     return out
 
 
-def _coefficients_pull(ans: Any, x: Number, order: int, axis: int, mode: int) -> Any:
+def _coefficients_pull(ans: Any, x: Number, g: Any, order: int, axis: int, mode: int) -> Number:
     """The matrix is symmetric, or is so but for halves at the ends where splines are mirrored."""
     n = binding.shape(x)[axis]
-
-    def pull(g: Any) -> Number:
-        if n <= SHORT:
-            matrix = coefficients(np.eye(n), order=order, axis=0, mode=mode)
-            return moveaxis(moveaxis(g, axis, -1) @ matrix, -1, axis)
-        if mode in (NEAREST, REFLECT, GRID_WRAP):
-            return coefficients(g, order=order, axis=axis, mode=mode)
-        ends = np.ones(n)
-        ends[[0, -1]] = 0.5
-        halves = ends.reshape((-1,) + (1,) * (binding.ndim(x) - 1 - axis))
-        return halves * coefficients(g / halves, order=order, axis=axis, mode=mode)
-
-    return pull
+    if n <= SHORT:
+        matrix = coefficients(np.eye(n), order=order, axis=0, mode=mode)
+        return moveaxis(moveaxis(g, axis, -1) @ matrix, -1, axis)
+    if mode in (NEAREST, REFLECT, GRID_WRAP):
+        return coefficients(g, order=order, axis=axis, mode=mode)
+    ends = np.ones(n)
+    ends[[0, -1]] = 0.5
+    halves = ends.reshape((-1,) + (1,) * (binding.ndim(x) - 1 - axis))
+    return halves * coefficients(g / halves, order=order, axis=axis, mode=mode)
 
 
-coefficients.called = "spline_filter1d"
-coefficients.defvjp(_coefficients_pull)
+coefficients.defvjp(curried(_coefficients_pull))
 coefficients.defjvp(
     lambda g, ans, x, order, axis, mode: coefficients(g, order=order, axis=axis, mode=mode)
 )
@@ -569,7 +552,7 @@ def _by_scipy(c: Any, points: Any, how: Between, call: tuple[Any, ...], out: Any
     return out
 
 
-@primitive
+@stated("map_coordinates")
 def interpolated(c: Any, points: Any, how: Between, call: tuple[Any, ...]) -> Any:
     """Splines with coefficients c at points; the first axis is that of coordinates."""
     if not any(how.orders):
@@ -590,7 +573,7 @@ def _by_axes(points: Real) -> list[Real] | None:
     return rows if len(points) == n and all(map(np.array_equal, points, whole)) else None
 
 
-@primitive
+@stated("map_coordinates")
 def spread(g: Any, points: Any, how: Between) -> Any:
     """The adjoint of `interpolated`: coefficients to which numbers at points are added."""
     coordinates = _by_axes(points)
@@ -613,7 +596,7 @@ def spread(g: Any, points: Any, how: Between) -> Any:
     return np.bincount(at.flat.ravel(), terms.ravel(), size + 1)[:size].reshape(how.shape)
 
 
-@primitive
+@stated("map_coordinates")
 def sloped(c: Any, points: Any, how: Between) -> Any:
     """The derivatives by all coordinates, along a first axis."""
     at = Located(points, how)
@@ -626,7 +609,6 @@ def sloped(c: Any, points: Any, how: Between) -> Any:
     return np.stack([at.within(slope) for slope in slopes])
 
 
-sloped.called = "map_coordinates"
 sloped.defvjp(
     lambda ans, c, points, how: (
         lambda g: sum(spread(g[k], points, how=how.derived(k)) for k in range(len(how.shape)))
@@ -643,7 +625,6 @@ sloped.defjvp(
 )
 
 
-interpolated.called = "map_coordinates"
 interpolated.defvjp(
     lambda ans, c, points, how, call: lambda g: spread(g, points, how=how.homogeneous),
     lambda ans, c, points, how, call: lambda g: g * sloped(c, points, how=how),
@@ -652,7 +633,6 @@ interpolated.defjvp(
     lambda g, ans, c, points, how, call: interpolated(g, points, how=how.homogeneous, call=call),
     lambda g, ans, c, points, how, call: sum_(sloped(c, points, how=how) * g, axis=0),
 )
-spread.called = "map_coordinates"
 spread.defvjp(
     lambda ans, g, points, how: lambda c: interpolated(c, points, how=how.homogeneous, call=()),
     lambda ans, g, points, how: lambda c: g * sloped(c, points, how=how.homogeneous),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ..binding import Loops, is_complex_number
+from ..binding import Loops, array_of_pair, is_complex_number, pair_of_array, run_loop
 from ..binding import unguarded as value
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
@@ -31,22 +31,65 @@ from ..numpy._matrices import (
 from ..operations.arrays import reshape
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.guards import held
+from ..operations.primitives import linear_in
 from ..operations.table import where
-from . import _exponentials
 from ._signatures import called_as, double, matrix, pair, square, supported, with_values
 from ._stacks import blocks, each, lapack_stage
+
+LARGE_COMPLEX = 48  # of this side on, complex products are faster by BLAS than by the kernel
+
+
+def _by_kernel(name: str, *stacks: Any) -> Any:
+    """What the kernel of real or complex matrices finds; None if it leaves them to others."""
+    dtype = np.result_type(*stacks)
+    if dtype.kind != "c":
+        return run_loop((name, 0), [*stacks], stacks[0].shape)
+    if stacks[0].shape[-1] > LARGE_COMPLEX:
+        return None
+    pairs = [pair_of_array(x.astype(dtype, copy=False)) for x in stacks]
+    both = run_loop((f"{name}_of_pairs", 0), pairs, pairs[0].shape)
+    return None if both is None else array_of_pair(both)
 
 
 @on_matrices
 def _expm(a: Any) -> Any:
-    """The exponential."""
-    return _exponentials.exponential(a)
+    """The exponential. SciPy scales with more care, but takes its time for stacks."""
+    found = None if a.ndim == 2 else _by_kernel("expm", a)
+    return scipy.linalg.expm(a) if found is None else found
 
 
-@on_matrices
+@partial(on_matrices, called="expm_frechet")
 def frechet(a: Any, e: Any) -> Any:
     """The derivative of expm at a along e; its adjoint is the derivative at H(a)."""
-    return _exponentials.frechet(a, e)
+    found = _by_kernel("expm_frechet", a, e)
+    return each(_frechet_of_balanced, a, e) if found is None else found
+
+
+def _frechet_of_balanced(a: Any, e: Any) -> Any:
+    if not np.isfinite(a).all():
+        return np.full(a.shape, np.nan)
+    by = _balance(a)
+    by = by[:, None] / by
+    return by * scipy.linalg.expm_frechet(a / by, e / by, compute_expm=False, check_finite=False)
+
+
+@partial(on_matrices, real=(True,))
+def _balance(a: Any) -> Any:
+    """Powers of two, one for each row, that make rows and columns of each matrix of like size.
+
+    Each squaring doubles what rounding has left, beside the largest element. A zero element counts
+    as rounding, so blocks with zeros beside them are balanced, too.
+    """
+    sizes = np.abs(a)
+    sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+    sizes += EPSILON * np.max(sizes, axis=(-2, -1), initial=0.0, keepdims=True)
+    result = np.empty(a.shape[:-1])
+    for k in np.ndindex(a.shape[:-2]):
+        result[k] = scipy.linalg.matrix_balance(sizes[k], permute=False, separate=True)[1][0]
+    return result
+
+
+_balance.defvjp(None)
 
 
 def _second(a: Any, e: Any, f: Any) -> Any:
@@ -60,16 +103,12 @@ def _second(a: Any, e: Any, f: Any) -> Any:
     return frechet(blocks(a, e, zero, a), blocks(f, zero, zero, f))[..., :n, n:]
 
 
-frechet.called = "expm_frechet"
 frechet.runs_in_c(("expm_frechet", 0), rounds=True)
 frechet.defvjp(
     lambda ans, a, e: lambda g: _second(H(a), H(e), g),
     lambda ans, a, e: lambda g: frechet(H(a), g),
 )
-frechet.defjvp(
-    lambda g, ans, a, e: _second(a, e, g),
-    lambda g, ans, a, e: frechet(a, g),
-)
+frechet.defjvp(lambda g, ans, a, e: _second(a, e, g), linear_in(frechet, 1))
 frechet.defpattern("...ij->...kl", "...ij->...kl")
 _expm.runs_in_c(("expm", 0), rounds=True)
 _expm.defvjp(lambda ans, a: lambda g: frechet(H(a), g))
@@ -131,15 +170,6 @@ def off_the_cut(function: Callable[[Any], Any], a: Any, e: Any, t: float = 0.0) 
     return turn**-t * along(function, turn * a, turn * e)
 
 
-@partial(on_matrices, real=(True,))
-def _balance(a: Any) -> Any:
-    """By what rows and columns are multiplied and divided, to be of like size."""
-    return _exponentials.balance(a)
-
-
-_balance.defvjp(None)
-
-
 def along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
     """The derivative of an analytic function at a along e, by blocks: see `_second`.
 
@@ -174,7 +204,7 @@ def by_blocks(
 by_blocks(_logm, derivative_along=off_the_cut)
 
 
-@on_matrices
+@partial(on_matrices, called="solve_sylvester")
 def sylvester(a: Any, b: Any, q: Any) -> Any:
     """The solution x of a @ x + x @ b = q."""
     return each(scipy.linalg.solve_sylvester, a, b, q)
@@ -191,7 +221,6 @@ def _sylvester_loops(is_complex: bool, a: Any, b: Any, q: Any) -> Any:
     return Loops("(m,m),(n,n),(m,n)->(m,n)", stages, ("a", "b", "q", "x"))
 
 
-sylvester.called = "solve_sylvester"
 sylvester.calls_lapack(_sylvester_loops)
 sylvester.defvjp(
     lambda ans, a, b, q: lambda g: -outer_product(sylvester(H(a), H(b), g), ans),

@@ -40,7 +40,7 @@ class Solver:
     value: int | None = 1  # where a tuple has the value of the function
     gives_pair: str = ""  # the argument that says, if True, that derivatives are returned, too
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = SolverCall(self.original, args, kwargs)
         if not call.carries:
             return plainly(self.original, args, kwargs)

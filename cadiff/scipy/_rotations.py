@@ -129,7 +129,7 @@ def as_rotvec(quat: Any, degrees: bool = False) -> Number:
 # --- matrices ------------------------------------------------------------------------------------
 
 
-@on_matrices
+@functools.partial(on_matrices, called="from_matrix")
 def nearest(m: Any) -> Any:
     """The rotations nearest to matrices, shape (..., 3, 3)."""
     u, _, vh = np.linalg.svd(m)
@@ -154,7 +154,6 @@ def _turned(q: Any, m: Any, g: Any) -> Number:
     return q @ mirrored(RIGID)._create_skew_matrix(w)
 
 
-nearest.called = "from_matrix"
 nearest.defvjp(lambda ans, m: lambda g: _turned(ans, m, g))
 nearest.defjvp(lambda g, ans, m: _turned(ans, m, g))
 nearest.defpattern("...ij->...kl")
@@ -187,7 +186,7 @@ def _align_vectors(inner: Callable[..., Any], a: Any, b: Any, weights: Any) -> A
 # --- means ---------------------------------------------------------------------------------------
 
 
-@on_matrices
+@functools.partial(on_matrices, called="mean")
 def longest(k: Any) -> Any:
     """The largest eigenvalue of a symmetric matrix, shape (..., 1), and its vector as a column."""
     w, v = np.linalg.eigh(k)
@@ -204,7 +203,6 @@ def _across(ans: Any, k: Any, right: Any) -> Number:
     return linalg.solve(regular, right - v @ (T(v) @ right))
 
 
-longest.called = "mean"
 longest.defvjp(
     lambda ans, k: (
         lambda g: (

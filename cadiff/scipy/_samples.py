@@ -20,7 +20,7 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, opened, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held, valued
-from ..operations.primitives import primitive
+from ..operations.primitives import primitive, stated
 from ..operations.table import (
     cos,
     digamma,
@@ -305,7 +305,7 @@ def _cardinal_spline(self: Any, original: Callable[..., Any], n: Any) -> Any:
     return original(n)
 
 
-@primitive
+@stated("vonmises.cdf")
 def _von_mises(kappa: Any, x: Any) -> Any:
     """The distribution function on a circle, between -pi and pi around 0."""
     return _stats.von_mises_cdf(kappa, x)
@@ -325,7 +325,6 @@ def _von_mises_by_kappa(ans: Any, kappa: Number, x: Number) -> Number:
     return total
 
 
-_von_mises.called = "vonmises.cdf"
 _von_mises.defpartials(
     _von_mises_by_kappa,
     lambda ans, kappa, x: exp(kappa * (cos(x) - 1.0)) / (2.0 * math.pi * ive(0, kappa)),
@@ -367,15 +366,11 @@ def _places_are_plain(cls: Any) -> None:
     SciPy begins sums at the median, and these do not depend on where they begin.
     """
     for name in ("_ppf", "_isf"):
-        setattr(cls, name, _of_values(getattr(cls, name)))
+        setattr(cls, name, functools.partialmethod(_of_values, getattr(cls, name)))
 
 
-def _of_values(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def places(self: Any, *args: Any) -> Any:
-        return method(self, *(read_values(x) if carries(x) else x for x in args))
-
-    return places
+def _of_values(self: Any, method: Callable[..., Any], *args: Any) -> Any:
+    return method(self, *(read_values(x) if carries(x) else x for x in args))
 
 
 kernels("scipy.stats._distn_infrastructure", "rv_discrete.__init_subclass__")(
@@ -498,7 +493,7 @@ def _bvnu(h: Any, k: Any, r: Any) -> Number:
 # A reduction formula for normal multivariate integrals, Biometrika 41, 1954).
 
 
-@primitive
+@stated("multivariate_normal.cdf")
 def _in_box(low: Any, high: Any, cov: Any, *, estimate: Callable[..., Any]) -> Any:
     """The probability of normal numbers, of mean 0, to be between limits."""
     return float(estimate(cov, low, high))
@@ -572,7 +567,6 @@ def _by_covariance(low: Number, high: Number, cov: Number) -> Number:
 _SLOPES = (
     lambda *box: _by_limits("low", *box), lambda *box: _by_limits("high", *box), _by_covariance,
 )  # fmt: skip
-_in_box.called = "multivariate_normal.cdf"
 _in_box.defvjp(*(lambda ans, *box, of=of, estimate: lambda g: g * of(*box) for of in _SLOPES))
 _in_box.defjvp(*(lambda g, ans, *box, of=of, estimate: sum_(g * of(*box)) for of in _SLOPES))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import blank, concatenate, moveaxis, opened, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, NoDerivativeError, held, places
-from ..operations.primitives import primitive
+from ..operations.primitives import stated
 from ..operations.table import where
 from ._mirror import kernels, mirrored, read_values, taking_constants
 
@@ -98,20 +99,18 @@ def _without(found: Number, beyond: NDArray[np.bool_]) -> Number:
     return where(beyond, math.nan, found)
 
 
-def _in_pieces(find: Callable[..., Number]) -> Callable[..., None]:
+def _in_pieces(
+    find: Callable[..., Number], c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any
+) -> None:
     """A kernel of piecewise polynomials, c of the shape (degree + 1, intervals, n), at points.
 
     find(c, s, width, order): of each point by its interval, at s behind where that begins.
     """
-
-    def evaluate(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
-        c, t, x = as_number(c), as_number(t), as_number(x)
-        if x.size:
-            at = _intervals(t, x)
-            found = find(c[:, at], column(x - t[at]), column(t[at + 1] - t[at]), order)
-            out[...] = _without(found, _beyond(t, x, extrapolate))
-
-    return evaluate
+    c, t, x = as_number(c), as_number(t), as_number(x)
+    if x.size:
+        at = _intervals(t, x)
+        found = find(c[:, at], column(x - t[at]), column(t[at + 1] - t[at]), order)
+        out[...] = _without(found, _beyond(t, x, extrapolate))
 
 
 def _bernstein(c: Number, s: Number, width: Number, order: int) -> Number:
@@ -125,9 +124,11 @@ def _bernstein(c: Number, s: Number, width: Number, order: int) -> Number:
 
 
 kernels("scipy.interpolate._ppoly", "evaluate", varying=True)(
-    _in_pieces(lambda c, s, width, order: polynomials(c, s, order))
+    partial(_in_pieces, lambda c, s, width, order: polynomials(c, s, order))
 )
-kernels("scipy.interpolate._ppoly", "evaluate_bernstein", varying=True)(_in_pieces(_bernstein))
+kernels("scipy.interpolate._ppoly", "evaluate_bernstein", varying=True)(
+    partial(_in_pieces, _bernstein)
+)
 
 
 @kernels("scipy.interpolate._ppoly", varying=True)
@@ -622,7 +623,7 @@ def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out
     )
 
 
-@primitive
+@stated("make_ndbspl")
 def gridded(values: Any, points: Any, k: Any, **how: Any) -> Any:
     """Coefficients of the splines through values on a grid, as SciPy's solver finds them."""
     return _ndbspline.make_ndbspl(points, values, k, **how).c
@@ -647,7 +648,6 @@ def _solved_along(g: Any, points: Any, k: Any, transposed: bool) -> Any:
     return g
 
 
-gridded.called = "make_ndbspl"
 gridded.defvjp(lambda ans, values, points, k, **_: lambda g: _solved_along(g, points, k, True))
 gridded.defjvp(lambda g, ans, values, points, k, **_: _solved_along(g, points, k, False))
 
@@ -729,7 +729,7 @@ def evaluate_nd(
 # --- samples -------------------------------------------------------------------------------------
 
 
-@primitive
+@stated("make_lsq_spline")
 def fitted(y: Any, x: Any, t: Any, k: int, w: Any) -> Any:
     """Coefficients of the splines nearest to y, by the sum of squares with weights w**2."""
     matrix, offset, n = _dierckx.data_matrix(x, t, k, w)
@@ -748,7 +748,6 @@ def _fitted_pull(ans: Any, y: Number, x: Any, t: Any, k: int, w: Any) -> Any:
     return lambda g: adjoint @ g
 
 
-fitted.called = "make_lsq_spline"
 fitted.defvjp(_fitted_pull)
 fitted.defjvp(lambda g, ans, y, x, t, k, w: fitted(g, x, t, k, w))
 

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse.linalg
 
 from ..numpy._matrices import on_matrices
+from ..operations.primitives import curried
 from ._structures import Structure, product, sampled
 
 
@@ -99,7 +100,7 @@ class Direct(Solver):
 BY_FACTORS = Direct(scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve)  # which warns
 
 
-@functools.partial(on_matrices, real=(False, True))
+@functools.partial(on_matrices, real=(False, True), called="spsolve")
 def solved(
     data: Any, b: Any, *, structure: Structure, solver: Solver, adjoint: bool = False
 ) -> Any:
@@ -115,15 +116,10 @@ def _again(
     return solved(data, b, **how)[0]
 
 
-def _pulls(ans: Any, data: Any, b: Any, **how: Any) -> Callable[[Any], Any]:
-    structure, solver = how["structure"], how["solver"]
-
-    def both(g: Any) -> Any:
-        y = _again(data, g[0], True, **how)
-        pair = (ans[0], y) if how.get("adjoint") else (y, ans[0])
-        return -solver.data_read(structure, sampled(*pair, structure)), y
-
-    return both
+def _pulls(ans: Any, data: Any, b: Any, g: Any, **how: Any) -> Any:
+    structure, y = how["structure"], _again(data, g[0], True, **how)
+    pair = (ans[0], y) if how.get("adjoint") else (y, ans[0])
+    return -how["solver"].data_read(structure, sampled(*pair, structure)), y
 
 
 def _push_data(g: Any, ans: Any, data: Any, b: Any, **how: Any) -> Any:
@@ -136,7 +132,7 @@ def _push_data(g: Any, ans: Any, data: Any, b: Any, **how: Any) -> Any:
 def answers(asked: Any) -> None:
     """State the rules of what returns a solution, and something that has no derivative."""
     asked.defvjp(
-        lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
+        curried(lambda *given, **how: _pulls(*given, **how)[0]),
         lambda ans, data, b, **how: lambda g: _again(data, g[0], True, **how),
         unread=(1,),
     )
@@ -144,7 +140,6 @@ def answers(asked: Any) -> None:
     asked.deftogether(_pulls)
 
 
-solved.called = "spsolve"
 answers(solved)
 solved.of_real.defpattern(
     lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "i->jk,",

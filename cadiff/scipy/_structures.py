@@ -8,7 +8,7 @@ number stands where. Products are linear in the entries and in what they are mul
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..binding import carries, is_single
 from ..numpy._matrices import conjugate, on_matrices
 from ..operations.arrays import broadcast_to, reshape, sum
+from ..operations.primitives import curried, linear_in
 from ..operations.table import where
 
 Places = NDArray[np.intp]
@@ -123,7 +124,7 @@ class Structure:
 # --- products ------------------------------------------------------------------------------------
 
 
-@on_matrices
+@partial(on_matrices, called="@")
 def product(data: Any, x: Any, *, structure: Structure) -> Any:
     """The product of a matrix and a vector, or a matrix."""
     return np.reshape(structure.filled(data) @ x, structure.shape[:1] + x.shape[1:])
@@ -174,38 +175,29 @@ def _widened(pattern: Any, x: Any, by_columns: int) -> Any:
     )
 
 
-product.called = "@"
 product.defvjp(
     lambda ans, data, x, structure: lambda g: sampled(g, x, structure),
     lambda ans, data, x, structure: lambda g: _adjoint_product(data, g, structure),
 )
-product.defjvp(
-    lambda g, ans, data, x, structure: product(g, x, structure=structure),
-    lambda g, ans, data, x, structure: product(data, g, structure=structure),
-)
+product.defjvp(linear_in(product, 0), linear_in(product, 1))
 product.of_real.defpattern(_pattern_by_data, _pattern_by_x)
 
 
-@on_matrices
+@partial(on_matrices, called="sum")
 def total(data: Any, *, structure: Structure, axis: int | None) -> Any:
     """The sum of all entries, or of those of each column (axis 0) or row (axis 1)."""
     return np.asarray(structure.filled(data).sum(axis=axis))[()]
 
 
-def _total_pull(ans: Any, data: Any, structure: Structure, axis: int | None) -> Any:
+def _total_pull(ans: Any, data: Any, g: Any, structure: Structure, axis: int | None) -> Any:
     places, rows, columns = structure.coordinates
-
-    def pull(g: Any) -> Any:
-        if axis is None:
-            return structure.at_entries(broadcast_to(g, (len(places),)))
-        return structure.at_entries(reshape(g, (-1,))[columns if axis == 0 else rows])
-
-    return pull
+    if axis is None:
+        return structure.at_entries(broadcast_to(g, (len(places),)))
+    return structure.at_entries(reshape(g, (-1,))[columns if axis == 0 else rows])
 
 
-total.called = "sum"
-total.defvjp(_total_pull)
-total.defjvp(lambda g, ans, data, structure, axis: total(g, structure=structure, axis=axis))
+total.defvjp(curried(_total_pull))
+total.defjvp(linear_in(total, 0))
 
 
 # --- entries that are sums -----------------------------------------------------------------------

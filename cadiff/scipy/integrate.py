@@ -21,10 +21,8 @@ from typing import Any
 
 from scipy import integrate as _original
 
-from ..operations.guards import NoDerivativeError
-from ..transforms._closed import numbers_in
 from . import _boundary, _initial, _integrals
-from ._calls import SolverCall, plainly
+from ._calls import SolverCall, plainly, public, refuse
 from ._mirror import Namespace, kernels, mirror_of
 
 # SciPy's function, the maker of a result with derivatives, and its docstring.
@@ -83,15 +81,6 @@ _INTEGRALS: dict[str, tuple[Callable[..., Any], str]] = {
 }
 
 
-def _public(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    functools.update_wrapper(call, getattr(_original, name))
-    call.__module__, call.__doc__ = __name__, doc
-    return call
-
-
 def _solved(name: str, solve: Callable[[SolverCall], Any], *args: Any, **kwargs: Any) -> Any:
     call = SolverCall(getattr(_original, name), args, kwargs)
     return solve(call) if call.carries else plainly(call.original, args, kwargs)
@@ -126,23 +115,23 @@ def solve_collocation_system(original: Callable[..., Any], *args: Any) -> Any:
 
 
 def _refuse(name: str, given: Any) -> None:
-    if next(numbers_in(given), None) is not None:
-        raise NoDerivativeError(
-            f"{name} goes on step by step and has no derivatives, but was given numbers that "
-            "carry one: solve_ivp(f, (t0, t1), y0, t_eval=times) has them"
-        )
+    what = f"{name} goes on step by step and has no derivatives"
+    refuse(given, what, "solve_ivp(f, (t0, t1), y0, t_eval=times) has them")
 
 
 globals().update(
     {
         **{
-            name: _public(name, functools.partial(_solved, name, solve), doc)
+            name: public(
+                getattr(_original, name), functools.partial(_solved, name, solve), __name__, doc
+            )
             for name, solve, doc in _SOLVED
         },
         **{
-            name: _public(
-                name,
+            name: public(
+                getattr(_original, name),
                 function,
+                __name__,
                 f"`scipy.integrate.{name}`: an integral {what}, with derivatives by its limits "
                 "and by what the integrand reads.\n\nIt may jump at places that stay; quad "
                 "and quad_vec are told of others by points=.",

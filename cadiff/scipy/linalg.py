@@ -51,7 +51,7 @@ from ..operations.arrays import concatenate, in_precision, reshape
 from ..operations.complexes import implements_all, whole_parts
 from ..operations.guards import valued
 from ..operations.patterns import over_axes
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, stated
 from ..operations.table import where
 from ._bands import (
     cho_solve_banded,
@@ -311,20 +311,16 @@ def _lu_factor(a: Any) -> Any:
     return lu, pivots.astype(float)
 
 
-def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+def _lu_pull(ans: Any, a: Any, g: Any) -> Any:
     lu, pivots = ans
     n = len(pivots)
     below, above = triangle(n, strict=True), triangle(n, lower=False)
-
-    def pull(g: Any) -> Any:
-        lower, upper = part(lu, below) + np.eye(n), part(lu, above)
-        inside = part(H(lower) @ part(g[0], below), below)
-        inside = inside + part(outer_product(part(g[0], above), upper), above)
-        half = solve_triangle(lu, H(inside), lower=False)
-        rows = solve_triangle(lu, H(half), lower=True, unit=True, adjoint=True)
-        return rows[np.argsort(permutation(pivots))]
-
-    return pull
+    lower, upper = part(lu, below) + np.eye(n), part(lu, above)
+    inside = part(H(lower) @ part(g[0], below), below)
+    inside = inside + part(outer_product(part(g[0], above), upper), above)
+    half = solve_triangle(lu, H(inside), lower=False)
+    rows = solve_triangle(lu, H(half), lower=True, unit=True, adjoint=True)
+    return rows[np.argsort(permutation(pivots))]
 
 
 def _lu_push(g: Any, ans: Any, a: Any) -> Any:
@@ -381,7 +377,7 @@ def lu(a: Any, permute_l: bool, p_indices: bool) -> tuple[Any, ...]:
     return rows if p_indices else like(packed, np.eye(n))[rows], lower, upper
 
 
-@partial(on_matrices, real=(True,))
+@partial(on_matrices, real=(True,), called="qr")
 def _pivots(a: Any) -> Any:
     """Which column comes where in a QR factorisation with pivoting, as floats."""
     return scipy.linalg.qr(a, mode="r", pivoting=True)[1].astype(float)
@@ -394,7 +390,6 @@ def _pivots_loops(is_complex: bool, a: Any) -> Any:
     return Loops("(m,n)->(n)", ((stage, "ap"),), ("a", "p"))
 
 
-_pivots.called = "qr"
 _pivots.calls_lapack(_pivots_loops)
 _pivots.defvjp(None)
 
@@ -502,7 +497,7 @@ def eigh(
     return results[0] if eigvals_only else results
 
 
-@on_matrices
+@partial(on_matrices, called="eigh")
 def _of_pair(a: Any, b: Any, *, lower: bool) -> Any:
     """The eigenvectors of two matrices, of which the signs, or phases, are wanted."""
     return scipy.linalg.eigh(a, b, lower=lower)[1]
@@ -516,7 +511,6 @@ def _of_pair_loops(is_complex: bool, a: Any, b: Any, lower: bool) -> Any:
     return Loops("(n,n),(n,n)->(n,n)", ((stage, "abv"),), ("a", "b", "v"))
 
 
-_of_pair.called = "eigh"
 _of_pair.calls_lapack(_of_pair_loops)
 _of_pair.defvjp(None, None)
 
@@ -719,16 +713,15 @@ def solve_toeplitz(c_or_cr: Any, b: Any) -> Any:
 # --- norms and special matrices ------------------------------------------------------------------
 
 
-@primitive
+@stated("norm")
 def _euclidean(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     """The 2-norm of all elements by LAPACK, which does not overflow."""
     return scipy.linalg.norm(x, keepdims=keepdims, check_finite=False)
 
 
-_euclidean.called = "norm"
 _euclidean.loop = lambda x, p, axis, keepdims: ("norm", of_numpy.NORM_IN_RANGE, (None, (), ()))
 _euclidean.loop_takes, _euclidean.loop_rounds = (0, 1), True
-_euclidean.defvjp(of_numpy.p_norm_pull)
+_euclidean.defvjp(curried(of_numpy.p_norm_pull))
 _euclidean.defjvp(of_numpy.p_norm_push)
 _euclidean.defpattern(lambda ans, x, p, axis, keepdims: over_axes(None, x.ndim, keepdims))
 

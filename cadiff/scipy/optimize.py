@@ -39,9 +39,8 @@ from ..numpy._common import as_number
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError, valued
 from ..transforms import jacobian
-from ..transforms._closed import numbers_in
 from ..transforms._solutions import vector_of
-from ._calls import SolverCall
+from ._calls import SolverCall, public, refuse
 from ._conditions import (
     Condition,
     by_pairs,
@@ -200,7 +199,7 @@ SOLVERS = [
 ]
 
 
-def _quadratic_assignment(args: Any, kwargs: Any) -> Any:
+def _quadratic_assignment(*args: Any, **kwargs: Any) -> Any:
     result = _original.quadratic_assignment(*binding.unguarded(args), **binding.unguarded(kwargs))
     if carries((args, kwargs)):
         named = inspect.signature(_original.quadratic_assignment).bind(*args, **kwargs).arguments
@@ -212,7 +211,7 @@ def _quadratic_assignment(args: Any, kwargs: Any) -> Any:
 # Solutions of whole numbers: they are the same for all numbers nearby.
 ASSIGNMENTS = {
     _original.linear_sum_assignment: (
-        lambda args, kwargs: _original.linear_sum_assignment(
+        lambda *args, **kwargs: _original.linear_sum_assignment(
             *binding.unguarded(args), **binding.unguarded(kwargs)
         ),
         " of values: an assignment has no derivative",
@@ -232,16 +231,6 @@ REFUSED = {
 }
 
 
-def _public(original: Any, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(args, kwargs)
-
-    functools.update_wrapper(call, original)
-    call.__module__ = __name__
-    call.__doc__ = f"`scipy.optimize.{original.__name__}`{doc}."
-    return call
-
-
 _KINDS = {
     Root: "a zero of the function",
     FixedPoint: "a fixed point",
@@ -253,31 +242,26 @@ _KINDS = {
 }
 
 
-def _refusing(original: Callable[..., Any], instead: str) -> Callable[..., Any]:
-    def call(args: Any, kwargs: Any) -> Any:
-        if next(numbers_in((args, kwargs)), None) is not None:
-            raise NoDerivativeError(
-                f"{original.__name__} has no derivative, but was given numbers that carry one: "
-                f"{instead}"
-            )
-        return original(*args, **kwargs)
-
-    return call
+def _refusing(original: Any, instead: str, /, *args: Any, **kwargs: Any) -> Any:
+    refuse((args, kwargs), f"{original.__name__} has no derivative", instead)
+    return original(*args, **kwargs)
 
 
-def _functions() -> Iterator[Callable[..., Any]]:
+def _functions() -> Iterator[tuple[Any, Callable[..., Any], str]]:
     for solver in SOLVERS:
         by = f"those of {_KINDS[solver.kind]}"
         doc = f", whose solution has derivatives by what its problem reads: {by}"
-        yield _public(solver.original, solver, doc)
+        yield solver.original, solver, doc
     for original, (function, doc) in ASSIGNMENTS.items():
-        yield _public(original, function, doc)
+        yield original, function, doc
     for name, instead in REFUSED.items():
         if original := getattr(_original, name, None):
-            yield _public(original, _refusing(original, instead), ", of plain numbers")
+            yield original, functools.partial(_refusing, original, instead), ", of plain numbers"
 
 
-globals().update({function.__name__: function for function in _functions()})
+for _from, _by, _doc in _functions():
+    _full = f"`scipy.optimize.{_from.__name__}`{_doc}."
+    globals()[_from.__name__] = public(_from, _by, __name__, _full)
 # Classes are SciPy's own, which its solvers take and return.
 globals().update({name: each for name, each in vars(_original).items() if isinstance(each, type)})
 __all__ = [*_original.__all__]

@@ -43,7 +43,7 @@ from ..operations.complexes import ELEMENTWISE, implements_all, implements_compl
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.guards import held
 from ..operations.patterns import over_axes
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, primitive
 
 # What is taken "as" itself is for others, too, as checkers of types have it.
 from ..operations.table import cbrt as cbrt
@@ -673,13 +673,11 @@ def _flow(shares: Any, total: Any, axis: int) -> Any:
     return where(np.isinf(expand_dims(total, axis)), 0.0, shares)
 
 
-def _shares_pull(ans: Any, axis: int, total: Any, *operands: Any) -> Any:
-    def pull(g: Any) -> Any:
-        mean = sum_(g * ans, axis, keepdims=True)
-        mean = mean * operands[1] if operands[1:] else mean
-        return _flow(ans, total, axis) * (g - mean)
-
-    return pull
+def _shares_pull(ans: Any, axis: int, total: Any, a: Any, *given: Any) -> Any:
+    *weights, g = given
+    mean = sum_(g * ans, axis, keepdims=True)
+    mean = mean * weights[0] if weights else mean
+    return _flow(ans, total, axis) * (g - mean)
 
 
 def _shares_by_weights(g: Any, ans: Any, axis: int, total: Any, *operands: Any) -> Any:
@@ -711,7 +709,7 @@ _logsumexp.defpattern(lambda ans, axis, a, *b: over_axes(axis, a.ndim, False), a
 _sum_sign.defvjp(None, None, argnums=(1, 2))
 _shares.defvjp(
     None,
-    _shares_pull,
+    curried(_shares_pull),
     lambda *given: lambda g: _shares_by_weights(g, *given),
     argnums=(1, 2, 3),
 )

@@ -18,7 +18,7 @@ import numpy as np
 from .. import binding
 from ..binding import Dual, carries
 from ..operations.guards import NoDerivativeError, valued
-from ..operations.primitives import primitive
+from ..operations.primitives import curried, primitive
 from ._objects import ARRAYS, attributes, is_users, store, stored
 
 Function = Callable[..., Any]
@@ -43,14 +43,11 @@ def left(value: Any, theta: Any, *, why: str, at: Any = None) -> Any:
     return value if is_known else np.full(np.shape(value), np.nan)[()]
 
 
-def _unknown(ans: Any, value: Any, theta: Any, *, why: str, at: Any = None) -> Any:
-    def pull(g: Any) -> Any:
-        raise NoDerivativeError(why)
-
-    return pull
+def _unknown(*_: Any, why: str, **__: Any) -> Any:
+    raise NoDerivativeError(why)
 
 
-left.defvjp(None, _unknown)
+left.defvjp(None, curried(_unknown))
 left.defjvp(None, lambda g, ans, value, theta, **_: np.full(binding.shape(ans), np.nan))
 
 READ = (

@@ -28,13 +28,14 @@ static const double numerators[N_DEGREES][HIGHEST + 1] = {
 /* Matrices to compute with, n x n each. Along a change, each has one. */
 typedef struct Work {
     size_t n;
+    size_t columns; /* the left half of a complex matrix, which the right one follows from */
     double *powers[MOST_POWERS + 1], *changes[MOST_POWERS + 1]; /* of a squared; from 1 on */
     double *odd, *even, *high, *other, *scaled, *scaled_change;
     double *order;
 } Work;
 
-static Work work_in(double *room, size_t n) {
-    Work w = {.n = n};
+static Work work_in(double *room, size_t n, int is_complex) {
+    Work w = {.n = n, .columns = is_complex ? n / 2 : n};
     double **const all[] = {&w.powers[1],  &w.powers[2],     &w.powers[3],  &w.powers[4],
                             &w.changes[1], &w.changes[2],    &w.changes[3], &w.changes[4],
                             &w.odd,        &w.even,          &w.high,       &w.other,
@@ -49,15 +50,35 @@ static CadMatrix whole(double *x, size_t n) {
     return (CadMatrix){x, (ptrdiff_t)n, 1};
 }
 
+void cad_complete_complex(double *x, size_t n) {
+    double *const below = x + 2 * n * n;
+    for (size_t i = 0; i < 2 * n * n; i += 2 * n) {
+        for (size_t j = 0; j < n; j++) {
+            x[i + n + j] = -below[i + j];
+            below[i + n + j] = x[i + j];
+        }
+    }
+}
+
+static void complete(const Work *w, double *to) {
+    if (w->columns != w->n) {
+        cad_complete_complex(to, w->columns);
+    }
+}
+
 /* to = x y */
-static void multiply(double *to, const double *x, const double *y, size_t n) {
-    cad_multiply_matrices(whole(to, n), whole((double *)x, n), whole((double *)y, n), n, n, n);
+static void multiply(const Work *w, double *to, const double *x, const double *y) {
+    const size_t n = w->n;
+    cad_multiply_matrices(whole(to, n), whole((double *)x, n), whole((double *)y, n), n, n,
+                          w->columns);
+    complete(w, to);
 }
 
 /* to += x y, by way of `product` */
-static void add_product(double *to, const double *x, const double *y, size_t n, double *product) {
-    multiply(product, x, y, n);
-    for (size_t i = 0; i < n * n; i++) {
+static void add_product(const Work *w, double *to, const double *x, const double *y,
+                        double *product) {
+    multiply(w, product, x, y);
+    for (size_t i = 0; i < w->n * w->n; i++) {
         to[i] += product[i];
     }
 }
@@ -80,16 +101,16 @@ static void sum_powers(double *to, double *const *powers, const double *c, int f
 static void put_powers(const Work *w, const double *a, const double *e, int n_powers,
                        double *product) {
     const size_t n = w->n;
-    multiply(w->powers[1], a, a, n);
+    multiply(w, w->powers[1], a, a);
     for (int k = 2; k <= n_powers; k++) {
-        multiply(w->powers[k], w->powers[k - 1], w->powers[1], n);
+        multiply(w, w->powers[k], w->powers[k - 1], w->powers[1]);
     }
     if (e != NULL) {
-        multiply(w->changes[1], a, e, n);
-        add_product(w->changes[1], e, a, n, product);
+        multiply(w, w->changes[1], a, e);
+        add_product(w, w->changes[1], e, a, product);
         for (int k = 2; k <= n_powers; k++) {
-            multiply(w->changes[k], w->powers[k - 1], w->changes[1], n);
-            add_product(w->changes[k], w->changes[k - 1], w->powers[1], n, product);
+            multiply(w, w->changes[k], w->powers[k - 1], w->changes[1]);
+            add_product(w, w->changes[k], w->changes[k - 1], w->powers[1], product);
         }
     }
 }
@@ -105,10 +126,10 @@ static void put_part(const Work *w, double *to, const double *c, int degree, int
     if (degree == HIGHEST) { /* the sixth power of a is a factor of what follows */
         sum_powers(w->high, w->powers, c + 6, 1, 3, 0, n);
         if (is_change) {
-            add_product(to, w->changes[3], w->high, n, product);
+            add_product(w, to, w->changes[3], w->high, product);
             sum_powers(w->high, w->changes, c + 6, 1, 3, 1, n);
         }
-        add_product(to, w->powers[3], w->high, n, product);
+        add_product(w, to, w->powers[3], w->high, product);
     }
 }
 
@@ -120,8 +141,9 @@ static void solve(const Work *w, double *lu, double *x, double *room) {
     for (size_t i = 0; i < n; i++) {
         memcpy(x + i * n, room + (size_t)w->order[i] * n, n * sizeof(double));
     }
-    cad_solve_triangle((CadTriangle){factors, 1, 1}, solved, n, n, room);
-    cad_solve_triangle((CadTriangle){factors, 0, 0}, solved, n, n, room);
+    cad_solve_triangle((CadTriangle){factors, 1, 1}, solved, n, w->columns, room);
+    cad_solve_triangle((CadTriangle){factors, 0, 0}, solved, n, w->columns, room);
+    complete(w, x);
 }
 
 /* r = the approximant at a; d, unless e is NULL, its derivative along e. With the even part v of
@@ -137,8 +159,8 @@ static void approximate(const Work *w, int which, const double *a, const double 
     put_part(w, w->even, c, degree, 0, product);
     if (e != NULL) { /* d = dv + du, other = du - dv */
         put_part(w, w->other, c + 1, degree, 1, product);
-        multiply(d, a, w->other, n);
-        add_product(d, e, w->odd, n, product);
+        multiply(w, d, a, w->other);
+        add_product(w, d, e, w->odd, product);
         put_part(w, w->other, c, degree, 1, product);
         for (size_t i = 0; i < size; i++) {
             const double du = d[i], dv = w->other[i];
@@ -146,7 +168,7 @@ static void approximate(const Work *w, int which, const double *a, const double 
             w->other[i] = du - dv;
         }
     }
-    multiply(product, a, w->odd, n);
+    multiply(w, product, a, w->odd);
     for (size_t i = 0; i < size; i++) {
         r[i] = w->even[i] + product[i];
         quotient[i] = w->even[i] - product[i];
@@ -154,7 +176,7 @@ static void approximate(const Work *w, int which, const double *a, const double 
     cad_factor_lu((CadComplexMatrix){quotient, (ptrdiff_t)n, 1, 0}, w->order, n, product);
     solve(w, quotient, r, product);
     if (e != NULL) {
-        add_product(d, w->other, r, n, product);
+        add_product(w, d, w->other, r, product);
         solve(w, quotient, d, product);
     }
 }
@@ -212,8 +234,8 @@ static double more_halvings(const double *a, double factor, size_t n, double *ro
 static double halvings(const Work *w, const double *a) {
     const size_t n = w->n;
     put_powers(w, a, NULL, 3, NULL);
-    multiply(w->powers[4], w->powers[2], w->powers[2], n);
-    multiply(w->odd, w->powers[2], w->powers[3], n);
+    multiply(w, w->powers[4], w->powers[2], w->powers[2]);
+    multiply(w, w->odd, w->powers[2], w->powers[3]);
     const double d6 = pow(size_of(w->powers[3], n), 1.0 / 6.0);
     const double d8 = pow(size_of(w->powers[4], n), 1.0 / 8.0);
     const double d10 = pow(size_of(w->odd, n), 1.0 / 10.0);
@@ -224,10 +246,10 @@ static double halvings(const Work *w, const double *a) {
                : INFINITY;
 }
 
-int cad_exponential(const double *a, double *to, size_t n, double *room) {
+int cad_exponential(const double *a, double *to, size_t n, int is_complex, double *room) {
     const double size = size_of(a, n);
     double *const product = room + 15 * n * n;
-    const Work w = work_in(room, n);
+    const Work w = work_in(room, n, is_complex);
     if (size <= largest[N_DEGREES - 1]) {
         approximate(&w, degree_for(size), a, NULL, to, NULL, product);
         return 1;
@@ -241,19 +263,20 @@ int cad_exponential(const double *a, double *to, size_t n, double *room) {
     }
     approximate(&w, N_DEGREES - 1, w.scaled, NULL, to, NULL, product);
     for (int k = 0; k < (int)steps; k++) {
-        multiply(w.odd, to, to, n);
+        multiply(&w, w.odd, to, to);
         memcpy(to, w.odd, n * n * sizeof(double));
     }
     return 1;
 }
 
-int cad_exponential_along(const double *a, const double *e, double *to, size_t n, double *room) {
+int cad_exponential_along(const double *a, const double *e, double *to, size_t n, int is_complex,
+                          double *room) {
     const double size = size_of(a, n), most = largest[N_DEGREES - 1];
     double *const r = room + 16 * n * n, *const product = room + 15 * n * n;
     if (!(size <= ldexp(most, FEW))) { /* for Python, which balances the matrix */
         return 0;
     }
-    const Work w = work_in(room, n);
+    const Work w = work_in(room, n, is_complex);
     const int steps = size > most ? (int)ceil(log2(size / most)) : 0;
     for (size_t i = 0; i < n * n; i++) {
         w.scaled[i] = ldexp(a[i], -steps);
@@ -261,10 +284,10 @@ int cad_exponential_along(const double *a, const double *e, double *to, size_t n
     }
     approximate(&w, degree_for(size), w.scaled, w.scaled_change, r, to, product);
     for (int k = 0; k < steps; k++) {
-        multiply(w.odd, r, to, n);
-        add_product(w.odd, to, r, n, product);
+        multiply(&w, w.odd, r, to);
+        add_product(&w, w.odd, to, r, product);
         memcpy(to, w.odd, n * n * sizeof(double));
-        multiply(w.odd, r, r, n);
+        multiply(&w, w.odd, r, r);
         memcpy(r, w.odd, n * n * sizeof(double));
     }
     return 1;

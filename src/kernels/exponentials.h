@@ -10,13 +10,17 @@
 
 enum { CAD_EXPONENTIAL_ROOM = 17 }; /* times n x n numbers */
 
+/* Put the right half of a complex matrix, of n x n numbers, by its left one. */
+void cad_complete_complex(double *x, size_t n);
+
 /* to = exp(a), all n x n in order. Answers 0 if a is not finite, or so large that its powers are
  * not.
  */
-int cad_exponential(const double *a, double *to, size_t n, double *room);
+int cad_exponential(const double *a, double *to, size_t n, int is_complex, double *room);
 
 /* to = the derivative of exp at a along e. Answers 0 if a is not finite, or so large that rounding
  * would take digits unless it is balanced first. */
-int cad_exponential_along(const double *a, const double *e, double *to, size_t n, double *room);
+int cad_exponential_along(const double *a, const double *e, double *to, size_t n, int is_complex,
+                          double *room);
 
 #endif

@@ -452,12 +452,7 @@ static double *in_order(CadComplexMatrix x, size_t n, double *to) {
     copy_plane(to, row, x.data, x, n, n);
     if (x.imaginary) {
         copy_plane(to + m * row, row, x.data + x.imaginary, x, n, n);
-        for (ptrdiff_t i = 0; i < m; i++) {
-            for (ptrdiff_t j = 0; j < m; j++) {
-                to[i * row + m + j] = -to[(m + i) * row + j];
-                to[(m + i) * row + m + j] = to[i * row + j];
-            }
-        }
+        cad_complete_complex(to, n);
     }
     return to;
 }
@@ -476,7 +471,8 @@ static void expm(const CadComplexMatrix *x, const size_t *n, intptr_t told, doub
     const size_t side = x[0].imaginary ? 2 * n[0] : n[0], size = side * side;
     const double *const a = in_order(x[0], n[0], room);
     (void)told;
-    const int is_found = cad_exponential(a, room + size, side, room + 2 * size);
+    const int is_found =
+        cad_exponential(a, room + size, side, x[0].imaginary != 0, room + 2 * size);
     put_in_place(x[1], n[0], room + size, is_found);
 }
 
@@ -487,7 +483,8 @@ static void expm_frechet(const CadComplexMatrix *x, const size_t *n, intptr_t to
     const double *const a = in_order(x[0], n[0], room), *const e =
                                                             in_order(x[1], n[0], room + size);
     (void)told;
-    const int is_found = cad_exponential_along(a, e, room + 2 * size, side, room + 3 * size);
+    const int is_found =
+        cad_exponential_along(a, e, room + 2 * size, side, x[0].imaginary != 0, room + 3 * size);
     put_in_place(x[2], n[0], room + 2 * size, is_found);
 }
 

@@ -91,15 +91,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {
-                "_by_fourier",
-                "_differences",
-                "_exponentials",
-                "_jumps",
-                "_quadratures",
-                "_stacks",
-                "_ufuncs",
-            },
+            {"_by_fourier", "_differences", "_jumps", "_quadratures", "_stacks", "_ufuncs"},
             {"_arrays", "_structures"},
             {"_formulas", "_mirror", "_structured"},
             {"_signatures"},

@@ -156,13 +156,12 @@ class LeastSquares(Solver):
         return BY_FACTORS
 
 
-@functools.partial(on_matrices, real=(False, True))
+@functools.partial(on_matrices, real=(False, True), called="lsqr")
 def nearest(data: Any, b: Any, *, structure: Structure, solver: Solver) -> Any:
     """The solution of the system of least squares, and what else SciPy finds."""
     return solver(structure, data, b, False)
 
 
-nearest.called = "lsqr"
 answers(nearest)
 nearest.of_real.defpattern(*["i->j,k"] * 2)
 
@@ -195,7 +194,7 @@ STEP = 2.0
 N_TERMS = 26  # STEP**27 / 27! is below rounding
 
 
-@on_matrices
+@functools.partial(on_matrices, called="expm_multiply")
 def acted(data: Any, b: Any, *, structure: Structure) -> Any:
     """The product of the exponential of a matrix and b."""
     return scipy.sparse.linalg.expm_multiply(structure.filled(data), b)
@@ -251,7 +250,6 @@ def _acted_push(g: Any, ans: Any, data: Any, b: Any, structure: Structure) -> An
     return acted(both, b, structure=whole)[: structure.shape[0]]
 
 
-acted.called = "expm_multiply"
 acted.defvjp(_acted_pull, _acted_pull_b)
 acted.defjvp(_acted_push, lambda g, ans, data, b, structure: acted(data, g, structure=structure))
 acted.of_real.defpattern(
@@ -343,24 +341,20 @@ def _matters(*cotangents: Any) -> bool:
     return is_deriving() or carries(cotangents) or any(np.any(g != 0.0) for g in cotangents)
 
 
-@functools.partial(on_matrices, real=(True, False))
+@functools.partial(on_matrices, real=(True, False), called="eigsh")
 def eigh(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some eigenvalues of a Hermitian matrix, and their eigenvectors as columns."""
     return options.pairs(scipy.sparse.linalg.eigsh, structure.filled(data))
 
 
-def _eigh_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+def _eigh_pull(ans: Any, data: Any, g: Any, structure: Structure, options: Options) -> Any:
     w, v = ans
     a = SparseNumbers(structure.numbered, data)
-
-    def pull(g: Any) -> Any:
-        found = sampled(v * g[0], v, structure)
-        if not _matters(g[1]):
-            return found
-        y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k])[0], w.shape[0])
-        return found - sampled(y, v, structure)
-
-    return pull
+    found = sampled(v * g[0], v, structure)
+    if not _matters(g[1]):
+        return found
+    y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k])[0], w.shape[0])
+    return found - sampled(y, v, structure)
 
 
 def _eigh_push(g: Any, ans: Any, data: Any, structure: Structure, options: Options) -> Any:
@@ -371,13 +365,10 @@ def _eigh_push(g: Any, ans: Any, data: Any, structure: Structure, options: Optio
     return real(total_of(conjugate(v) * moved, axis=0)), -y
 
 
-eigh.called = "eigsh"
-eigh.defvjp(_eigh_pull)
-eigh.defjvp(_eigh_push)
-eigh.defpattern("i->j,kl")
+eigh.defrules(_eigh_pull, _eigh_push, "i->j,kl")
 
 
-@functools.partial(on_matrices, real=(False, False))
+@functools.partial(on_matrices, real=(False, False), called="eigs")
 def eig(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some eigenvalues of a matrix, whose data are complex, and eigenvectors as columns."""
     plain = data if np.any(np.imag(data)) else np.real(data)
@@ -405,7 +396,6 @@ def _eig_push(g: Any, ans: Any, data: Any, structure: Structure, options: Option
     return stack([-s for _, s in found]), _columns(lambda k: found[k][0], n)
 
 
-eig.called = "eigs"
 eig.defvjp(_eig_pull)
 eig.defjvp(_eig_push)
 
@@ -413,7 +403,7 @@ eig.defjvp(_eig_push)
 # Singular vectors are the halves of an eigenvector of [[0, A], [H(A), 0]], by the value itself.
 
 
-@functools.partial(on_matrices, real=(False, True, False))
+@functools.partial(on_matrices, real=(False, True, False), called="svds")
 def svd(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some singular values of a matrix, and vectors u as columns and vh as rows."""
     return tuple(options.call(scipy.sparse.linalg.svds, structure.filled(data)))
@@ -436,17 +426,13 @@ def _doubled(data: Any, structure: Structure, u: Any, v: Any) -> Callable[..., A
     return solve
 
 
-def _svd_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+def _svd_pull(ans: Any, data: Any, g: Any, structure: Structure, options: Options) -> Any:
     u, s, v = ans[0], ans[1], H(ans[2])
-
-    def pull(g: Any) -> Any:
-        found = sampled(u * g[1], v, structure)
-        if not _matters(g[0], g[2]):
-            return found
-        top, bottom = _doubled(data, structure, u, v)(s, g[0], H(g[2]))
-        return found - sampled(top, v, structure) - sampled(u, bottom, structure)
-
-    return pull
+    found = sampled(u * g[1], v, structure)
+    if not _matters(g[0], g[2]):
+        return found
+    top, bottom = _doubled(data, structure, u, v)(s, g[0], H(g[2]))
+    return found - sampled(top, v, structure) - sampled(u, bottom, structure)
 
 
 def _svd_push(g: Any, ans: Any, data: Any, structure: Structure, options: Options) -> Any:
@@ -457,7 +443,4 @@ def _svd_push(g: Any, ans: Any, data: Any, structure: Structure, options: Option
     return -top, real(total_of(conjugate(u) * right, axis=0)), -H(bottom)
 
 
-svd.called = "svds"
-svd.defvjp(_svd_pull)
-svd.defjvp(_svd_push)
-svd.defpattern("i->jk,l,mn")
+svd.defrules(_svd_pull, _svd_push, "i->jk,l,mn")
