@@ -15,8 +15,8 @@ __all__ = ["SMALL", "mark_small"]
 # By module, as the sources name them: `Class.method`, or the name of a function.
 SMALL = {
     "arguments": """
-        ArgumentNode.refuse ArgumentNode.to_state _where element_name index_text node_of_state refuse_leaf
-        structure_of_states""",
+        ArgumentNode.refuse ArgumentNode.to_state _where element_name index_text node_of_state
+        refuse_leaf structure_of_states""",
     "calls": """
         Call.assign Call.is_one_vector Call.marks Call.single_ints StandIns.__init__
         StandIns.arguments StandIns.changes StandIns.lend StandIns.next_integer

@@ -244,6 +244,7 @@ def _like(original: Callable[..., Any], fill: float) -> None:
         return full_like(a, fill, dtype, *args, **kwargs)
 
     like.__doc__ = _open(original).__doc__
+    like.__wrapped__ = np.zeros_like  # type: ignore[attr-defined]  # whose signature all have
     implements_all(original)(like)
 
 

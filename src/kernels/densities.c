@@ -69,7 +69,7 @@ static double stirling(double a) {
     if (a < 0.0) {
         return NAN;
     }
-    for (int k = 0; a < 9.0; k++, a += 1.0) {
+    for (; a < 9.0; a += 1.0) {
         if (a < 2.0) {
             total += (a + 0.5) * log1p(1.0 / a) - 1.0;
         } else {

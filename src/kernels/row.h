@@ -27,13 +27,13 @@ static inline double combined(intptr_t how, double x, double y) {
     case CAD_RUN_MULTIPLY:
         return x * y;
     case CAD_RUN_MAXIMUM:
-        return (x >= y) | (x != x) ? x : y;
+        return ((x >= y) | (x != x)) ? x : y;
     case CAD_RUN_MINIMUM:
-        return (x <= y) | (x != x) ? x : y;
+        return ((x <= y) | (x != x)) ? x : y;
     case CAD_RUN_FMAX:
-        return (x >= y) | (y != y) ? x : y;
+        return ((x >= y) | (y != y)) ? x : y;
     default:
-        return (x <= y) | (y != y) ? x : y;
+        return ((x <= y) | (y != y)) ? x : y;
     }
 }
 

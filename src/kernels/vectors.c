@@ -3,7 +3,7 @@
  * Every function is a formula without branches, of additions, products, sums of a product that are
  * rounded once (fma), and at most two divisions: written out, so that no compiler contracts it in
  * a way of its own. A number has the same value wherever it stands, and whatever vectors the
- * processor has. Where fma is no instruction there are no such loops. What a formula does not
+ * processor has. Where fma is no instruction no such loop is entered. What a formula does not
  * cover (sines of huge numbers, for example) is rare: the loop counts such numbers, and they are
  * computed again, one by one, as single numbers are. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -363,18 +363,17 @@ const char *cad_vector_target(void) {
     return width < 0 ? "" : targets[is_wide];
 }
 #else
-#ifdef __FP_FAST_FMA
 #define NARROW_LOOP(name, value, is_rare) LOOP_FOR(narrow_##name, , value, is_rare)
 #define NARROW_LOOP_OF(name) {narrow_##name, NULL}
-#else
-#define NARROW_LOOP(name, value, is_rare)
-#define NARROW_LOOP_OF(name) {NULL, NULL}
-#endif
 #define LOOP NARROW_LOOP
 #define LOOPS_OF NARROW_LOOP_OF
 
 static int width_of_vectors(void) {
+#ifdef __FP_FAST_FMA
     return NARROW;
+#else
+    return -1;
+#endif
 }
 
 const char *cad_vector_target(void) {

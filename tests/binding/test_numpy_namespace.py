@@ -792,6 +792,32 @@ def test_functions_are_known_by_their_public_names(function: Any) -> None:
         assert inspect.signature(function).parameters
 
 
+def parameters(function: Any) -> dict[str, inspect.Parameter]:
+    """By name; none of what NumPy compiles, and tells no signature."""
+    try:
+        return dict(inspect.signature(function).parameters)
+    except ValueError:
+        return {}
+
+
+@pytest.mark.skipif(
+    numpy.lib.NumpyVersion(numpy.__version__) < "2.4.0", reason="it takes what it has deprecated"
+)
+def test_signatures_name_what_numpy_takes_by_position() -> None:
+    names = [name for name in dir(np) if name[0] != "_" and callable(getattr(numpy, name, None))]
+    missing, n_compared = {}, 0
+    for name in names:
+        theirs, ours = getattr(numpy, name), parameters(getattr(np, name))
+        if getattr(np, name) is theirs or isinstance(theirs, (numpy.ufunc, type)):
+            continue
+        taken = parameters(theirs).values()
+        named = {p.name for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD}
+        missing[name] = named - ours.keys()
+        n_compared += bool(named)
+    assert n_compared > 150
+    assert not {name: lacking for name, lacking in missing.items() if lacking}
+
+
 @pytest.mark.parametrize("where", [[True, False, True], [1, 0, 1], [[1], [0]]])
 def test_masks_of_whole_numbers(where: Any) -> None:
     shape = numpy.broadcast_shapes(numpy.shape(where), (3,))

@@ -70,7 +70,10 @@ def runner(system: System) -> list[str] | None:
 def check(name: str, system: System, headers: Path) -> str:
     """Build, and run every test; says how that went."""
     begun = time.monotonic()
-    program = build(name, system, headers)
+    try:
+        program = build(name, system, headers)
+    except subprocess.CalledProcessError:
+        return "not built, for what clang says above"
     built = f"built in {time.monotonic() - begun:.0f} s, {program.stat().st_size >> 10} kB"
     how = runner(system)
     if how is None:

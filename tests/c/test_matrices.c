@@ -161,7 +161,7 @@ static void what_has_no_result_begins_with_nan(void) {
     CHECK(isnan(x[0]) && isnan(x[4]));
     a[0] = INFINITY;
     call("expm", 0, 0, 2, 2, (Argument[]){{a, 2, 2, 0}, {x, 2, 2, 0}}, 2);
-    CHECK(isnan(x[0]) && x[4] == exp(1.0));
+    CHECK(isnan(x[0]) && x[4] == 2.718281828459045);
     fill(&(Random){5}, a, TURNS * MOST * MOST, 4.0, MOST);
     cad_memory_fail_after(0);
     call("inverse", 0, 0, MOST, MOST, (Argument[]){{a, 2, MOST, 0}, {x, 2, MOST, 0}}, 2);
