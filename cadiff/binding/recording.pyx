@@ -345,9 +345,10 @@ cdef class Recording:
             return None
         if cad_is_single(out) or not self.is_closed([out]):
             return None
-        if not CAD_IS_VAR_ARRAY(out):
-            return cad_plain_value(out), out
-        return np.array(cad_plain_value(out)), cad_array_copy(CAD_VAR(out))
+        value = cad_plain_value(out)
+        if CAD_IS_VAR_ARRAY(out):
+            out = cad_array_copy(CAD_VAR(out))
+        return np.array(value) if shape(out) else float(value), out
 
     def keep(self) -> None:
         """Have what was recorded live as long as its Vars."""

@@ -237,7 +237,7 @@ class Pullback:
 
     def __call__(self, cotangent: Any) -> Any:
         recording = self._recording
-        if recording is not None and self._is_plain(cotangent):
+        if recording is not None and not recording.is_replay and self._is_plain(cotangent):
             cotangents = binding.pull_one(recording, self._out, cotangent)
             return cotangents[0] if self._count == 1 else cotangents
         weights = self._matched(cotangent)
@@ -267,6 +267,7 @@ class Pullback:
         """A cotangent for each atom."""
         if isinstance(self._out, Var):
             self._out = Output(self._out)
+            self._atoms = self._out.atoms
         return self._out.conjugated(self._out.match(cotangent, "the cotangent"))
 
     def _freeze(self, recording: Recording) -> None:

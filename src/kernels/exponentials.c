@@ -100,7 +100,6 @@ static void sum_powers(double *to, double *const *powers, const double *c, int f
 
 static void put_powers(const Work *w, const double *a, const double *e, int n_powers,
                        double *product) {
-    const size_t n = w->n;
     multiply(w, w->powers[1], a, a);
     for (int k = 2; k <= n_powers; k++) {
         multiply(w, w->powers[k], w->powers[k - 1], w->powers[1]);

@@ -15,6 +15,7 @@ import cadiff.numpy as np
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "product": lambda x: x * x * 3.0,
     "itself": lambda x: x,
+    "no axes": lambda x: np.sum(x) + np.zeros(()),
     "constant": lambda x: 2.0,
     "constant array": lambda x: numpy.ones(2),
     "sum": lambda x: np.sum(x * x),
@@ -116,6 +117,15 @@ def test_what_f_keeps_may_be_written_to() -> None:
     value[0] = 5.0
     npt.assert_array_equal(cadiff.value(kept[1]), [1.0, 4.0])
     npt.assert_array_equal(x, [1.0, 2.0])
+
+    def of_no_axes(x: Any) -> Any:
+        kept.append(np.zeros(()))
+        kept[-1][()] = x * 3.0
+        return kept[-1]
+
+    value, pullback = cadiff.vjp(of_no_axes, 1.0)
+    kept[-1][()] = 5.0
+    assert (value, pullback(1.0)) == (3.0, 3.0)
 
 
 def test_a_pullback_at_a_plain_point_can_be_differentiated_by_its_cotangent() -> None:
