@@ -1,7 +1,7 @@
-"""Makes the repository's `benchmarks` importable, and the examples of property tests repeatable.
+"""Makes the repository's `benchmarks` and `building` importable, and examples repeatable.
 
 With the tree on the path, `import cadiff` would find the sources instead of the installed package;
-so the benchmarks are loaded from their place.
+so these are loaded from their places.
 
 Property tests draw the same examples each time, so that a change is judged by what it changed;
 `pytest --hypothesis-profile=explore` draws new ones, and five times as many; `brief` has a third,
@@ -41,16 +41,17 @@ settings.register_profile("brief", derandomize=True, deadline=None, max_examples
 settings.register_profile("explore", derandomize=False, deadline=None, max_examples=300)
 settings.load_profile("brief" if os.environ.get(CASES) == "today" else "repeat")
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1]
 
-if "benchmarks" not in sys.modules:
+for name in {"benchmarks", "building"} - sys.modules.keys():
+    place = ROOT / name
     spec = importlib.util.spec_from_file_location(
-        "benchmarks", BENCHMARKS / "__init__.py", submodule_search_locations=[str(BENCHMARKS)]
+        name, place / "__init__.py", submodule_search_locations=[str(place)]
     )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["benchmarks"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
 
 

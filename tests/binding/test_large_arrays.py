@@ -189,6 +189,22 @@ def very_large() -> Any:
     return numpy.random.default_rng(0).uniform(0.5, 1.5, 40_000)
 
 
+@pytest.mark.parametrize("n", [5, 600, 40_000])
+@pytest.mark.parametrize("view", [lambda x: x[..., -1], lambda x: np.squeeze(x[-1:])])
+def test_a_view_of_one_element_is_assigned(view: Callable[[Any], Any], n: int) -> None:
+    def f(x: Any) -> Any:
+        y = cadiff.numpy.zeros(n)
+        y[..., 0] = view(x)
+        y[1:] = x[1:]
+        y[..., -1] = view(x)
+        return np.sum(y * y)
+
+    x = numpy.linspace(1.0, 2.0, n)
+    wanted = 2.0 * x
+    wanted[[0, -1]] = 0.0, 4.0 * x[-1]
+    numpy.testing.assert_array_equal(cadiff.grad(f)(x), wanted)
+
+
 def test_arguments_are_copied_before_they_may_change() -> None:
     """While a gradient is computed they are read where they are; what outlives it is copied."""
     x = very_large()

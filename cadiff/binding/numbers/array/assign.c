@@ -148,6 +148,7 @@ static int assign_number(CadTape *tape, const CadArrayOperand *source, CadSlot s
         return -1;
     }
     cad_tape_use_singly(tape, slot);
+    cad_tape_use_singly(tape, (CadSlot)source->slot); /* which may be a view of no axes */
     const int passive = source->passive ? CAD_PASSIVE_B : 0;
     cad_tape_push(tape, CAD_CODE(CAD_OP_ASSIGN, passive), slot, (CadSlot)source->slot,
                   tape->values[slot]);
