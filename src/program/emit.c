@@ -75,11 +75,11 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out,
 
 size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
                           int32_t *step) {
+    const CadBeside beside = cad_maker_beside(m, places[i]);
     size_t end = i + 1;
-    const int joins = end < count && are_moved_alike(m, places[end], places[i]);
-    *step = joins ? places[end] - places[i] : 0;
-    while (end < count && places[end] - places[end - 1] == *step &&
-           are_moved_alike(m, places[end], places[i])) {
+    *step = end < count && cad_is_beside(beside, places[end]) ? places[end] - places[i] : 0;
+    while (end < count && cad_is_beside(beside, places[end]) &&
+           places[end] - places[end - 1] == *step) {
         end++;
     }
     return end;
