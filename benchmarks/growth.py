@@ -31,7 +31,7 @@ from benchmarks.growing import GROWING, NONE, QUADRATIC, Growing
 from cadiff import binding
 from cadiff.operations import eager_cache
 
-__all__ = ["MOST", "Ratio", "has_counter", "main", "ratios"]
+__all__ = ["MOST", "Ratio", "counted", "has_counter", "main", "ratios"]
 
 ROOT = Path(__file__).parent.parent
 COUNT = "count"  # the argument of the command that callgrind watches
@@ -118,7 +118,7 @@ def ratios(names: Sequence[str]) -> list[Ratio]:
     loops are looked for, levels estimated, arrays gone through tile by tile, each of which is a
     step up.
     """
-    found = counted(names, 1)
+    found = counted(names)
     over = {ratio.program for ratio in found if ratio.ratio > MOST}
     again = counted(sorted(over), 4) if over else []
     larger = {(ratio.program, ratio.call): ratio for ratio in again}
@@ -128,7 +128,7 @@ def ratios(names: Sequence[str]) -> list[Ratio]:
     ]
 
 
-def counted(names: Sequence[str], times: int) -> list[Ratio]:
+def counted(names: Sequence[str], times: int = 1) -> list[Ratio]:
     """Count at sizes that are so many times those of the programs."""
     with tempfile.TemporaryDirectory() as place:
         options = ["--tool=callgrind", f"--callgrind-out-file={place}/out", "--dump-line=no"]

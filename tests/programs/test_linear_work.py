@@ -13,7 +13,7 @@ import pytest
 
 import cadiff
 from benchmarks.growing import GROWING, QUADRATIC, Growing
-from benchmarks.growth import MOST, has_counter, ratios
+from benchmarks.growth import MOST, counted, has_counter, ratios
 from cadiff import binding
 
 from ..helpers.processes import IS_SANITIZED, in_whole_tiles
@@ -41,7 +41,7 @@ def test_first_calls_take_n_log_n(name: str) -> None:
 @needs_counter
 @pytest.mark.daily(1, 8)
 def test_what_takes_more_is_found() -> None:
-    found = ratios([QUADRATIC])
+    found = counted([QUADRATIC])
     assert found
     assert all(ratio.ratio > MOST for ratio in found), found
 
@@ -52,8 +52,8 @@ def instructions(growing: Growing, n: int) -> dict[str, int]:
     program = cadiff.compile(f)
     if np.ndim(program(at)) == 0:
         program.value_and_grad(at)
-    counted = re.findall(r"^(\w+).*, ([\d,]+) instructions?,", program.to_text(), re.M)
-    return {what: int(number.replace(",", "")) for what, number in counted}
+    found = re.findall(r"^(\w+).*, ([\d,]+) instructions?,", program.to_text(), re.M)
+    return {what: int(number.replace(",", "")) for what, number in found}
 
 
 @in_whole_tiles
