@@ -246,17 +246,17 @@ def _few(n: int) -> int:
 
 
 PROBLEMS = {
-    "rosenbrock": Growing(_of_list(problems.rosenbrock, sparse=True), 150),
-    "rosenbrock, products": Growing(_of_list(problems.rosenbrock_products, sparse=True), 150),
-    "hinges": Growing(_of_list(problems.hinges, sparse=True), 200),
-    "regression": Growing(_regression, 200),
-    "chain": Growing(_chain, 150),
+    "rosenbrock": Growing(_of_list(problems.rosenbrock, sparse=True), 80),
+    "rosenbrock, products": Growing(_of_list(problems.rosenbrock_products, sparse=True), 80),
+    "hinges": Growing(_of_list(problems.hinges, sparse=True), 80),
+    "regression": Growing(_regression, 80),
+    "chain": Growing(_chain, 80),
     "chain of arrays": Growing(
         _of(lambda x: cnp.sum(array_problems.chain(x, cnp)), sparse=True), 3000, arrays=True
     ),
     "logistic": Growing(_logistic, 1500, arrays=True),
     "network": Growing(_network, 100, arrays=True),
-    "adjustment": Growing(_adjustment, 150),
+    "adjustment": Growing(_adjustment, 80),
     "arm": Growing(_of(array_problems.make_arm(cmath, cnp.array)), 12),
     "spectrum": Growing(_spectrum, 512),
     "mixture": Growing(_mixture, 300, arrays=True),
@@ -270,12 +270,12 @@ PROBLEMS = {
         arrays=True,
     ),
     "pairs": Growing(
-        _of_list(partial(model_problems.pairs, cmath.sin, cmath.sqrt), sparse=True), 150
+        _of_list(partial(model_problems.pairs, cmath.sin, cmath.sqrt), sparse=True), 80
     ),
     "options": Growing(_options, 1500, arrays=True),
     "options by vmap": Growing(_priced, 60),
     "process": Growing(_process, 12),
-    "broyden": Growing(_of_list(linear_contests.broyden, sparse=True), 150),
+    "broyden": Growing(_of_list(linear_contests.broyden, sparse=True), 80),
     "broyden of arrays": Growing(
         _of(linear_contests.broyden_of_arrays, sparse=True), 3000, arrays=True
     ),
@@ -288,7 +288,7 @@ PROBLEMS = {
     "bodies": Growing(_bodies, 20),
     "control": Growing(partial(_control, loop=False), 20),
     "control, a loop": Growing(partial(_control, loop=True), 20),
-    "volatility": Growing(_volatility, 150),
+    "volatility": Growing(_volatility, 80),
     "populations": Growing(
         _fixed(loop_problems.populations, loop_problems.POPULATIONS, steps=_same), 24
     ),
