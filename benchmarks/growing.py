@@ -319,7 +319,7 @@ PROBLEMS = {
             size=lambda n: 4 * max(1, round(n**0.5)),
             steps=_few,
         ),
-        400,
+        100,
         least=1,
         arrays=True,
     ),
