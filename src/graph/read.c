@@ -13,6 +13,8 @@ typedef struct Reader {
     CadId *at; /* the number that each slot holds, from `base` on; CAD_NO_ID: not looked at yet */
     CadRoom room;
     size_t entry; /* that is being read */
+    double value; /* the latest constant: arrays that are assigned to are full of one */
+    CadId constant;
 } Reader;
 
 /* What no entry has written to is a constant. */
@@ -20,7 +22,12 @@ static inline CadId number_at(Reader *r, int64_t slot) {
     CadId constant = CAD_NO_ID;
     CadId *const at = slot < (int64_t)r->base ? &constant : &r->at[slot - r->base];
     if (*at == CAD_NO_ID) {
-        *at = cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
+        const double value = cad_tape_values(r->tape, slot)[slot];
+        if (r->constant == CAD_NO_ID || memcmp(&r->value, &value, sizeof value) != 0) {
+            r->value = value;
+            r->constant = cad_graph_constant(r->graph, value);
+        }
+        *at = r->constant;
     }
     return *at;
 }

@@ -73,21 +73,13 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out,
                                        .sz = x[2].step});
 }
 
-/* Places stay beside each other in the end, in all lanes, from `low` to `high`: blocks move, and
- * of a program for directions those that are shared stay where they are, when the others move. */
 size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
                           int32_t *step) {
-    const int is_far = places[i] >= FAR, is_shared = places[i] < m->boundary;
-    const CadFarBlock *const block = is_far ? &m->far[cad_maker_far_block(m, places[i])] : NULL;
-    const int32_t low = is_far ? block->place : is_shared ? INT32_MIN : m->boundary;
-    const int32_t high = is_far      ? block->place + (int32_t)block->size - 1
-                         : is_shared ? m->boundary - 1
-                                     : FAR - 1;
+    const CadBeside beside = cad_maker_beside(m, places[i]);
     size_t end = i + 1;
-    *step = 0;
-    while (end < count && places[end] >= low && places[end] <= high &&
-           (end == i + 1 || places[end] - places[end - 1] == *step)) {
-        *step = places[end] - places[end - 1];
+    *step = end < count && cad_is_beside(beside, places[end]) ? places[end] - places[i] : 0;
+    while (end < count && cad_is_beside(beside, places[end]) &&
+           places[end] - places[end - 1] == *step) {
         end++;
     }
     return end;

@@ -180,25 +180,103 @@ static int takes_over(CadMaker *m, const CadRecord *record, uint32_t level, uint
            m->uses[*former] == 1;
 }
 
+/* Rows of as many numbers, each of one even stretch or two, which follow each other evenly. */
+typedef struct Evenly {
+    size_t rows, length, split; /* of a row its second stretch begins at `split` */
+    int32_t steps[2];
+} Evenly;
+
+/* How many rows there are: each stretch stands where it did in the row before, moved as that was.
+ */
+static size_t count_rows(const CadMaker *m, const int32_t *places, size_t size, Evenly found) {
+    const size_t n = found.length;
+    CadBeside beside = {0, 0};
+    size_t i = n;
+    for (size_t in_row = 0; i < size; i++, in_row = in_row + 1 < n ? in_row + 1 : 0) {
+        const int begins = in_row == 0 || in_row == found.split;
+        beside = begins ? cad_maker_beside(m, places[in_row]) : beside;
+        const int64_t by = (int64_t)places[i] - places[i - n];
+        const int64_t before = i >= 2 * n ? (int64_t)places[i - n] - places[i - 2 * n]
+                               : begins   ? by
+                                          : (int64_t)places[i - 1] - places[i - 1 - n];
+        if (!cad_is_beside(beside, places[i]) || by != before) {
+            break;
+        }
+    }
+    return i / n;
+}
+
+static Evenly find_rows(const CadMaker *m, const int32_t *places, size_t size) {
+    enum { FEW_ROWS = 4 };
+    Evenly found = {.rows = 1};
+    found.length = found.split = cad_maker_even_end(m, places, 0, size, &found.steps[0]);
+    Evenly rows = found;
+    rows.rows = count_rows(m, places, size, rows);
+    if (rows.rows < FEW_ROWS && rows.split < size) {
+        rows.length = cad_maker_even_end(m, places, rows.split, size, &rows.steps[1]);
+        rows.rows = count_rows(m, places, size, rows);
+    }
+    return rows.rows < FEW_ROWS ? found : rows;
+}
+
+/* One of the two stretches of all rows. */
+static void emit_stretch_of_rows(CadMaker *m, const int32_t *places, const Evenly *found,
+                                 int which, int32_t out) {
+    CadProgram *const program = m->program;
+    const size_t begin = which ? found->split : 0, end = which ? found->length : found->split;
+    const size_t at = program->n_plan_words, words = CAD_PLAN_WORDS + 8;
+    if (!GROW(program, plans, at, words)) {
+        return;
+    }
+    CadPlan *const plan = (CadPlan *)(program->plans + at);
+    *plan = (CadPlan){.ndim = 2, .n_views = 2, .index = -1, .words = (uint32_t)words};
+    plan->size = (int64_t)(found->rows * (end - begin));
+    const int64_t layout[] = {(int64_t)found->rows,
+                              (int64_t)(end - begin),
+                              out + (int64_t)begin,
+                              (int64_t)found->length,
+                              1,
+                              places[begin],
+                              (int64_t)places[begin + found->length] - places[begin],
+                              found->steps[which]};
+    memcpy(cad_plan_shape(plan), layout, sizeof layout);
+    choose_axes(plan, 1, CAD_OP_positive);
+    program->n_plan_words += words;
+    program->has_arrays = 1;
+    cad_maker_emit(m, (CadInstruction){.kind = CAD_ROWS,
+                                       .op = CAD_OP_positive,
+                                       .out = out + (int32_t)begin,
+                                       .x = (int32_t)at});
+}
+
 /* Bring the numbers at the latest list of places side by side: stretch by stretch, if these are
- * long. */
+ * long, or rows of stretches at once. */
 static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
     enum { LONG_STRETCH = 64 };
-    size_t n = 0, end;
-    int32_t step;
-    for (size_t k = 0; k < size && n * LONG_STRETCH <= size; k = end) {
-        end = cad_maker_even_end(m, m->program->lists + listed, k, size, &step);
-        n += step == 1 ? 1 : end - k; /* those are not copied at once */
+    Evenly next;
+    size_t n = 0;
+    for (size_t k = 0; k < size && n * LONG_STRETCH <= size; k += next.rows * next.length) {
+        next = find_rows(m, m->program->lists + listed + k, size - k);
+        n += next.rows > 1        ? 2
+             : next.steps[0] == 1 ? 1
+                                  : next.length; /* those are not copied at once */
     }
     if (!m->joins || n * LONG_STRETCH > size) {
         cad_maker_emit_take(m, listed, size, out);
         return;
     }
-    for (size_t k = 0; k < size; k = end) {
-        const int32_t *const places = m->program->lists + listed;
-        end = cad_maker_even_end(m, places, k, size, &step);
-        const CadPlaces x[3] = {{places[k], step}};
-        cad_maker_emit_vector(m, CAD_OP_positive, end - k, out + (int32_t)k, x);
+    for (size_t k = 0; k < size && m->status == CAD_OK; k += next.rows * next.length) {
+        const int32_t *const places = m->program->lists + listed + k;
+        next = find_rows(m, places, size - k);
+        for (int which = 0; which < 2 && next.rows > 1; which++) {
+            if (which == 0 || next.split < next.length) {
+                emit_stretch_of_rows(m, places, &next, which, out + (int32_t)k);
+            }
+        }
+        if (next.rows == 1) {
+            const CadPlaces x[3] = {{places[0], next.steps[0]}};
+            cad_maker_emit_vector(m, CAD_OP_positive, next.length, out + (int32_t)k, x);
+        }
     }
     m->program->n_lists = listed;
 }

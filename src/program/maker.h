@@ -141,6 +141,26 @@ static inline size_t cad_maker_far_block(const CadMaker *m, int64_t place) {
     return low;
 }
 
+/* The places that one stays beside in the end, in all lanes, from the first to behind the last:
+ * blocks move, and of a program for directions those that are shared stay where they are, when the
+ * others move. */
+typedef struct CadBeside {
+    int32_t first, end;
+} CadBeside;
+
+static inline CadBeside cad_maker_beside(const CadMaker *m, int32_t place) {
+    if (place >= FAR) {
+        const CadFarBlock block = m->far[cad_maker_far_block(m, place)];
+        return (CadBeside){block.place, block.place + (int32_t)block.size};
+    }
+    return place < m->boundary ? (CadBeside){INT32_MIN, m->boundary}
+                               : (CadBeside){m->boundary, FAR};
+}
+
+static inline int cad_is_beside(CadBeside beside, int64_t place) {
+    return place >= beside.first && place < beside.end;
+}
+
 /* --- numbers of the graph --- */
 
 /* The record of a number, past records that only cut derivatives; `id` becomes its number

@@ -26,6 +26,7 @@ typedef struct Block {
     int is_referred;       /* it is a result, and written where that is wanted */
     uint32_t row;          /* numbers of one row, in its group */
     uint32_t room;         /* places that it is given, from `to` on */
+    uint32_t after;        /* the next block that is needed as long */
     int32_t to;
 } Block;
 

@@ -24,9 +24,16 @@ static void note_block(Tiler *t, int64_t place) {
     block->last = t->end;
 }
 
+/* Each access is in one block, and those of a list that follow each other mostly in the same. */
 static void note_region(void *visitor, const CadRegion *region) {
+    Tiler *const t = visitor;
+    CadBeside noted = {0, 0};
     for (int64_t k = 0; k < n_ranges(region); k++) {
-        note_block(visitor, range_of(region, k).low); /* one block, as each access is */
+        const int64_t place = range_of(region, k).low;
+        if (!cad_is_beside(noted, place)) {
+            note_block(t, place);
+            noted = cad_maker_beside(t->m, (int32_t)place);
+        }
     }
 }
 
@@ -68,11 +75,18 @@ static void find_needs(Tiler *t) {
 
 /* --- places of blocks --- */
 
-/* Blocks that are there at once, in the order of their places. */
+/* Places from one to behind another. */
+typedef struct Gap {
+    int64_t at, end;
+} Gap;
+
+/* What is free in the order of its places: behind all blocks there is no end. */
 typedef struct Shelf {
-    size_t *blocks;
+    Gap *gaps;
     size_t n;
-    int64_t base, end; /* the first place, and behind the last one */
+    uint32_t *last; /* of each instruction a block that it is the last to need; UINT32_MAX: none */
+    uint32_t now;
+    int64_t base, end; /* the first place, and behind the last one ever */
 } Shelf;
 
 static uint32_t places_for(CadFarBlock block) {
@@ -84,38 +98,66 @@ static int64_t last_place(CadFarBlock block) {
     return block.is_float ? CAD_MOST_FLOAT_PLACES : FAR;
 }
 
+static void begin_shelf(Shelf *shelf, uint32_t now) {
+    shelf->n = 1;
+    shelf->gaps[0] = (Gap){shelf->base, INT64_MAX};
+    shelf->now = now;
+}
+
+static void remove_gap(Shelf *shelf, size_t k) {
+    memmove(shelf->gaps + k, shelf->gaps + k + 1, (--shelf->n - k) * sizeof *shelf->gaps);
+}
+
+/* A gap is one with those beside it. */
+static void add_gap(Shelf *shelf, Gap gap) {
+    Gap *const gaps = shelf->gaps;
+    size_t k = shelf->n++;
+    for (; k > 0 && gaps[k - 1].at > gap.at; k--) {
+        gaps[k] = gaps[k - 1];
+    }
+    gaps[k] = gap;
+    for (size_t next = k + 1; next >= k && next > 0; next--) {
+        if (gaps[next - 1].end == gaps[next].at) {
+            gaps[next - 1].end = gaps[next].end;
+            remove_gap(shelf, next);
+        }
+    }
+}
+
+/* Blocks that no instruction from one on needs are gone. */
+static void clear(Tiler *t, Shelf *shelf, uint32_t from) {
+    for (; shelf->now < from; shelf->now++) {
+        uint32_t *const last = &shelf->last[shelf->now];
+        for (; *last != UINT32_MAX; *last = t->blocks[*last].after) {
+            const Block *const block = &t->blocks[*last];
+            add_gap(shelf, (Gap){block->to, (int64_t)block->to + block->room});
+        }
+    }
+}
+
 /* The smallest gap that a block fits in. */
 static void put(Tiler *t, Shelf *shelf, size_t which) {
+    enum { MOST_GAPS = 1024 }; /* that are looked at */
     Block *const block = &t->blocks[which];
-    size_t n = 0;
-    for (size_t k = 0; k < shelf->n; k++) {
-        if (t->blocks[shelf->blocks[k]].last >= block->first) {
-            shelf->blocks[n++] = shelf->blocks[k];
-        }
+    clear(t, shelf, block->first);
+    Gap *best = &shelf->gaps[shelf->n - 1];
+    for (size_t k = 0; k < shelf->n && k < MOST_GAPS; k++) {
+        Gap *const gap = &shelf->gaps[k];
+        const int64_t room = gap->end - gap->at;
+        best = room >= block->room && room < best->end - best->at ? gap : best;
     }
-    shelf->n = n;
-    int64_t best = INT64_MAX, at = shelf->base, to = -1;
-    size_t before = n;
-    for (size_t k = 0; k < n; k++) {
-        const Block *const next = &t->blocks[shelf->blocks[k]];
-        const int64_t gap = next->to - at;
-        if (gap >= block->room && gap < best) {
-            best = gap;
-            to = at;
-            before = k;
-        }
-        at = (int64_t)next->to + next->room;
-    }
-    to = to < 0 ? at : to;
-    if (to + block->room >= last_place(t->m->far[which])) {
+    block->to = (int32_t)best->at;
+    best->at += block->room;
+    shelf->end = best->at > shelf->end ? best->at : shelf->end;
+    if (best->at >= last_place(t->m->far[which])) {
         t->m->status = CAD_TAPE_FULL;
-        return;
+    } else if (best->at == best->end) {
+        remove_gap(shelf, (size_t)(best - shelf->gaps));
     }
-    memmove(shelf->blocks + before + 1, shelf->blocks + before, (n - before) * sizeof(size_t));
-    shelf->blocks[before] = which;
-    shelf->n++;
-    block->to = (int32_t)to;
-    shelf->end = to + block->room > shelf->end ? to + block->room : shelf->end;
+    if (block->last != UINT32_MAX) {
+        block->after = shelf->last[block->last];
+        shelf->last[block->last] = (uint32_t)which;
+    }
 }
 
 static int has_tile(const Block *block) {
@@ -124,6 +166,7 @@ static int has_tile(const Block *block) {
 
 /* Blocks in the order in which they are first needed. */
 static void put_whole(Tiler *t, Shelf *shelf, const uint32_t *heads, const uint32_t *next) {
+    begin_shelf(shelf, 0);
     for (size_t at = 0; at < t->program->n_code && t->m->status == CAD_OK; at++) {
         for (uint32_t k = heads[at]; k != UINT32_MAX; k = next[k]) {
             const CadFarBlock block = t->m->far[k];
@@ -133,6 +176,7 @@ static void put_whole(Tiler *t, Shelf *shelf, const uint32_t *heads, const uint3
             }
         }
     }
+    clear(t, shelf, (uint32_t)t->program->n_code);
 }
 
 /* Tiles of a group: members are the time that blocks are needed for. */
@@ -155,7 +199,7 @@ static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t
             }
         }
     }
-    shelf->n = 0;
+    begin_shelf(shelf, group->begin);
     for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
         const uint32_t i = t->order[at];
         for (size_t k = t->begin[i]; k < t->begin[i + 1] && t->m->status == CAD_OK; k++) {
@@ -171,6 +215,7 @@ static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t
             }
         }
     }
+    clear(t, shelf, group->begin + group->count);
 }
 
 /* The block that a result of a program for one point is, if it is large and nothing names its
@@ -229,13 +274,16 @@ static void place_blocks(Tiler *t) {
     const size_t n = t->m->n_far;
     uint32_t *const heads = cad_memory_take(&t->memory, program->n_code, sizeof *heads);
     uint32_t *const next = cad_memory_take(&t->memory, n, sizeof *next);
-    Shelf shelf = {cad_memory_take(&t->memory, n + 1, sizeof *shelf.blocks), 0, t->m->n_places,
-                   t->m->n_places};
+    Shelf shelf = {.gaps = cad_memory_take(&t->memory, n + 2, sizeof *shelf.gaps),
+                   .last = cad_memory_take(&t->memory, program->n_code, sizeof *shelf.last),
+                   .base = t->m->n_places,
+                   .end = t->m->n_places};
     if (t->memory.status != CAD_OK) {
         fail(t->m);
         return;
     }
     memset(heads, 0xff, program->n_code * sizeof *heads);
+    memset(shelf.last, 0xff, program->n_code * sizeof *shelf.last);
     for (size_t k = n; k-- > 0;) {
         if (t->blocks[k].is_used) {
             next[k] = heads[t->blocks[k].first];
