@@ -72,7 +72,8 @@ CadStatus cad_memory_enlarge(void **buffer, size_t *capacity, size_t needed, siz
 }
 
 void *cad_memory_take(CadMemory *memory, size_t count, size_t size) {
-    void *const block = cad_memory_zeroed(count, size);
+    const size_t most = sizeof memory->blocks / sizeof *memory->blocks;
+    void *const block = (size_t)memory->n < most ? cad_memory_zeroed(count, size) : NULL;
     if (block == NULL) {
         memory->status = CAD_NO_MEMORY;
     } else {

@@ -39,7 +39,7 @@ static inline CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t 
 /* Blocks of zeros that are given back together. If one cannot be had, that is the status: so it is
  * asked for once, when all were taken. */
 typedef struct CadMemory {
-    void *blocks[32];
+    void *blocks[64];
     int n;
     CadStatus status;
 } CadMemory;
