@@ -164,6 +164,7 @@ def test_steps_that_differ_in_their_places_are_compiled_once() -> None:
     check(springs(5), x)
 
 
+@in_whole_tiles  # by which the interpreter sums
 def test_places_that_are_used_again_are_no_hindrance() -> None:
     def f(x: Any) -> Any:
         for k in range(12):
