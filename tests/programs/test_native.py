@@ -32,7 +32,7 @@ from cadiff.programs import machine_code, machine_files, native
 from cadiff.programs.compilers import compiler_at_hand
 
 from ..helpers.functions import rosenbrock
-from ..helpers.processes import COMPILER, isolated, needs_compiler
+from ..helpers.processes import COMPILER, in_whole_tiles, isolated, needs_compiler
 from .test_program_files import (
     ALL,
     POINTS,
@@ -349,6 +349,7 @@ def test_the_environment_has_a_say(
     assert re.fullmatch(expected, program.stats()["native"])
 
 
+@in_whole_tiles
 def test_programs_without_text_say_so() -> None:
     program = cadiff.compile(lambda x: cnp.sum(cnp.exp(x)), native=True)
     program(np.ones(1000))
