@@ -164,7 +164,7 @@ REPLAYED: dict[str, tuple[Function, int]] = {
 def test_reports_are_those_of_each_call(name: str) -> None:
     f, n_recordings = REPLAYED[name]
     program = cadiff.compile(f, verify=False)
-    expected = [float(f(x)) for x in AT]
+    expected = pytest.approx([float(f(x)) for x in AT], rel=1e-13)  # counts differ by more
     assert [float(program(x)) for x in AT] == expected
     assert program.batch(np.array(AT)).tolist() == expected
     assert program.stats()["recordings"] == n_recordings
