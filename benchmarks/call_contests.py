@@ -347,7 +347,7 @@ def at_a_point() -> Contest:
 
     _, pullback = cadiff.vjp(cube, 2.0)
     _, linear = cadiff.linearize(cube, 2.0)
-    calls = {
+    calls: dict[str, tuple[Callable[[], Any], Any]] = {
         "grad": (partial(cadiff.grad(cube), 2.0), 12.0),
         "derivative": (partial(cadiff.derivative, cube, 2.0), 12.0),
         "jvp": (partial(cadiff.jvp, cube, (2.0,), (1.0,)), (8.0, 12.0)),

@@ -5,6 +5,8 @@ how a result is made of its numbers. A run that meets an unrecorded outcome tell
 may serve. If none does, and nothing is to be recorded, f is run eagerly.
 """
 
+import numpy as np
+
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
@@ -377,6 +379,48 @@ cdef class Signature:
         self.backoff.n_missed = 0
         return result
 
+    cdef bint serve_into(self, tuple args, dict kwargs, object out) except -1:
+        """Have the first path write its results into the user's arrays; False if it cannot."""
+        cdef FastPath first
+        cdef Code code
+        cdef double *room
+        cdef double *inputs
+        cdef double *results
+        cdef long missed
+        if PyList_GET_SIZE(self.paths) == 0:
+            return False
+        first = <FastPath>PyList_GET_ITEM(self.paths, 0)
+        code = first.code
+        if first.plan is not None or first.catches or not first.result.fits_into(out):
+            return False
+        if code.program.n_referred > 0 or self.referring is not None:
+            self.refer_for(
+                code if PyList_GET_SIZE(self.paths) == 1 and first.is_trusted() else None
+            )
+        room = code.take_room()
+        try:
+            inputs = cad_program_places(code.program, room)
+            if code.program.n_referred > 0:
+                cad_program_refer_to_places(code.program, inputs)
+            if not self.take(args, kwargs, inputs) or not first.may_serve(inputs):
+                return False
+            if code.program.n_referred > 0:
+                cad_program_narrow_inputs(code.program, inputs)
+                if not lend(first.result, code.program, inputs, out):
+                    return False
+            missed = code.run(room) if code.is_long else cad_program_run(code.program, room)
+            if missed == -1:
+                code.uses += 1
+                results = room + cad_program_room(code.program, 1)
+                cad_program_read(code.program, room, results)
+                first.result.write_into(results, out)
+            elif missed < 0:
+                forget_error(missed)
+        finally:
+            code.give_back(room)
+        self.backoff.n_missed = 0
+        return missed == -1
+
     cdef object serve_call_apart(self, tuple args, dict kwargs, FastPath first):
         """As serve_call, with numbers in an array of their own."""
         cdef cnp.ndarray numbers = cnp.new_doubles(self.n_numbers)
@@ -596,11 +640,7 @@ cdef class FastPath:
             miss.guard = missed
             miss.outcome = cad_program_outcome(code.program, room, missed)
             return MISSED
-        if missed == CAD_OUT_OF_BOUNDS:
-            return REFUSED
-        if not PyErr_ExceptionMatches(CallError):
-            check(CAD_RAISED)
-        PyErr_Clear()  # f itself will raise what there is to raise
+        forget_error(missed)
         return REFUSED
 
     cdef list arrays_for(self, double *places):
@@ -631,6 +671,70 @@ cdef class FastPath:
         if self.is_whole:
             return data.reshape([self.result.lengths[k] for k in range(self.result.ndim)])
         return self.result.make_result(cnp.doubles(data), None)
+
+
+cdef int forget_error(long missed) except -1:
+    """Forget what a step of Python's has raised: f itself will raise what there is to raise."""
+    if missed != CAD_OUT_OF_BOUNDS:
+        if not PyErr_ExceptionMatches(CallError):
+            check(CAD_RAISED)
+        PyErr_Clear()
+    return 0
+
+
+cdef bint lend(ResultNode node, const CadProgram *program, double *places, object out) except -1:
+    """Have large results written straight into the user's arrays; False if inputs are read there."""
+    cdef const char *begin
+    cdef const char *read
+    cdef size_t k
+    if node.ready == 0:
+        return all([
+            lend(child, program, places, part)
+            for child, part in zip(node.children or (), out if node.children else ())
+        ])
+    begin = <const char *>cnp.PyArray_DATA(out)
+    for k in range(n_referred_inputs(program)):
+        read = <const char *>cad_program_referent(places, program.referred[k])
+        if read < begin + cnp.PyArray_NBYTES(out) and (
+            begin < read + program.referred[k].size * sizeof(double)
+        ):
+            return False
+    cad_program_refer(places, program.referred[node.ready - 1], begin)
+    return True
+
+
+def copy_into(out, result, str path) -> None:
+    """Write a result into arrays in the same containers; nothing is written if they do not fit."""
+    pairs = []
+    pair_arrays(pairs, out, result, path)
+    for array, numbers in pairs:
+        array[...] = numbers
+
+
+cdef int pair_arrays(list pairs, out, result, str path) except -1:
+    if isinstance(out, np.ndarray):
+        numbers = np.asarray(result)
+        if out.shape != numbers.shape or not np.can_cast(numbers.dtype, out.dtype, "same_kind"):
+            raise ValueError(
+                f"{path} is an array of shape {out.shape} and dtype {out.dtype}, but what f returns "
+                f"there has shape {numbers.shape} and dtype {numbers.dtype}"
+            )
+        if not out.flags.writeable:
+            raise ValueError(f"{path} is an array that cannot be written to")
+        pairs.append((out, numbers))
+        return 0
+    is_dict = isinstance(out, dict)
+    if not (is_dict and isinstance(result, dict) and out.keys() == result.keys()) and not (
+        isinstance(out, (tuple, list)) and isinstance(result, (tuple, list))
+        and len(out) == len(result)
+    ):
+        raise TypeError(
+            f"{path} is an array, or a tuple, list or dict of arrays as what f returns there, a "
+            f"{type(result).__name__}; not a {type(out).__name__}"
+        )
+    for key in out if is_dict else range(len(out)):
+        pair_arrays(pairs, out[key], result[key], f"{path}[{key!r}]")
+    return 0
 
 
 cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1:
@@ -740,6 +844,17 @@ cdef class MethodSignatures:
             if k == FEW_SIGNATURES and self.backoff.n_in_vain >= MOST_IN_VAIN:
                 break  # the general path knows the others
         return MISSED
+
+    cdef bint serve_into(self, tuple args, dict kwargs, object out) except -1:
+        """Whether a path has written its results into the user's arrays."""
+        cdef Signature signature
+        cdef CadTape *tape = cad_current_tape()
+        if self.backoff.is_closed() or tape.hook != NULL or tape.guards != NULL or tape.open > 0:
+            return False
+        if PyList_GET_SIZE(self.known) == 0:
+            return False
+        signature = <Signature>PyList_GET_ITEM(self.known, 0)
+        return signature.is_of(args, kwargs, ZERO) and signature.serve_into(args, kwargs, out)
 
     cdef Signature signature_of(self, Call call, tuple args, object argnums, tuple last,
                                 bint whole):
@@ -944,6 +1059,26 @@ cdef class ProgramMethods:
         """What f returns, as a call gives it."""
         result = self.by_fast_path(VALUE, args, kwargs, ZERO)
         return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
+
+    def into(self, /, *args, out, **kwargs):
+        """What f returns, written into `out`: an array, or a tuple, list or dict of arrays, of the
+        shapes of what f returns; it is also what this returns.
+
+        A call that a recording serves makes no object. Arrays may be among the arguments. Where f
+        raises, what is in them is undefined.
+
+        Raises
+        ------
+        ValueError
+            If an array has another shape than what f returns there, a dtype that cannot take it,
+            or cannot be written to.
+        TypeError
+            If out has other containers than what f returns.
+        """
+        cdef MethodSignatures paths = <MethodSignatures>self._fast_paths.of_methods[<int>VALUE]
+        if not paths.serve_into(args, kwargs, out):
+            copy_into(out, self(*args, **kwargs), "out")
+        return out
 
     def grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""

@@ -319,17 +319,18 @@ cdef cnp.ndarray rows(Recording recording, list outputs, cnp.ndarray slots):
 
 
 cdef bint go_forward(Recording recording, Py_ssize_t m) except -1:
-    """Whether rules cost less for the tangents of n columns than for the cotangents of m rows. All
-    of them have to state tangents, and no step is checked.
+    """Whether rules cost less for the tangents of n columns than for the cotangents of m rows. Those
+    of users have to state tangents, and no step is checked.
 
     A rule of the package computes for each tangent anew, say, a factorization that it keeps for
-    cotangents.
+    cotangents; or it transposes its cotangents.
     """
     rules = recording.rules()
     if checks_of(recording.tape) is not None:
         return False
-    if not all([getattr(rule, "goes_forward", False) for rule in rules]):
-        return False
+    for rule in rules:
+        if not (getattr(rule, "goes_forward", False) or getattr(rule, "is_exact", False)):
+            return False
     tangents = sum([ANEW if rule.is_exact else 1 for rule in rules])
     return recording.n * tangents < m * len(rules)
 

@@ -62,14 +62,16 @@ def load(name: str) -> None:
 
 
 def _offer(module: ModuleType) -> None:
-    """Have a module offer by `import *` what it does not have from other packages."""
+    """Have a module offer its own names by `import *`: what it has of others is theirs."""
     names = vars(module)
-    names["__all__"] = [
-        name
-        for name, item in names.items()
-        if getattr(item, "__module__", "cadiff").startswith("cadiff")
-        and not (name.startswith("_") or isinstance(item, ModuleType))
-    ]
+    names["__all__"] = [name for name, item in names.items() if _is_of(module, name, item)]
+
+
+def _is_of(module: ModuleType, name: str, item: object) -> bool:
+    if name.startswith("_") or isinstance(item, ModuleType):
+        return False
+    home = getattr(item, "__module__", module.__name__)  # constants have none
+    return home == module.__name__ or (home == "cadiff" and isinstance(item, type))
 
 
 _offer(_CORE)

@@ -145,7 +145,10 @@ cdef class ResultNode(Shaped):
     cdef tuple children
 
     cdef object make_result(self, const double *numbers, list ready)
+    cdef bint fits_into(self, object out) except -1
+    cdef int write_into(self, const double *numbers, object out) except -1
     cdef cnp.ndarray new_array(self, int typenum)
+    cdef void copy_rows(self, const double *numbers, cnp.ndarray array) noexcept
     cdef object make_array(self, const double *numbers)
     cdef object make_row(self, const double *numbers)
 

@@ -710,6 +710,31 @@ cdef class ResultNode(Shaped):
             PyTuple_SET_ITEM(items, k, item)
         return items if self.container.type is tuple else self.container.make(items)
 
+    cdef bint fits_into(self, object out) except -1:
+        """Whether it can be written into contiguous arrays in tuples or lists, as they are."""
+        cdef Py_ssize_t k
+        if self.kind == RESULT_CONTAINER and self.container.kind == SEQUENCE:
+            if not isinstance(out, (tuple, list)) or len(out) != len(self.children):
+                return False
+            return all([(<ResultNode>self.children[k]).fits_into(out[k]) for k in range(len(out))])
+        return (
+            self.kind == RESULT_ARRAY
+            and self.typenum == cnp.NPY_DOUBLE
+            and self.is_shape_of(out)
+            and cnp.PyArray_ISCARRAY_RO(out)
+            and cnp.PyArray_ISWRITEABLE(out)
+        )
+
+    cdef int write_into(self, const double *numbers, object out) except -1:
+        cdef Py_ssize_t k
+        if self.kind == RESULT_ARRAY:
+            if self.ready == 0:  # else the code has written there
+                self.copy_rows(numbers + self.first, out)
+            return 0
+        for k in range(PyTuple_GET_SIZE(self.children)):
+            (<ResultNode>PyTuple_GET_ITEM(self.children, k)).write_into(numbers, out[k])
+        return 0
+
     cdef object make_row(self, const double *numbers):
         row = list_of_floats(numbers, self.size)
         return row if self.container.type is list else self.container.make(row)
@@ -717,14 +742,17 @@ cdef class ResultNode(Shaped):
     cdef cnp.ndarray new_array(self, int typenum):
         return cnp.PyArray_SimpleNew(self.ndim, <cnp.npy_intp *>self.lengths, typenum)
 
-    cdef object make_array(self, const double *numbers):
-        cdef cnp.ndarray array = self.new_array(cnp.NPY_DOUBLE)
+    cdef void copy_rows(self, const double *numbers, cnp.ndarray array) noexcept:
         cdef double *to = cnp.doubles(array)
         cdef double *end = to + self.size
         while to < end:
             memcpy(to, numbers, self.width * sizeof(double))
             to += self.width
             numbers += self.step
+
+    cdef object make_array(self, const double *numbers):
+        cdef cnp.ndarray array = self.new_array(cnp.NPY_DOUBLE)
+        self.copy_rows(numbers, array)
         if self.typenum != cnp.NPY_DOUBLE:
             return cnp.PyArray_Cast(array, self.typenum)
         return array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, NoReturn, TypeGuard, overload
 
 import numpy as np
 
@@ -236,9 +236,9 @@ class Pullback:
         raise TypeError("a pullback cannot be pickled: it holds a recording; pickle the function")
 
     def __call__(self, cotangent: Any) -> Any:
-        recording = self._recording
-        if recording is not None and not recording.is_replay and self._is_plain(cotangent):
-            cotangents = binding.pull_one(recording, self._out, cotangent)
+        recording, out = self._recording, self._out
+        if recording is not None and not recording.is_replay and _is_of(out, cotangent):
+            cotangents = binding.pull_one(recording, out, cotangent)
             return cotangents[0] if self._count == 1 else cotangents
         weights = self._matched(cotangent)
         if recording is not None and recording.is_replay:
@@ -254,15 +254,6 @@ class Pullback:
         cotangents = tuple([self._structure.cotangent(k, atoms) for k in range(self._count)])
         return cotangents[0] if self._count == 1 else cotangents
 
-    def _is_plain(self, cotangent: Any) -> bool:
-        """Whether it is a float, or an array of float64, as the one Var that f returned is."""
-        out = self._out
-        if type(cotangent) is float:
-            return isinstance(out, Var) and out.shape == ()
-        if type(cotangent) is not np.ndarray or cotangent.dtype != np.float64:
-            return False
-        return isinstance(out, Var) and out.shape == cotangent.shape
-
     def _matched(self, cotangent: Any) -> list[Any]:
         """A cotangent for each atom."""
         if isinstance(self._out, Var):
@@ -276,6 +267,15 @@ class Pullback:
         if self._frozen is not None:
             self._recording, self._structure = None, self._structure.bare()
             self._atoms.clear()
+
+
+def _is_of(out: Output | Var, cotangent: Any) -> TypeGuard[Var]:
+    """Whether f returned one Var, and a cotangent is a float or array of float64, as that is."""
+    if type(cotangent) is float:
+        return isinstance(out, Var) and out.shape == ()
+    if type(cotangent) is not np.ndarray or cotangent.dtype != np.float64:
+        return False
+    return isinstance(out, Var) and out.shape == cotangent.shape
 
 
 @overload
