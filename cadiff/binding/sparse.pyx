@@ -332,6 +332,7 @@ def plan_matrix(Graph graph, str what, ranges: tuple[tuple[int, int], ...], Patt
                 str layout, bint for_points=False, bint for_c=False) -> MatrixPlan:
     """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by inputs.
 
+    "jacfwd" is the dense Jacobian by a push along each input.
     Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
     With a given pattern these are the entries that are wanted. `for_points`: of many points.
     `for_c`: of codes as `code_for_c` has them; where there are no products, one has all numbers.
@@ -362,6 +363,11 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
         outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
         hessian = exact  # else it need not be symmetric
     cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
+    if what == "jacfwd" and outputs.n * wrt.n > 0:
+        plan.unlinked = ()
+        plan.size = outputs.n * wrt.n
+        set_whole(plan, graph, wrt, outputs, False)
+        return plan
     cdef Pattern pattern = new_pattern()
     cdef Ids entries = Ids.__new__(Ids)
     cdef Pattern of_entries = new_pattern()
@@ -392,11 +398,8 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
         is_full(pattern) or hessian and pattern.count == wrt.n * wrt.n  # no colours would save any
     )
     if plan.is_whole:
-        backward = backward or outputs.n < wrt.n
-        plan.n_colors = outputs.n if backward else wrt.n
-        set_directions(plan, graph, wrt, outputs, backward)
+        set_whole(plan, graph, wrt, outputs, backward or outputs.n < wrt.n)
         plan.is_by_rows = plan.is_backward or hessian  # which is symmetric
-        set_blocks(plan)
         return plan
     rows, columns = plan.pattern.rows(), plan.pattern.indices
     if dense:
@@ -572,6 +575,14 @@ cdef bint is_full(Pattern pattern):
     """Whether directions of unit vectors are worth no more thought: colours save few of them."""
     cdef size_t count = pattern.count
     return count > LARGE_MATRIX and 2 * count > pattern.pattern.n_rows * pattern.pattern.n_columns
+
+
+cdef int set_whole(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs, bint backward) except -1:
+    """A product along each unit vector."""
+    plan.is_whole = True
+    plan.n_colors = outputs.n if backward else wrt.n
+    set_directions(plan, graph, wrt, outputs, backward)
+    return set_blocks(plan)
 
 
 cdef int set_directions(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs,

@@ -8,7 +8,6 @@ library of which nothing is known is walked once it was seen to run.
 from __future__ import annotations
 
 import gc
-import importlib
 import inspect
 import io
 import os
@@ -46,7 +45,8 @@ _OPAQUE, _KNOWN, _ASIDE, _UNTOLD, _STANDARD = range(5)  # how a code stands, for
 _CONSTANT = primitives.primitive._constant.__code__
 _OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 # What happens once, and in no call after it: a module is imported, machine code is made.
-_ONCE = (importlib._bootstrap._find_and_load.__code__, Machines.__call__.__code__)
+_IMPORTED = sys.modules["_frozen_importlib"]._find_and_load.__code__
+_ONCE = (_IMPORTED, Machines.__call__.__code__)
 _OF_SOURCES = ("linecache", "tokenize")  # which read what is in tracebacks
 _NAME = re.compile(r"[^\W\d]\w*")
 

@@ -13,9 +13,11 @@ from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, P, Transform, answering, check_mode
 from ._blocks import InBlocks, blocks_of_matrix, blocks_of_tangents
-from ._forward import run_forward
+from ._forward import parted, run_forward
 from ._holomorphic import COMPLEX_RESULT, AlongReal, check_complex
 from ._outputs import Output, Shape, as_result
+
+MOST_LANES = 1 << 12  # that are taken at once, without looking how much memory there is
 
 
 class Jacobian(Transform):
@@ -36,8 +38,9 @@ class Jacobian(Transform):
         return *super().settings, self._mode
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._own is not None and self._mode == "auto":
-            answer = self._by_function(args, kwargs)
+        if self._own is not None and self._mode != "rev":
+            name = "jacfwd" if self._mode == "fwd" else self._name
+            answer = self._by_function(args, kwargs, name)
             if answer is not NotImplemented:
                 return answer
         if self._holomorphic:
@@ -46,7 +49,8 @@ class Jacobian(Transform):
             argnums = self._argnums[0] if self._single else self._argnums
             return _OfPairs(self._name, along, argnums, self._mode)(*along.args, **kwargs)
         if self._mode == "fwd":
-            return self._forward(args, kwargs)
+            matrix = NotImplemented if kwargs else self._at_plain_point(args)
+            return self._forward(args, kwargs) if matrix is NotImplemented else matrix
         with Recording(args, self._argnums, f=self._function) as recording:
             out = recording.run_function(self._function, kwargs)
             matrix = None
@@ -70,6 +74,33 @@ class Jacobian(Transform):
             return _blocks_by_pulls(recording, output)
         matrix = binding.jacobian_of(recording, output.atoms, self._mode == "auto")
         return blocks_of_matrix(matrix, output.shapes, recording.structure.shapes)
+
+    def _at_plain_point(self, args: tuple[Any, ...]) -> Any:
+        """By forward mode, by the one argument, if that is a float or an array of float64."""
+        if len(args) != 1 or self._argnums != (0,) or not self._single or self._takes_pairs:
+            return NotImplemented
+        [x] = args
+        tangent: Any = 1.0
+        lanes = -1
+        if type(x) is np.ndarray and 0 < x.size <= MOST_LANES:
+            lanes = x.size
+            tangent = np.eye(lanes).reshape(*x.shape, lanes)
+
+        def assembled(out: Any, tag: int) -> tuple[None, Any]:
+            output, primals, along = parted(out, tag)
+            structure = binding.structure_of(args, self._argnums)
+            blocks = [[tangent] for tangent in along]
+            if lanes > 0:
+                blocks = blocks_of_tangents([*zip(primals, along, strict=True)], structure.shapes)
+            return None, self._assemble(blocks, output, structure)
+
+        answer = binding.push_plain(self._function, args, (tangent,), assembled, lanes)
+        if answer is NotImplemented:
+            return NotImplemented
+        primal, matrix = answer
+        if lanes < 0 or primal is None:
+            return matrix
+        return matrix.reshape(primal.shape + x.shape)
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         columns = InBlocks(binding.structure_of(args, self._argnums).shapes)
