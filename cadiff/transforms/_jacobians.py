@@ -17,8 +17,6 @@ from ._forward import parted, run_forward
 from ._holomorphic import COMPLEX_RESULT, AlongReal, check_complex
 from ._outputs import Output, Shape, as_result
 
-MOST_LANES = 1 << 12  # that are taken at once, without looking how much memory there is
-
 
 class Jacobian(Transform):
     def __init__(
@@ -82,9 +80,11 @@ class Jacobian(Transform):
         [x] = args
         tangent: Any = 1.0
         lanes = -1
-        if type(x) is np.ndarray and 0 < x.size <= MOST_LANES:
-            lanes = x.size
-            tangent = np.eye(lanes).reshape(*x.shape, lanes)
+        if type(x) is np.ndarray:
+            columns = InBlocks([x.shape])
+            if not columns.are_one:
+                return NotImplemented
+            [([tangent], lanes)] = columns
 
         def assembled(out: Any, tag: int) -> tuple[None, Any]:
             output, primals, along = parted(out, tag)
