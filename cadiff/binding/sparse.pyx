@@ -352,6 +352,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
     cdef Ids wrt = graph.elements(ranges)
     cdef Ids outputs = graph.all_outputs()
     cdef bint hessian = what == "hessian"
+    cdef bint forward = what == "jacfwd" and outputs.n * wrt.n > 0
     if dense:
         check_room(wrt.n if hessian else outputs.n, wrt.n)
     # Rules of the user's may be at odds with values, and with what follows for forward mode.
@@ -363,11 +364,6 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
         outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
         hessian = exact  # else it need not be symmetric
     cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
-    if what == "jacfwd" and outputs.n * wrt.n > 0:
-        plan.unlinked = ()
-        plan.size = outputs.n * wrt.n
-        set_whole(plan, graph, wrt, outputs, False)
-        return plan
     cdef Pattern pattern = new_pattern()
     cdef Ids entries = Ids.__new__(Ids)
     cdef Pattern of_entries = new_pattern()
@@ -377,7 +373,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
     cdef bint is_known = not hessian and has_long_arrays(graph)
     if is_known:
         find_structure(plan, graph, wrt, outputs, pattern, dense)
-    if not is_known or not are_few_products(graph, pattern, wrt, outputs, backward):
+    if not (forward or is_known and are_few_products(graph, pattern, wrt, outputs, backward)):
         check(cad_graph_jacobian(
             graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &of_entries.pattern,
             &entries.data
@@ -394,12 +390,15 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
         pattern, entries = symmetric_entries(pattern, entries if by_entries else None)
     plan.pattern = pattern if known is None else known
     plan.size = outputs.n * wrt.n if dense else plan.pattern.count
-    plan.is_whole = dense and known is None and not by_entries and (
-        is_full(pattern) or hessian and pattern.count == wrt.n * wrt.n  # no colours would save any
+    plan.is_whole = dense and known is None and not by_entries and (  # no colours would save any
+        forward or is_full(pattern) or hessian and pattern.count == wrt.n * wrt.n
     )
     if plan.is_whole:
-        set_whole(plan, graph, wrt, outputs, backward or outputs.n < wrt.n)
+        backward = not forward and (backward or outputs.n < wrt.n)
+        plan.n_colors = outputs.n if backward else wrt.n
+        set_directions(plan, graph, wrt, outputs, backward)
         plan.is_by_rows = plan.is_backward or hessian  # which is symmetric
+        set_blocks(plan)
         return plan
     rows, columns = plan.pattern.rows(), plan.pattern.indices
     if dense:
@@ -575,14 +574,6 @@ cdef bint is_full(Pattern pattern):
     """Whether directions of unit vectors are worth no more thought: colours save few of them."""
     cdef size_t count = pattern.count
     return count > LARGE_MATRIX and 2 * count > pattern.pattern.n_rows * pattern.pattern.n_columns
-
-
-cdef int set_whole(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs, bint backward) except -1:
-    """A product along each unit vector."""
-    plan.is_whole = True
-    plan.n_colors = outputs.n if backward else wrt.n
-    set_directions(plan, graph, wrt, outputs, backward)
-    return set_blocks(plan)
 
 
 cdef int set_directions(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs,

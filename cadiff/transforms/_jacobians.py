@@ -75,32 +75,27 @@ class Jacobian(Transform):
 
     def _at_plain_point(self, args: tuple[Any, ...]) -> Any:
         """By forward mode, by the one argument, if that is a float or an array of float64."""
-        if len(args) != 1 or self._argnums != (0,) or not self._single or self._takes_pairs:
+        is_plain = len(args) == 1 and type(args[0]) in (float, np.ndarray)
+        if not is_plain or self._argnums != (0,) or not self._single or self._takes_pairs:
             return NotImplemented
-        [x] = args
-        tangent: Any = 1.0
-        lanes = -1
-        if type(x) is np.ndarray:
-            columns = InBlocks([x.shape])
+        tangent, lanes, below = 1.0, -1, [binding.shape(args[0])]
+        if type(args[0]) is np.ndarray:
+            columns = InBlocks(below)
             if not columns.are_one:
                 return NotImplemented
             [([tangent], lanes)] = columns
 
         def assembled(out: Any, tag: int) -> tuple[None, Any]:
             output, primals, along = parted(out, tag)
-            structure = binding.structure_of(args, self._argnums)
-            blocks = [[tangent] for tangent in along]
-            if lanes > 0:
-                blocks = blocks_of_tangents([*zip(primals, along, strict=True)], structure.shapes)
-            return None, self._assemble(blocks, output, structure)
+            pairs = [*zip(primals, along, strict=True)]
+            blocks = blocks_of_tangents(pairs, below) if lanes > 0 else [[t] for t in along]
+            return None, self._assemble(blocks, output, binding.structure_of(args, (0,)))
 
         answer = binding.push_plain(self._function, args, (tangent,), assembled, lanes)
         if answer is NotImplemented:
             return NotImplemented
         primal, matrix = answer
-        if lanes < 0 or primal is None:
-            return matrix
-        return matrix.reshape(primal.shape + x.shape)
+        return matrix if lanes < 0 or primal is None else matrix.reshape(primal.shape + below[0])
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         columns = InBlocks(binding.structure_of(args, self._argnums).shapes)
