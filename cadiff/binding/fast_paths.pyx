@@ -61,10 +61,11 @@ cdef enum Method:
     HVP
     JVP
     VJP
+    JACFWD
 
 
 cdef tuple NAMES = (
-    "value", "grad", "value_and_grad", "jacobian", "hessian", "hvp", "jvp", "vjp",
+    "value", "grad", "value_and_grad", "jacobian", "hessian", "hvp", "jvp", "vjp", "jacfwd",
 )
 
 
@@ -1094,6 +1095,11 @@ cdef class ProgramMethods:
         """The Jacobian, as `cadiff.jacobian` gives it."""
         result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
         return self.in_general(JACOBIAN, args, kwargs, argnums, result) if is_missing(result) else result
+
+    def _jacfwd(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
+        """The Jacobian, as `cadiff.jacfwd` gives it."""
+        result = self.by_fast_path(JACFWD, args, kwargs, argnums)
+        return self.in_general(JACFWD, args, kwargs, argnums, result) if is_missing(result) else result
 
     def hessian(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""

@@ -240,10 +240,10 @@ cdef object stopped(object number):
 
 
 def push_plain(f: Callable[..., Any], tuple primals, tuple tangents,
-               finish: Callable[[Any, int], Any]) -> Any:
+               finish: Callable[[Any, int], Any], int lanes=-1) -> Any:
     """What f gives along floats, or arrays of float64, in no other differentiation: a value and a
     tangent of these types; else what `finish(out, tag)` makes of it, which is asked if there is a
-    nan, too.
+    nan, too. With `lanes` all are arrays, and tangents have an axis more.
 
     NotImplemented, f not being run, of other arguments.
     """
@@ -253,11 +253,11 @@ def push_plain(f: Callable[..., Any], tuple primals, tuple tangents,
     if tape.hook != NULL or tape.running_tag != 0 or tape.n_marks != 0 or len(primals) != len(tangents):
         return NotImplemented
     for k in range(len(primals)):
-        if not are_alike(primals[k], tangents[k]):
+        if not are_alike(primals[k], tangents[k], lanes):
             return NotImplemented
     if not callable(f) or hasattr(type(f), "_own_derivative"):
         return NotImplemented
-    with Forward() as tag:
+    with Forward(lanes) as tag:
         out = f(*[
             cad_dual_from(copied(primals[k]), copied(tangents[k]), tag)
             for k in range(len(primals))
@@ -269,20 +269,21 @@ def push_plain(f: Callable[..., Any], tuple primals, tuple tangents,
                     return result.primal, result.tangent
             elif result.kind == CAD_DUAL_ARRAY and not cad_is_single(out):
                 primal, tangent = dual_components(out)
-                if are_alike(primal, tangent) and not (has_nan(primal) or has_nan(tangent)):
+                if are_alike(primal, tangent, lanes) and not (has_nan(primal) or has_nan(tangent)):
                     return copied(primal), copied(tangent)
         return finish(out, tag)
 
 
-cdef bint are_alike(primal, tangent):
-    """Whether both are floats, or contiguous arrays of float64 of one shape."""
+cdef bint are_alike(primal, tangent, int lanes):
+    """Whether both are floats, or contiguous arrays of float64 of one shape, but for lanes."""
     if type(primal) is float:
-        return type(tangent) is float
+        return type(tangent) is float and lanes < 0
     return (
         cnp.PyArray_CheckExact(primal) and cnp.PyArray_CheckExact(tangent)
         and cnp.PyArray_TYPE(primal) == cnp.PyArray_TYPE(tangent) == cnp.NPY_DOUBLE
         and cnp.PyArray_ISCARRAY_RO(primal) and cnp.PyArray_ISCARRAY_RO(tangent)
-        and 0 < cnp.PyArray_NDIM(primal) == cnp.PyArray_NDIM(tangent)
+        and 0 < cnp.PyArray_NDIM(primal) == cnp.PyArray_NDIM(tangent) - (lanes >= 0)
+        and (lanes < 0 or cnp.PyArray_DIM(tangent, cnp.PyArray_NDIM(primal)) == lanes)
         and cnp.PyArray_CompareLists(
             cnp.PyArray_DIMS(primal), cnp.PyArray_DIMS(tangent), cnp.PyArray_NDIM(primal)
         )

@@ -332,6 +332,7 @@ def plan_matrix(Graph graph, str what, ranges: tuple[tuple[int, int], ...], Patt
                 str layout, bint for_points=False, bint for_c=False) -> MatrixPlan:
     """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by inputs.
 
+    "jacfwd" is the dense Jacobian by a push along each input.
     Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
     With a given pattern these are the entries that are wanted. `for_points`: of many points.
     `for_c`: of codes as `code_for_c` has them; where there are no products, one has all numbers.
@@ -351,6 +352,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
     cdef Ids wrt = graph.elements(ranges)
     cdef Ids outputs = graph.all_outputs()
     cdef bint hessian = what == "hessian"
+    cdef bint forward = what == "jacfwd" and outputs.n * wrt.n > 0
     if dense:
         check_room(wrt.n if hessian else outputs.n, wrt.n)
     # Rules of the user's may be at odds with values, and with what follows for forward mode.
@@ -371,7 +373,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
     cdef bint is_known = not hessian and has_long_arrays(graph)
     if is_known:
         find_structure(plan, graph, wrt, outputs, pattern, dense)
-    if not is_known or not are_few_products(graph, pattern, wrt, outputs, backward):
+    if not (forward or is_known and are_few_products(graph, pattern, wrt, outputs, backward)):
         check(cad_graph_jacobian(
             graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &of_entries.pattern,
             &entries.data
@@ -388,11 +390,11 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern known, str
         pattern, entries = symmetric_entries(pattern, entries if by_entries else None)
     plan.pattern = pattern if known is None else known
     plan.size = outputs.n * wrt.n if dense else plan.pattern.count
-    plan.is_whole = dense and known is None and not by_entries and (
-        is_full(pattern) or hessian and pattern.count == wrt.n * wrt.n  # no colours would save any
+    plan.is_whole = dense and known is None and not by_entries and (  # no colours would save any
+        forward or is_full(pattern) or hessian and pattern.count == wrt.n * wrt.n
     )
     if plan.is_whole:
-        backward = backward or outputs.n < wrt.n
+        backward = not forward and (backward or outputs.n < wrt.n)
         plan.n_colors = outputs.n if backward else wrt.n
         set_directions(plan, graph, wrt, outputs, backward)
         plan.is_by_rows = plan.is_backward or hessian  # which is symmetric

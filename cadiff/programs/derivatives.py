@@ -201,7 +201,7 @@ class Derivatives:
         return self._computed(asked, recorded, code, assemble)
 
     def _matrix(self, asked: Asked, recorded: Recorded) -> Any:
-        """The Jacobian, or the Hessian."""
+        """The Jacobian, by forward mode if that is asked for, or the Hessian."""
         call, output, structure = asked.call, recorded.output, asked.call.structure
         is_hessian = asked.what == "hessian"
         if is_hessian:
@@ -209,7 +209,7 @@ class Derivatives:
                 _refuse(asked, recorded)
             check_real("hessian", structure)
         elif output.is_complex or structure.has_complex:
-            raise TypeError(COMPLEX_RESULT.format(name="jacobian"))
+            raise TypeError(COMPLEX_RESULT.format(name=asked.what))
         below, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
         above = below if is_hessian else output.shapes
         shape = (call.n_variables if is_hessian else recorded.graph.n_outputs, call.n_variables)
@@ -344,6 +344,7 @@ class Derivatives:
         "grad": _gradient,
         "value_and_grad": _gradient,
         "jacobian": _matrix,
+        "jacfwd": _matrix,
         "hessian": _matrix,
         "hvp": _product,
         "jvp": _pushed,

@@ -18,7 +18,7 @@ from ..binding import Call, Dual, Var, callers, is_eager, own_attribute, ways_to
 from ..operations.arrays import array
 from ..operations.guards import NoDerivativeError
 from ..operations.replayed import Replayed
-from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+from ..transforms import grad, hessian, hvp, jacfwd, jacobian, jvp, value_and_grad, vjp
 from ..transforms._base import Function, show_as
 from .counters import counter_of, keeps_nothing
 from .reasons import OTHER, NoStandIns, TellsApart
@@ -42,6 +42,7 @@ EAGER: dict[str, Callable[[Function, Any], Function]] = {
     "grad": grad,
     "value_and_grad": value_and_grad,
     "jacobian": jacobian,
+    "jacfwd": jacfwd,
     "hessian": hessian,
     "hvp": hvp,
     "jvp": lambda f, argnums: functools.partial(_jvp, f),

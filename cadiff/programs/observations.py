@@ -25,6 +25,7 @@ from ..operations import primitives
 from ..operations.making import made
 from ..transforms._generators import generator_types
 from . import library_types
+from .native import Machines
 from .reads import Computed, Constant, Operand, last_argument
 from .reasons import HANDLED, OUTSIDE, OfThisCall, Unsettled
 from .settings import Setting, read_by
@@ -43,6 +44,9 @@ PICKLED = OUTSIDE.format(name="pickle.loads of what names a global")
 _OPAQUE, _KNOWN, _ASIDE, _UNTOLD, _STANDARD = range(5)  # how a code stands, for an Observer
 _CONSTANT = primitives.primitive._constant.__code__
 _OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+# What happens once, and in no call after it: a module is imported, machine code is made.
+_IMPORTED = sys.modules["_frozen_importlib"]._find_and_load.__code__
+_ONCE = (_IMPORTED, Machines.__call__.__code__)
 _OF_SOURCES = ("linecache", "tokenize")  # which read what is in tracebacks
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -84,6 +88,8 @@ class Observation(Observer):
         return error.__cause__ if is_made else None
 
     def on_code(self, code: CodeType) -> int:
+        if code in _ONCE:
+            return _ASIDE
         frame = sys._getframe(1)
         if _is_known(frame):
             if self._unwatched_steps and code is _CONSTANT:
@@ -295,7 +301,7 @@ def _comes_between(code: CodeType) -> bool:
     """Whether some code is none that f calls: it runs when an object goes, or at a signal.
 
     Generators that nobody holds are closed, too, at any time; others are known by what makes them.
-    Or it belongs to the first import of a module, which happens once.
+    Or it is a module's, which is loaded.
     """
     if code.co_name in ("__del__", "<module>") or code.co_flags & inspect.CO_GENERATOR:
         return True

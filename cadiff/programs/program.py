@@ -127,7 +127,8 @@ class Program(Report, ProgramMethods, Generic[P, T]):
         """A derivative that a gradient function is asked for: see `own_derivatives`."""
         if is_eager(args, kwargs):
             return NotImplemented
-        return getattr(self, name)(*args, **kwargs)
+        method = self._jacfwd if name == "jacfwd" else getattr(self, name)
+        return method(*args, **kwargs)
 
     @property
     def _options(self) -> dict[str, Any]:

@@ -310,8 +310,7 @@ class MappedBatch(Batch):
 
     def run(self, threads: int | None, most: int | None = None) -> None:
         before = self.rest
-        if most is not None:  # f cannot be replayed
-            self.is_refused = True
+        if most is not None:  # f cannot be replayed in this call, perhaps in another one
             raise CallError
         super().run(threads)
         if len(self.rest) == len(before):

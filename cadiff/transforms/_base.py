@@ -119,14 +119,14 @@ class Transform(ABC):
         """By name where it stands in the place of its function, as decorators do; else with it."""
         return name_for_pickle(self, getattr(self, "__qualname__", "")) or super().__reduce__()
 
-    def _by_function(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _by_function(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str = "") -> Any:
         """What the function has for this derivative by itself; NotImplemented: nothing."""
         if kwargs:
             check_keywords(self._name, self._function, kwargs)
         if self._own is None or "argnums" in kwargs:
             return NotImplemented
         argnums = self._argnums[0] if self._single else self._argnums
-        return self._own(self._name, args, {**kwargs, "argnums": argnums})
+        return self._own(name or self._name, args, {**kwargs, "argnums": argnums})
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))

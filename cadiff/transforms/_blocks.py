@@ -48,6 +48,11 @@ class InBlocks:
         self._below, self._n, self._done = below, sum(map(prod, below)), 0
         self._step = max(1, MOST_SEEDS // max(self._n, 1))
 
+    @property
+    def are_one(self) -> bool:
+        """Whether there are tangents, and all are taken at once."""
+        return 0 < self._n <= self._step
+
     def __iter__(self) -> Iterator[tuple[list[Any], int]]:
         # No generator, which would be closed whenever nobody holds it, be it at an interrupt.
         return map(self._block, range(0, max(self._n, 1), self._step))

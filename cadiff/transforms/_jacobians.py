@@ -13,7 +13,7 @@ from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, P, Transform, answering, check_mode
 from ._blocks import InBlocks, blocks_of_matrix, blocks_of_tangents
-from ._forward import run_forward
+from ._forward import parted, run_forward
 from ._holomorphic import COMPLEX_RESULT, AlongReal, check_complex
 from ._outputs import Output, Shape, as_result
 
@@ -36,8 +36,9 @@ class Jacobian(Transform):
         return *super().settings, self._mode
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._own is not None and self._mode == "auto":
-            answer = self._by_function(args, kwargs)
+        if self._own is not None and self._mode != "rev":
+            name = "jacfwd" if self._mode == "fwd" else self._name
+            answer = self._by_function(args, kwargs, name)
             if answer is not NotImplemented:
                 return answer
         if self._holomorphic:
@@ -46,7 +47,8 @@ class Jacobian(Transform):
             argnums = self._argnums[0] if self._single else self._argnums
             return _OfPairs(self._name, along, argnums, self._mode)(*along.args, **kwargs)
         if self._mode == "fwd":
-            return self._forward(args, kwargs)
+            matrix = NotImplemented if kwargs else self._at_plain_point(args)
+            return self._forward(args, kwargs) if matrix is NotImplemented else matrix
         with Recording(args, self._argnums, f=self._function) as recording:
             out = recording.run_function(self._function, kwargs)
             matrix = None
@@ -70,6 +72,30 @@ class Jacobian(Transform):
             return _blocks_by_pulls(recording, output)
         matrix = binding.jacobian_of(recording, output.atoms, self._mode == "auto")
         return blocks_of_matrix(matrix, output.shapes, recording.structure.shapes)
+
+    def _at_plain_point(self, args: tuple[Any, ...]) -> Any:
+        """By forward mode, by the one argument, if that is a float or an array of float64."""
+        is_plain = len(args) == 1 and type(args[0]) in (float, np.ndarray)
+        if not is_plain or self._argnums != (0,) or not self._single or self._takes_pairs:
+            return NotImplemented
+        tangent, lanes, below = 1.0, -1, [binding.shape(args[0])]
+        if type(args[0]) is np.ndarray:
+            columns = InBlocks(below)
+            if not columns.are_one:
+                return NotImplemented
+            [([tangent], lanes)] = columns
+
+        def assembled(out: Any, tag: int) -> tuple[None, Any]:
+            output, primals, along = parted(out, tag)
+            pairs = [*zip(primals, along, strict=True)]
+            blocks = blocks_of_tangents(pairs, below) if lanes > 0 else [[t] for t in along]
+            return None, self._assemble(blocks, output, binding.structure_of(args, (0,)))
+
+        answer = binding.push_plain(self._function, args, (tangent,), assembled, lanes)
+        if answer is NotImplemented:
+            return NotImplemented
+        primal, matrix = answer
+        return matrix if lanes < 0 or primal is None else matrix.reshape(primal.shape + below[0])
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         columns = InBlocks(binding.structure_of(args, self._argnums).shapes)

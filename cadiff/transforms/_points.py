@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Recording, Var
-from ._base import Function, Mode, check_function, check_mode, is_int, takes
+from ._base import Function, Mode, check_function, check_mode, is_int, own_derivatives, takes
 from ._forward import parted, run_forward
 from ._outputs import Output, Shape, as_result, is_scalar
 
@@ -66,6 +66,11 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
         answer = binding.push_plain(f, (wrt,), (1.0,), _filled)
         if answer is not NotImplemented:
             return answer[1]
+        ask = own_derivatives(f) if type(wrt) is float else None
+        answer = NotImplemented if ask is None else ask("jvp", ((wrt,), (1.0,)), {})
+        if answer is not NotImplemented:
+            output = Output(answer[1])
+            return output.fill([*map(as_result, output.atoms)])
     check_function("derivative", f)
     if args is None:
         args, wrt = (wrt,), 0

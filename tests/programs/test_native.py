@@ -394,6 +394,35 @@ def test_threads_may_call_while_it_is_made(own: Path) -> None:
     assert program.stats()["native"] == "machine code"
 
 
+WITHIN = {
+    "the rows of a mapped program": "cadiff.vmap(P)(X)",
+    "the rows of a mapped gradient": "cadiff.vmap(P.grad)(X)",
+    "the rows of a mapped Hessian": "cadiff.vmap(P.hessian)(X)",
+    "the gradient of a mapped program": "cadiff.grad(lambda X: cnp.sum(cadiff.vmap(P)(X)))(X)",
+    "a push through a mapped program": "cadiff.jvp(cadiff.vmap(P), (X,), (X,))",
+    "a program": "cadiff.compile(lambda x: P(x) * x[0])(X[0])",
+    "a batch of a program": "cadiff.compile(lambda x: P(x) * x[0]).batch(X, what='grad')",
+    "a mapped program in another": "cadiff.compile(lambda X: cnp.sum(cadiff.vmap(P)(X)))(X)",
+}
+
+
+@pytest.mark.parametrize("native", [True, "background"])
+@pytest.mark.parametrize("what", WITHIN)
+def test_it_is_made_while_others_are_recorded(own: Path, what: str, native: Any) -> None:
+    """Files and processes that making it takes are nothing that f does."""
+    found = isolated(f"""
+import numpy as np, cadiff, cadiff.numpy as cnp
+from cadiff.programs import traces
+traces._alive = alive = set()  # which keeps them
+X = np.linspace(0.5, 1.5, 900).reshape(300, 3)
+P = cadiff.compile(lambda x: cnp.sum(cnp.sin(x)) * x[1], native={native!r})
+{WITHIN[what]}
+eager, recordings = ({{one.counts[each] for one in alive}} for each in ("eager", "recordings"))
+print(len(alive) > 1, eager, recordings)
+""")
+    assert found == "True {0} {1}"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_forked_processes_have_it() -> None:
     assert (

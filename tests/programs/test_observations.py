@@ -145,6 +145,9 @@ class Model:
 def unused(): return open("nothing")
 def cost(x): return Model().cost(x) if scale else unused()
 def wrap(f): return lambda x: f(x) * held["n"]
+asked = []
+class Finder:
+    def find_spec(self, name, path, target=None): asked.append(name)
 """
 
 
@@ -159,6 +162,22 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     monkeypatch.setattr(callers, "_places", lambda: places)
     yield importlib.import_module("cadiff_unknown")
     sys.modules.pop("cadiff_unknown", None)
+
+
+def test_the_first_import_of_a_module_is_none_of_f(
+    library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor are finders that somebody has installed, as `setuptools` and `pytest` do."""
+    monkeypatch.setattr(sys, "meta_path", [library.Finder(), *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "heapq", raising=False)
+
+    def f(x: Any) -> Any:
+        return x * collections.Counter("aab").most_common(1)[0][1]  # which imports heapq
+
+    program = cadiff.compile(f)
+    assert program(3.0) == 6.0
+    assert "heapq" in library.asked
+    assert (program.stats()["recordings"], program.stats()["eager"]) == (1, 0)
 
 
 CHANGES: dict[str, Callable[[Any], Any]] = {

@@ -374,6 +374,22 @@ def test_rows_are_computed_by_programs_where_these_serve(way: str) -> None:
     assert len(runs) == (0 if way == "by a program" else len(X))
 
 
+def test_a_table_that_f_fills_at_first_costs_one_call_alone(way: str) -> None:
+    table: dict[str, float] = {}
+
+    def f(x: Any) -> Any:
+        if not table:
+            table["scale"] = 3.0
+        return x * table["scale"]
+
+    mapped = vmap(f)
+    assert_same(mapped(V), 3.0 * V)
+    mapped(V)
+    with runs_of(f) as runs:
+        assert_same(mapped(V), 3.0 * V)
+    assert (len(runs) == 0) == (way == "by a program")
+
+
 def test_derivatives_are_computed_by_programs(way: str) -> None:
     def f(w: Any, x: Any) -> Any:
         return gaussian(w, x)

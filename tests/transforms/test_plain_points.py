@@ -12,6 +12,8 @@ import pytest
 import cadiff
 import cadiff.numpy as np
 
+from ..helpers.programs import frames_of
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "product": lambda x: x * x * 3.0,
     "itself": lambda x: x,
@@ -140,6 +142,40 @@ def test_cotangents_of_another_shape_are_refused(wrong: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         pullback(wrong)
     npt.assert_array_equal(pullback(numpy.ones(2)), [2.0, 2.0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("compiles", [False, True])
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_jacobians_at_plain_points_are_those_of_the_general_ways(
+    function: str, point: str, compiles: bool
+) -> None:
+    f, x = FUNCTIONS[function], POINTS[point]
+    f = cadiff.compile(f) if compiles else f
+
+    def with_another(x: Any, other: None) -> Any:
+        return f(x)
+
+    in_general = outcome(lambda: cadiff.jacfwd(with_another)(x, None))
+    for _ in range(3):  # a program has a fast path, in the end
+        assert_same(outcome(lambda: cadiff.jacfwd(f)(x)), in_general)
+    if numpy.ndim(x) == 0 and function != "complex":
+        tangent = outcome(lambda: cadiff.derivative(with_another, 0, (x, None)))
+        assert_same(outcome(lambda: cadiff.derivative(f, x)), tangent)
+
+
+def test_programs_have_columns_and_derivatives_of_their_own() -> None:
+    program = cadiff.compile(lambda x: np.sin(x) * x)
+    x = numpy.array([0.5, 2.0])
+    for call in (
+        lambda: cadiff.jacfwd(program)(x),
+        lambda: cadiff.jacobian(program, mode="fwd")(x),
+        lambda: cadiff.derivative(program, 0.5),
+    ):
+        call()
+        frames = {frame.rpartition(":")[2] for frame in frames_of(call)}
+        assert not {"within", "run_forward"} & frames
 
 
 def test_an_error_in_f_ends_the_differentiation() -> None:
