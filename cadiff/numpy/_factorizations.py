@@ -437,6 +437,18 @@ def _along(v: Any, g: Any) -> Any:
     return sum(conjugate(v) * g, axis=-2, keepdims=True)
 
 
+def _by_basis(x: Any, v: Any, warn: Warn) -> Any:
+    """What was found in the basis of eigenvectors v: nan if they are none, unless it is 0."""
+    if binding.is_deriving() or not v.size:
+        return x
+    lost = np.linalg.cond(value(v), 1) * EPSILON > DEFECTIVE  # by an inverse, not by svd
+    lost = lost & np.any(held(x) != 0.0, axis=(-2, -1))
+    if not np.any(lost):
+        return x
+    warn("the derivative of eigenvalues does not exist without a basis of eigenvectors: nan")
+    return where(lost[..., None, None], np.nan, x)
+
+
 def eig_pull(ans: Any, a: Any, g: Any) -> Any:
     w, v = ans
     along = g[0] + _still(v, g[1], a) if is_complex_number(v) else g[0]
@@ -444,19 +456,12 @@ def eig_pull(ans: Any, a: Any, g: Any) -> Any:
     turned = over_gaps(
         m, lambda x: conjugate(differences(x)), w, lambda: touched(g[1]), VECTORS, warn_nan
     )
-    return solve(H(v), (on_diagonal(along) + turned) @ H(v))
+    return _by_basis(solve(H(v), (on_diagonal(along) + turned) @ H(v)), v, warn_nan)
 
 
 def _moved(v: Any, g: Any) -> Any:
     """The tangent g in the basis of eigenvectors v; nan if they are no basis."""
-    m = solve(v, g @ v)
-    if binding.is_deriving() or not v.size:
-        return m
-    lost = np.linalg.cond(value(v), 1) * EPSILON > DEFECTIVE  # by an inverse, not by svd
-    if not np.any(lost):
-        return m
-    doubt("the derivative of eigenvalues does not exist without a basis of eigenvectors: nan")
-    return where(lost[..., None, None], np.nan, m)
+    return _by_basis(solve(v, g @ v), v, doubt)
 
 
 def eig_push(g: Any, ans: Any, a: Any) -> Any:
@@ -505,8 +510,8 @@ def _pairs(distances: Any) -> Any:
 
 
 def eigvals_pull(ans: Any, a: Any, g: Any) -> Any:
-    left = H(_eigenvectors(a, ans))
-    return solve(left, g[..., :, None] * left)
+    v = _eigenvectors(a, ans)
+    return _by_basis(solve(H(v), g[..., :, None] * H(v)), v, warn_nan)
 
 
 def eigvals_push(g: Any, ans: Any, a: Any) -> Any:
