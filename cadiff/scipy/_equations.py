@@ -326,13 +326,19 @@ def power(a: Any, *, t: float) -> Any:
 def _regular(a: Any, what: str = "the sign") -> Any:
     """The matrix; one without an inverse is at a jump of its sign, or of its polar factor."""
     s = factor.svdvals(held(a))
-    if not np.all(s[-1:] > a.shape[-1] * EPSILON * s[:1]):
+    if s.size and not np.all(s[..., -1:] > a.shape[-1] * EPSILON * s[..., :1]):
         raise np.linalg.LinAlgError(f"{what} of a singular matrix has no derivative")
     return a
 
 
+def _with_power(a: Any, t: float) -> Any:
+    """The matrix; of a singular one SciPy takes the power of blocks by another method, which does
+    not find the derivative."""
+    return a if float(t).is_integer() else _regular(a, f"fractional_matrix_power(A, {t})")
+
+
 functions.by_blocks(_signm, _regular)
-functions.by_blocks(power, derivative_along=functions.off_the_cut)
+functions.by_blocks(power, _with_power, derivative_along=functions.off_the_cut)
 
 
 # --- as SciPy's are called -----------------------------------------------------------------------

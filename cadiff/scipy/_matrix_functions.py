@@ -188,13 +188,13 @@ def along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
 
 def by_blocks(
     function: on_matrices,
-    checked: Callable[[Any], Any] = lambda a: a,
+    checked: Callable[..., Any] = lambda a, **how: a,
     derivative_along: Callable[..., Any] = along,
 ) -> None:
     """Give an analytic function of matrices the rules that follow from blocks."""
 
     def derivative(a: Any, e: Any, how: dict[str, Any]) -> Any:
-        return derivative_along(partial(function, **how), checked(a), e, **how)
+        return derivative_along(partial(function, **how), checked(a, **how), e, **how)
 
     function.defvjp(lambda ans, a, **how: lambda g: conjugate(derivative(T(a), conjugate(g), how)))
     function.defjvp(lambda g, ans, a, **how: derivative(a, g, how))

@@ -225,6 +225,17 @@ def test_functions_of_large_and_small_matrices(name: str, size: Any) -> None:
     numpy.testing.assert_allclose(found, numpy.sum(weights * wanted), rtol=0.0, atol=1e-9 * sizes)
 
 
+@pytest.mark.parametrize("a", [numpy.diag([1.0, 0.0, 2.0]), numpy.diag([1.0, 1e-17, 2.0])])
+def test_powers_of_singular_matrices(a: Any) -> None:
+    for t in (0.5, 1.5):
+        f = partial(cadiff.scipy.linalg.fractional_matrix_power, t=t)
+        for derivative in (cadiff.jacobian(f, mode="rev"), cadiff.jacfwd(f)):
+            with pytest.raises(numpy.linalg.LinAlgError, match=r"power\(A, .*singular"):
+                derivative(a)
+    square = partial(cadiff.scipy.linalg.fractional_matrix_power, t=2)
+    numpy.testing.assert_allclose(cadiff.jvp(square, (a,), (a,))[1], 2.0 * a @ a)
+
+
 # --- equal eigenvalues and singular values -------------------------------------------------------
 
 REPEATED = {
