@@ -402,6 +402,12 @@ static inline const CadArray *cad_graph_array(const CadGraph *graph, const CadRe
     return &graph->arrays[record->of.array.at];
 }
 
+/* Whether it consists of what is seen through a view, among zeros. */
+static inline int cad_record_adds_to_zeros(const CadGraph *graph, const CadRecord *record) {
+    return record->kind == CAD_RECORD_ADD_TO &&
+           cad_graph_array(graph, record)->former == CAD_NO_ID;
+}
+
 /* Whether numbers are known to be floats: of an input, of what was rounded, of a product. */
 static inline int cad_graph_has_floats(const CadGraph *graph, const CadRecord *record) {
     if (record->kind == CAD_RECORD_INPUT) {
@@ -424,6 +430,9 @@ static inline CadPlan *cad_graph_plan(const CadGraph *graph, const CadRecord *re
 static inline const CadId *cad_graph_packed(const CadGraph *graph, const CadRecord *pack) {
     return graph->lists + cad_graph_array(graph, pack)->list;
 }
+
+/* How many of some numbers, from the first one on, follow each other in one array. */
+size_t cad_graph_stretch(CadGraph *graph, const CadId *ids, size_t count);
 
 /* The run that an id belongs to. */
 CadRun cad_graph_run_of(CadGraph *graph, CadId id);
