@@ -57,31 +57,26 @@ static Signs signs(CadGraph *graph, CadId id, int depth) {
     if (op == CAD_OP_exp || op == CAD_OP_square || op == CAD_OP_absolute) {
         return NEVER_NEGATIVE;
     }
-    if (op == CAD_OP_SUM) {
-        return signs(graph, of.ids[0], depth - 1);
-    }
-    if (op != CAD_OP_add && op != CAD_OP_multiply) {
+    if (op != CAD_OP_SUM && op != CAD_OP_add && op != CAD_OP_multiply) {
         return ANY_SIGN;
     }
-    const CadId other = of.ids[1];
+    const CadId other = of.ids[of.n - 1];
     const Signs x = signs(graph, of.ids[0], depth - 1), y = signs(graph, other, depth - 1);
     return x == NEVER_NEGATIVE && y == NEVER_NEGATIVE ? NEVER_NEGATIVE
-           : op == CAD_OP_add && (x || y)             ? NEVER_MINUS_ZERO
+           : op != CAD_OP_multiply && (x || y)        ? NEVER_MINUS_ZERO
                                                       : ANY_SIGN;
 }
 
-/* Whether x + y is x, whatever x is: of -0 alone always. */
+enum { ZERO = 3, NONE = -1, DEPTH = 4 };
+
+/* Whether x + y is x: of -0 always. */
 static int adds_nothing(CadGraph *graph, const Operand *x, const Operand *y) {
-    enum { DEPTH = 4 };
     return is(y, 0.0) && (signbit(y->value) || signs(graph, x->id, DEPTH) != ANY_SIGN);
 }
-
-enum { ZERO = 3, NONE = -1 };
 
 /* The operand, counted from 0, that an operation answers as it is; or ZERO; NONE, if it has to be
  * carried out. Operands are single numbers, or arrays. */
 static int foregone(CadGraph *graph, CadOp op, const Operand *x, const Operand *y) {
-    enum { DEPTH = 4 };
     switch ((int)op) {
     case CAD_OP_positive:
         return 0;

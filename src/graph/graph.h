@@ -402,12 +402,6 @@ static inline const CadArray *cad_graph_array(const CadGraph *graph, const CadRe
     return &graph->arrays[record->of.array.at];
 }
 
-/* Whether it consists of what is seen through a view, among zeros. */
-static inline int cad_record_adds_to_zeros(const CadGraph *graph, const CadRecord *record) {
-    return record->kind == CAD_RECORD_ADD_TO &&
-           cad_graph_array(graph, record)->former == CAD_NO_ID;
-}
-
 /* Whether numbers are known to be floats: of an input, of what was rounded, of a product. */
 static inline int cad_graph_has_floats(const CadGraph *graph, const CadRecord *record) {
     if (record->kind == CAD_RECORD_INPUT) {

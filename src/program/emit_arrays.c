@@ -120,30 +120,29 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
     return 1;
 }
 
-/* Have what something is added to stand at its places. */
-static void emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
+/* Have what something is added to stand at its places: zeros, but for what stands among them.
+ * Answers whether that is all. */
+static int emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
     const uint32_t size = record->of.array.size;
     const CadId former = cad_graph_array(m->graph, record)->former;
-    if (former == CAD_NO_ID) {
-        cad_maker_emit_zeros(m, size, out);
-    } else {
+    int32_t at = 0, end = 0;
+    if (former != CAD_NO_ID) {
         const CadPlaces x[3] = {{cad_maker_place_of(m, former), 1}};
         cad_maker_emit_vector(m, CAD_OP_positive, size, out, x);
+        return 0;
     }
-}
-
-/* What is added to zeros: where it stands among them already, the rest of these. */
-static void emit_among_zeros(CadMaker *m, const CadRecord *record, int32_t out) {
-    CadPlan *const plan = cad_graph_plan(m->graph, record);
-    const uint32_t part = record_of(m, (CadId)cad_plan_view(plan, 1)[0]);
-    const int32_t at = m->homes[part].at, end = at + (int32_t)plan->size;
-    if (m->homes[part].of == record - m->graph->records && m->place[part] == out + at) {
-        cad_maker_emit_zeros(m, (size_t)at, out);
-        cad_maker_emit_zeros(m, record->of.array.size - (size_t)end, out + end);
-    } else {
-        cad_maker_emit_zeros(m, record->of.array.size, out);
-        emit_plan(m, record, cad_terms(CAD_OP_SUM, 0, out, 0, 0));
+    if (record->kind == CAD_RECORD_ADD_TO) {
+        CadPlan *const plan = cad_graph_plan(m->graph, record);
+        const uint32_t part = record_of(m, (CadId)cad_plan_view(plan, 1)[0]);
+        const CadHome home = m->homes[part];
+        if (home.of == record - m->graph->records && m->place[part] == out + home.at) {
+            at = home.at;
+            end = at + (int32_t)plan->size;
+        }
     }
+    cad_maker_emit_zeros(m, (size_t)at, out);
+    cad_maker_emit_zeros(m, size - (size_t)end, out + end);
+    return end > 0;
 }
 
 static void emit_add_at(CadMaker *m, const CadRecord *record, int32_t out) {
@@ -288,12 +287,8 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     if (m->status != CAD_OK) {
         return;
     }
-    if (cad_record_adds_to_zeros(m->graph, record)) {
-        emit_among_zeros(m, record, place);
+    if (cad_record_adds(record) && !in_place && emit_former(m, record, place)) {
         return;
-    }
-    if (cad_record_adds(record) && !in_place) {
-        emit_former(m, record, place);
     }
     switch ((CadRecordKind)record->kind) {
     case CAD_RECORD_PACK:

@@ -101,7 +101,8 @@ static void settle_parts(CadMaker *m, uint32_t i) {
             n = cad_graph_stretch(m->graph, ids + k, size - k);
             settle(m, i, ids[k], n, n < size ? n : 0, (int64_t)k);
         }
-    } else if (cad_record_adds_to_zeros(m->graph, record)) {
+    } else if (record->kind == CAD_RECORD_ADD_TO &&
+               cad_graph_array(m->graph, record)->former == CAD_NO_ID) {
         CadPlan *const plan = cad_graph_plan(m->graph, record);
         const int64_t *const to = cad_plan_view(plan, 0), *const from = cad_plan_view(plan, 1);
         if (plan->ndim == 1 && to[1] == 1 && from[1] == 1) {
