@@ -1,5 +1,5 @@
-"""What a program leaves out, because it changes nothing: copies of parts of an array, a factor of 1,
-zeros that something is added to. Bits are those of programs that leave nothing out.
+"""What changes nothing is left out of programs: copies of parts of an array, factors of 1, zeros that
+something is added to. Signs of zeros are those of programs that leave nothing out.
 """
 
 from __future__ import annotations
