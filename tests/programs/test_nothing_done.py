@@ -1,5 +1,6 @@
-"""What changes nothing is left out of programs: copies of parts of an array, factors of 1, zeros that
-something is added to. Signs of zeros are those of programs that leave nothing out.
+"""What changes nothing is left out of programs: copies of parts of an array, factors of 1, zeros.
+
+Signs of zeros are those of programs that leave nothing out.
 """
 
 from __future__ import annotations
