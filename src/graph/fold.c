@@ -102,6 +102,8 @@ static int foregone(CadGraph *graph, CadOp op, const Operand *x, const Operand *
     }
 }
 
+const int64_t cad_no_strides[CAD_MOST_AXES] = {0};
+
 CadNumbers cad_graph_as_one(const CadShape *shape, CadNumbers x) {
     CadGraph *const graph = shape->graph;
     const CadRecord *const record = cad_graph_record(graph, x.first);

@@ -20,8 +20,6 @@
 #define NONE ((CadNumbers){CAD_NO_ID, NULL})
 #define K(constant) ((CadNumbers){cad_graph_constant(context->graph, constant), cad_no_strides})
 
-const int64_t cad_no_strides[CAD_MOST_AXES] = {0};
-
 /* Whether all numbers are one constant. */
 static int is_everywhere(const CadShape *shape, CadNumbers x, double value) {
     return cad_is_single(shape, x) && cad_graph_is(shape->graph, x.first, value);
