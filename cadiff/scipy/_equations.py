@@ -332,8 +332,7 @@ def _regular(a: Any, what: str = "the sign") -> Any:
 
 
 def _with_power(a: Any, t: float) -> Any:
-    """The matrix; of a singular one SciPy takes the power of blocks by another method, which does
-    not find the derivative."""
+    """The matrix; SciPy takes powers of singular blocks otherwise, without their derivatives."""
     return a if float(t).is_integer() else _regular(a, f"fractional_matrix_power(A, {t})")
 
 

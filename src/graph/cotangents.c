@@ -189,16 +189,21 @@ static Along along_view(const Pull *p, const Contribution *given) {
                    {given->source.first, words + given->count}};
 }
 
-/* Whether a contribution covers its array, in order. */
+/* Whether a contribution covers its array: in order, or with axes exchanged. */
 static int is_whole(const Pull *p, const Contribution *given, CadId first, size_t size) {
-    if (given->way != ALONG_VIEW) {
+    if (given->way != ALONG_VIEW || given->target != first) {
         return 0;
     }
     const Along along = along_view(p, given);
-    int64_t in_order[CAD_MOST_AXES];
-    return given->target == first &&
-           cad_strides_in_order(along.ndim, along.shape, in_order) == size &&
-           memcmp(in_order, along.targets, given->count * sizeof *in_order) == 0;
+    size_t covered = 1;
+    for (int n = along.ndim; n > 0; n--) {
+        int axis = p->graph->optimize ? along.ndim - 1 : n - 1;
+        while (p->graph->optimize && axis > 0 && along.targets[axis] != (int64_t)covered) {
+            axis--;
+        }
+        covered *= along.targets[axis] == (int64_t)covered ? (size_t)along.shape[axis] : 0;
+    }
+    return covered == size;
 }
 
 static CadDerivatives whole(Pull *p, const Contribution *given) {
@@ -206,7 +211,7 @@ static CadDerivatives whole(Pull *p, const Contribution *given) {
     int64_t in_order[CAD_MOST_AXES];
     const size_t size = cad_strides_in_order(along.ndim, along.shape, in_order);
     const CadShape shape = {p->graph, along.ndim, along.shape, in_order, size};
-    return cad_derivatives_in_order(&shape, (CadNumbers){0, in_order}, along.source);
+    return cad_derivatives_in_order(&shape, (CadNumbers){0, along.targets}, along.source);
 }
 
 /* What arrives at the places of an array in another order, each once: the same numbers in its

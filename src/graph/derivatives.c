@@ -28,12 +28,11 @@ CadDerivatives cad_derivatives_sum(CadGraph *graph, CadDerivatives x, CadDerivat
 
 CadDerivatives cad_derivatives_in_order(const CadShape *shape, CadNumbers view,
                                         CadNumbers source) {
-    const size_t bytes = (size_t)shape->ndim * sizeof *shape->in_order;
     if (cad_is_single(shape, source)) {
         return (CadDerivatives){source.first, 0};
     }
-    if (memcmp(source.strides, shape->in_order, bytes) == 0 &&
-        memcmp(view.strides, shape->in_order, bytes) == 0) {
+    const size_t bytes = (size_t)shape->ndim * sizeof *view.strides;
+    if (view.first == 0 && memcmp(source.strides, view.strides, bytes) == 0) {
         return (CadDerivatives){source.first, 1};
     }
     const CadNumbers views[2] = {view, source};

@@ -1,6 +1,6 @@
 /* Simpler numbers in the place of an operation: constants are folded, and operations replaced by
- * cheaper ones wherever every result is the same, nan, infinities and rounding included; powers
- * alone may differ in the last digit. */
+ * cheaper ones wherever every result is the same, nan, infinities, rounding and signs of zeros
+ * included; powers alone may differ in the last digit. */
 #include "graph/inner.h"
 
 #include <math.h>
@@ -35,6 +35,111 @@ static inline void look(CadGraph *graph, CadId id, Operand *operand) {
 static int is(const Operand *x, double value) {
     return x->is_constant && x->value == value;
 }
+
+/* --- results that are there --- */
+
+typedef enum Signs { ANY_SIGN, NEVER_MINUS_ZERO, NEVER_NEGATIVE } Signs; /* nan has none */
+
+/* What is known of the numbers of an operand, by so many operations before it. */
+static Signs signs(CadGraph *graph, CadId id, int depth) {
+    const uint32_t i = cad_graph_record_of(graph, id);
+    const CadRecord *const record = &graph->records[i];
+    if (record->kind == CAD_RECORD_CONSTANT) {
+        const double value = cad_record_value(record);
+        return !signbit(value) ? NEVER_NEGATIVE : value != 0.0 ? NEVER_MINUS_ZERO : ANY_SIGN;
+    }
+    if (depth == 0 || (record->kind != CAD_RECORD_SINGLE && record->kind != CAD_RECORD_MAP)) {
+        return ANY_SIGN;
+    }
+    CadOperands of;
+    cad_graph_operands(graph, i, &of);
+    const CadOp op = (CadOp)record->op;
+    if (op == CAD_OP_exp || op == CAD_OP_square || op == CAD_OP_absolute) {
+        return NEVER_NEGATIVE;
+    }
+    if (op != CAD_OP_SUM && op != CAD_OP_add && op != CAD_OP_multiply) {
+        return ANY_SIGN;
+    }
+    const CadId other = of.ids[of.n - 1];
+    const Signs x = signs(graph, of.ids[0], depth - 1), y = signs(graph, other, depth - 1);
+    return x == NEVER_NEGATIVE && y == NEVER_NEGATIVE ? NEVER_NEGATIVE
+           : op != CAD_OP_multiply && (x || y)        ? NEVER_MINUS_ZERO
+                                                      : ANY_SIGN;
+}
+
+enum { ZERO = 3, NONE = -1, DEPTH = 4 };
+
+/* Whether x + y is x: of -0 always. */
+static int adds_nothing(CadGraph *graph, const Operand *x, const Operand *y) {
+    return is(y, 0.0) && (signbit(y->value) || signs(graph, x->id, DEPTH) != ANY_SIGN);
+}
+
+/* The operand, counted from 0, that an operation answers as it is; or ZERO; NONE, if it has to be
+ * carried out. Operands are single numbers, or arrays. */
+static int foregone(CadGraph *graph, CadOp op, const Operand *x, const Operand *y) {
+    switch ((int)op) {
+    case CAD_OP_positive:
+        return 0;
+    case CAD_OP_add:
+        return adds_nothing(graph, y, x) ? 1 : adds_nothing(graph, x, y) ? 0 : NONE;
+    case CAD_OP_subtract:
+        return is(y, 0.0) && !signbit(y->value) ? 0 : NONE;
+    case CAD_OP_multiply:
+    case CAD_OP_amul: /* in which a zero absorbs */
+        return is(x, 1.0)                                        ? 1
+               : is(y, 1.0)                                      ? 0
+               : op == CAD_OP_amul && (is(x, 0.0) || is(y, 0.0)) ? ZERO
+                                                                 : NONE;
+    case CAD_OP_divide:
+    case CAD_OP_power:
+        return is(y, 1.0) ? 0 : NONE;
+    case CAD_OP_where:
+        return !x->is_constant ? NONE : x->value != 0.0 ? 1 : 2;
+    case CAD_OP_less:
+        return is(y, 0.0) && signs(graph, x->id, DEPTH) == NEVER_NEGATIVE ? ZERO : NONE;
+    default:
+        return NONE;
+    }
+}
+
+const int64_t cad_no_strides[CAD_MOST_AXES] = {0};
+
+CadNumbers cad_graph_as_one(const CadShape *shape, CadNumbers x) {
+    CadGraph *const graph = shape->graph;
+    const CadRecord *const record = cad_graph_record(graph, x.first);
+    int64_t lengths[CAD_MOST_AXES];
+    if (!graph->optimize || record->kind != CAD_RECORD_CONSTANTS) {
+        return x;
+    }
+    for (int i = 0; i < shape->ndim; i++) {
+        lengths[i] = x.strides[i] != 0 ? shape->lengths[i] : 1;
+    }
+    Steps steps = {.ndim = shape->ndim, .shape = lengths, .n_views = 1, .strides = {x.strides}};
+    const double *const values = graph->constants + cad_graph_array(graph, record)->list +
+                                 (x.first - record->of.array.first);
+    do {
+        if (memcmp(&values[steps.at[0]], values, sizeof *values) != 0) {
+            return x;
+        }
+    } while (next_step(&steps));
+    return (CadNumbers){cad_graph_constant(graph, *values), cad_no_strides};
+}
+
+CadNumbers cad_graph_foregone(const CadShape *shape, CadOp op, const CadNumbers x[3]) {
+    Operand of[2] = {{0}};
+    for (int k = 0; k < 2 && k < cad_op_info[op].arity; k++) {
+        of[k].id = x[k].first;
+        if (cad_is_single(shape, x[k])) {
+            look(shape->graph, x[k].first, &of[k]);
+        }
+    }
+    const int which = foregone(shape->graph, op, &of[0], &of[1]);
+    return which == NONE   ? (CadNumbers){CAD_NO_ID, NULL}
+           : which == ZERO ? (CadNumbers){CAD_ZERO, cad_no_strides}
+                           : x[which];
+}
+
+/* --- simpler operations --- */
 
 /* The operand of a unary operation that a number is the result of, or CAD_NO_ID. */
 static CadId within(CadOp op, const Operand *x) {
@@ -78,14 +183,8 @@ static CadId fold_product(CadGraph *graph, CadOp op, const Operand *x, const Ope
     if (x->is_constant || y->is_constant) {
         const double c = x->is_constant ? x->value : y->value;
         const Operand *other = x->is_constant ? y : x;
-        if (c == 1.0) {
-            return other->id;
-        }
         if (c == -1.0) {
             return apply1(graph, CAD_OP_negative, other->id);
-        }
-        if (op == CAD_OP_amul && c == 0.0) {
-            return cad_graph_constant(graph, 0.0);
         }
         if (op == CAD_OP_amul &&
             isfinite(c)) { /* which only absorbs a zero, as any product does */
@@ -123,9 +222,6 @@ static CadId fold_power(CadGraph *graph, const Operand *x, const Operand *y) {
     if (y->value == 0.0) {
         return cad_graph_constant(graph, 1.0);
     }
-    if (y->value == 1.0) {
-        return x->id;
-    }
     if (y->value == -1.0) {
         return apply1(graph, CAD_OP_reciprocal, x->id);
     }
@@ -140,36 +236,28 @@ static CadId simplify(CadGraph *graph, CadOp op, const Operand *x, const Operand
                       const Operand *z) {
     const CadId minus_x = within(CAD_OP_negative, x);
     const CadId minus_y = within(CAD_OP_negative, y);
+    const int which = foregone(graph, op, x, y);
+    if (which != NONE) {
+        return which == ZERO ? CAD_ZERO : (which == 0 ? x : which == 1 ? y : z)->id;
+    }
     switch ((int)op) {
-    case CAD_OP_positive:
-        return x->id;
     case CAD_OP_negative:
     case CAD_OP_square:
     case CAD_OP_absolute:
         return minus_x == CAD_NO_ID    ? CAD_NO_ID
                : op == CAD_OP_negative ? minus_x
                                        : apply1(graph, op, minus_x);
-    case CAD_OP_add: /* -0 alone changes nothing */
-        if (is(x, 0.0) && signbit(x->value)) {
-            return y->id;
-        }
-        if (is(y, 0.0) && signbit(y->value)) {
-            return x->id;
-        }
+    case CAD_OP_add:
         return minus_y != CAD_NO_ID   ? apply2(graph, CAD_OP_subtract, x->id, minus_y)
                : minus_x != CAD_NO_ID ? apply2(graph, CAD_OP_subtract, y->id, minus_x)
                                       : CAD_NO_ID;
     case CAD_OP_subtract:
-        if (is(y, 0.0) && !signbit(y->value)) {
-            return x->id;
-        }
         return minus_y != CAD_NO_ID ? apply2(graph, CAD_OP_add, x->id, minus_y) : CAD_NO_ID;
     case CAD_OP_multiply:
     case CAD_OP_amul:
         return fold_product(graph, op, x, y);
     case CAD_OP_divide:
-        return is(y, 1.0) ? x->id
-               : y->is_constant && is_power_of_two(y->value)
+        return y->is_constant && is_power_of_two(y->value)
                    ? apply2(graph, CAD_OP_multiply, x->id,
                             cad_graph_constant(graph, 1.0 / y->value))
                    : CAD_NO_ID;

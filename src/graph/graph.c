@@ -557,13 +557,22 @@ bool cad_graph_is_constant(CadGraph *graph, CadId id, double *value) {
     return record->kind == CAD_RECORD_CONSTANT || record->kind == CAD_RECORD_CONSTANTS;
 }
 
-int cad_graph_are_in_row(CadGraph *graph, const CadId *ids, size_t size) {
-    const uint32_t i = cad_graph_record_of(graph, ids[0]);
-    size_t n = cad_record_is_array(&graph->records[i]) ? 1 : 0;
-    while (n > 0 && n < size && ids[n] == ids[0] + n) {
+size_t cad_graph_stretch(CadGraph *graph, const CadId *ids, size_t count) {
+    const CadRecord *const record = cad_graph_record(graph, ids[0]);
+    const size_t behind = cad_record_is_array(record)
+                              ? record->of.array.size - (ids[0] - record->of.array.first)
+                              : 1;
+    const size_t most = behind < count ? behind : count;
+    size_t n = 1;
+    while (n < most && ids[n] == ids[0] + n) {
         n++;
     }
-    return n == size && cad_graph_record_of(graph, ids[size - 1]) == i;
+    return n;
+}
+
+int cad_graph_are_in_row(CadGraph *graph, const CadId *ids, size_t size) {
+    return cad_record_is_array(cad_graph_record(graph, ids[0])) &&
+           cad_graph_stretch(graph, ids, size) == size;
 }
 
 CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count) {

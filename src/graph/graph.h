@@ -425,6 +425,9 @@ static inline const CadId *cad_graph_packed(const CadGraph *graph, const CadReco
     return graph->lists + cad_graph_array(graph, pack)->list;
 }
 
+/* How many of some numbers, from the first one on, follow each other in one array. */
+size_t cad_graph_stretch(CadGraph *graph, const CadId *ids, size_t count);
+
 /* The run that an id belongs to. */
 CadRun cad_graph_run_of(CadGraph *graph, CadId id);
 

@@ -99,6 +99,17 @@ typedef struct CadShape {
 
 CadNumbers cad_graph_partials(const CadShape *shape, CadOp op, int which, const CadNumbers x[4]);
 
+/* --- fold.c --- */
+
+/* Constants that are all the same are one number. */
+CadNumbers cad_graph_as_one(const CadShape *shape, CadNumbers x);
+
+/* What an operation over arrays gives without being carried out, by the rules for single numbers:
+ * one of its operands, or 0; CAD_NO_ID: none of these. */
+CadNumbers cad_graph_foregone(const CadShape *shape, CadOp op, const CadNumbers x[3]);
+
+/* --- partials.c --- */
+
 /* An operation over a shape; of single numbers a single one. */
 CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
                                 CadNumbers z);

@@ -20,57 +20,34 @@
 #define NONE ((CadNumbers){CAD_NO_ID, NULL})
 #define K(constant) ((CadNumbers){cad_graph_constant(context->graph, constant), cad_no_strides})
 
-const int64_t cad_no_strides[CAD_MOST_AXES] = {0};
-
 /* Whether all numbers are one constant. */
 static int is_everywhere(const CadShape *shape, CadNumbers x, double value) {
     return cad_is_single(shape, x) && cad_graph_is(shape->graph, x.first, value);
 }
 
-/* The common ones of the rules by which single numbers are folded; CAD_NO_ID if none applies. */
-static CadNumbers simplify_partial(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
-                                   CadNumbers z) {
-    if (op == CAD_OP_positive) {
-        return x;
-    }
-    if (op == CAD_OP_multiply || op == CAD_OP_amul) {
-        return is_everywhere(shape, x, 1.0)   ? y
-               : is_everywhere(shape, y, 1.0) ? x
-                                              : (CadNumbers){CAD_NO_ID, NULL};
-    }
-    double c;
-    if (op == CAD_OP_where && cad_is_single(shape, x) &&
-        cad_graph_is_constant(shape->graph, x.first, &c)) {
-        return c != 0.0 ? y : z;
-    }
-    if (op == CAD_OP_power && is_everywhere(shape, y, 1.0)) {
-        return x;
-    }
-    if (op == CAD_OP_power && is_everywhere(shape, y, 2.0)) {
-        return cad_graph_apply_over(shape, CAD_OP_square, x, x, x);
-    }
-    return (CadNumbers){CAD_NO_ID, NULL};
-}
-
 CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
                                 CadNumbers z) {
     const int arity = cad_op_info[op].arity;
-    const CadNumbers operands[3] = {x, y, z};
+    CadNumbers views[4] = {{0, shape->in_order}, x, y, z};
     int single = 1;
-    for (int k = 0; k < arity; k++) {
-        single = single && cad_is_single(shape, operands[k]);
+    for (int k = 1; k <= arity; k++) {
+        views[k] = cad_graph_as_one(shape, views[k]);
+        single = single && cad_is_single(shape, views[k]);
     }
     if (single) {
-        return (CadNumbers){cad_graph_apply(shape->graph, op, x.first, y.first, z.first),
-                            cad_no_strides};
+        return (CadNumbers){
+            cad_graph_apply(shape->graph, op, views[1].first, views[2].first, views[3].first),
+            cad_no_strides};
+    }
+    if (shape->graph->optimize && op == CAD_OP_power && is_everywhere(shape, views[2], 2.0)) {
+        return cad_graph_apply_over(shape, CAD_OP_square, x, x, x);
     }
     if (shape->graph->optimize) {
-        const CadNumbers simpler = simplify_partial(shape, op, x, y, z);
-        if (simpler.first != CAD_NO_ID) {
-            return simpler;
+        const CadNumbers there = cad_graph_foregone(shape, op, views + 1);
+        if (there.first != CAD_NO_ID) {
+            return there;
         }
     }
-    const CadNumbers views[4] = {{0, shape->in_order}, x, y, z};
     return (CadNumbers){cad_graph_map(shape->graph, op, shape->size, shape->ndim, shape->lengths,
                                       arity + 1, views),
                         shape->in_order};
@@ -100,6 +77,8 @@ CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y) 
     if (shape->ndim == 0) {
         return cad_graph_apply_over(shape, CAD_OP_amul, x, y, y);
     }
+    x = cad_graph_as_one(shape, x);
+    y = cad_graph_as_one(shape, y);
     const int plain = (cad_is_single(shape, x) &&
                        cad_graph_is_constant(shape->graph, x.first, &c) && isfinite(c)) ||
                       (cad_is_single(shape, y) &&

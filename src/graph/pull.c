@@ -88,8 +88,8 @@ static void pull_row(Pull *p, size_t i, const CadMade *made, CadDerivatives cota
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
         if (cad_pull_is_active(p, x[k].first)) {
             p->graph->makes_partials = !p->graph->optimize;
-            const CadNumbers partial =
-                rounded(&shape, rounds, cad_graph_partials(&shape, made->op, k, x));
+            const CadNumbers partial = cad_graph_as_one(
+                &shape, rounded(&shape, rounds, cad_graph_partials(&shape, made->op, k, x)));
             p->graph->makes_partials = 0;
             for (int j = 0; j < k && made->ndim > 0 && !p->graph->optimize; j++) {
                 p->graph->adds_sequentially |= adds_sequentially(p, made, x[j], x[k], n_before);
@@ -196,20 +196,6 @@ static int are_even(const CadId *ids, size_t count) {
     return 1;
 }
 
-/* How many numbers from the first one on follow each other in one array. */
-static size_t length_of_stretch(CadGraph *graph, const CadId *ids, size_t count) {
-    const CadRecord *const record = cad_graph_record(graph, ids[0]);
-    const size_t behind = cad_record_is_array(record)
-                              ? record->of.array.size - (ids[0] - record->of.array.first)
-                              : 1;
-    const size_t most = behind < count ? behind : count;
-    size_t n = 1;
-    while (n < most && ids[n] == ids[0] + n) {
-        n++;
-    }
-    return n;
-}
-
 /* Hand on what an array that consists of numbers has received: along long stretches as it is, else
  * number by number. */
 static void pull_numbers(Pull *p, const CadMade *made, const CadId *elements, CadDerivatives g) {
@@ -220,7 +206,7 @@ static void pull_numbers(Pull *p, const CadMade *made, const CadId *elements, Ca
         const size_t left = made->size - k;
         const size_t n = elements != NULL || has_variables || left < LONG_LIST
                              ? 1
-                             : length_of_stretch(p->graph, ids, left);
+                             : cad_graph_stretch(p->graph, ids, left);
         if (n >= LONG_LIST) {
             const int64_t length = (int64_t)n, one = 1;
             const CadDerivatives given = {g.first + g.step * (CadId)k, g.step};

@@ -79,11 +79,32 @@ static void loop_matmul(char **args, const intptr_t *dims, const intptr_t *steps
     }
 }
 
+/* Products of the chain rule, of which gradients are made, are no loop of NumPy's: they have one
+ * for each kind of processor. */
+CAD_CLONES static void run_products(char **args, intptr_t n) {
+    run_amul(args, n, 7);
+}
+
+CAD_CLONES static void run_scaled(char **args, intptr_t n) {
+    run_amul(args, n, 5);
+}
+
+static void loop_products(char **args, const intptr_t *dims, const intptr_t *steps, void *data) {
+    const int sides = dims[0] > 0 ? sides_of(steps, 2) : -1;
+    if (sides == 7 || sides == 5) {
+        (sides == 7 ? run_products : run_scaled)(args, dims[0]);
+    } else {
+        loop_amul(args, dims, steps, data);
+    }
+}
+
+#define loop_amul loop_products
 static CadLoop loops[CAD_OP_COUNT] = {
     [CAD_OP_MATMUL] = {loop_matmul, NULL},
 #define CAD_NAME(name, arity) [CAD_OP_##name] = {loop_##name, NULL},
 #include "ops_codes.h"
 };
+#undef loop_amul
 
 void cad_set_loop(CadOp op, CadLoopFunction function, void *data) {
     loops[op] = (CadLoop){function, data};

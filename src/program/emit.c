@@ -34,7 +34,9 @@ void cad_maker_emit_operations(CadMaker *m, size_t at, size_t n, size_t times) {
 }
 
 void cad_maker_emit_zeros(CadMaker *m, size_t count, int32_t out) {
-    cad_maker_emit(m, (CadInstruction){.kind = CAD_ZEROS, .n = (uint32_t)count, .out = out});
+    if (count > 0) {
+        cad_maker_emit(m, (CadInstruction){.kind = CAD_ZEROS, .n = (uint32_t)count, .out = out});
+    }
 }
 
 CadInstruction cad_terms(CadOp op, size_t count, int32_t out, size_t at, int in_any_order) {

@@ -120,16 +120,29 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
     return 1;
 }
 
-/* Have what something is added to stand at its places. */
-static void emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
+/* Have what something is added to stand at its places: zeros, but for what stands among them.
+ * Answers whether that is all. */
+static int emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
     const uint32_t size = record->of.array.size;
     const CadId former = cad_graph_array(m->graph, record)->former;
-    if (former == CAD_NO_ID) {
-        cad_maker_emit_zeros(m, size, out);
-    } else {
+    int32_t at = 0, end = 0;
+    if (former != CAD_NO_ID) {
         const CadPlaces x[3] = {{cad_maker_place_of(m, former), 1}};
         cad_maker_emit_vector(m, CAD_OP_positive, size, out, x);
+        return 0;
     }
+    if (record->kind == CAD_RECORD_ADD_TO) {
+        CadPlan *const plan = cad_graph_plan(m->graph, record);
+        const uint32_t part = record_of(m, (CadId)cad_plan_view(plan, 1)[0]);
+        const CadHome home = m->homes[part];
+        if (home.of == record - m->graph->records && m->place[part] == out + home.at) {
+            at = home.at;
+            end = at + (int32_t)plan->size;
+        }
+    }
+    cad_maker_emit_zeros(m, (size_t)at, out);
+    cad_maker_emit_zeros(m, size - (size_t)end, out + end);
+    return end > 0;
 }
 
 static void emit_add_at(CadMaker *m, const CadRecord *record, int32_t out) {
@@ -175,7 +188,7 @@ static int takes_over(CadMaker *m, const CadRecord *record, uint32_t level, uint
     }
     *former = cad_graph_record_of(m->graph, id);
     const CadRecord *const whole = &m->graph->records[*former];
-    return cad_record_adds(whole) && whole->of.array.first == id &&
+    return m->homes[*former].block != NOWHERE && whole->of.array.first == id &&
            whole->of.array.size == record->of.array.size && m->last[*former] == level &&
            m->uses[*former] == 1;
 }
@@ -249,9 +262,9 @@ static void emit_stretch_of_rows(CadMaker *m, const int32_t *places, const Evenl
                                        .x = (int32_t)at});
 }
 
-/* Bring the numbers at the latest list of places side by side: stretch by stretch, if these are
- * long, or rows of stretches at once. */
-static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
+/* Bring the numbers at listed places side by side: stretch by stretch, if these are
+ * long, or rows of stretches at once. Answers whether the list is still needed. */
+static int emit_copies(CadMaker *m, size_t listed, size_t size, int32_t out) {
     enum { LONG_STRETCH = 64 };
     Evenly next;
     size_t n = 0;
@@ -263,7 +276,7 @@ static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
     }
     if (!m->joins || n * LONG_STRETCH > size) {
         cad_maker_emit_take(m, listed, size, out);
-        return;
+        return 1;
     }
     for (size_t k = 0; k < size && m->status == CAD_OK; k += next.rows * next.length) {
         const int32_t *const places = m->program->lists + listed + k;
@@ -278,7 +291,22 @@ static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
             cad_maker_emit_vector(m, CAD_OP_positive, next.length, out + (int32_t)k, x);
         }
     }
-    m->program->n_lists = listed;
+    return 0;
+}
+
+/* What stands at its place is left there. */
+static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
+    int needed = 0;
+    for (size_t k = 0, end; k < size; k = end) {
+        const int32_t *const places = m->program->lists + listed;
+        const int is_there = places[k] == out + (int32_t)k;
+        for (end = k + 1; end < size && (places[end] == out + (int32_t)end) == is_there; end++) {
+        }
+        if (!is_there) {
+            needed |= emit_copies(m, listed + k, end - k, out + (int32_t)k);
+        }
+    }
+    m->program->n_lists = needed ? m->program->n_lists : listed;
 }
 
 static CadInstruction row_instruction(const CadRecord *record, int32_t out) {
@@ -311,7 +339,8 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         cad_maker_list_places(m, cad_graph_packed(m->graph, record), size, &listed)) {
         const int32_t *const places = m->program->lists + listed;
         int32_t step;
-        if (cad_maker_even_end(m, places, 0, size, &step) == size && step == 1) {
+        if (m->homes[i].block == NOWHERE &&
+            cad_maker_even_end(m, places, 0, size, &step) == size && step == 1) {
             m->place[i] = places[0]; /* it is there already */
             m->program->n_lists = listed;
             return;
@@ -328,14 +357,16 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     if (in_place) {
         cad_maker_keep_block(m, level, m->place[former]);
     }
-    place = in_place ? m->place[former] : cad_maker_take_array(m, size);
-    m->place[i] = place;
-    cad_maker_release_after(m, m->last[i], place, size);
+    m->homes[i].block = in_place ? m->place[former] : m->homes[i].block;
+    place = m->place[i] = cad_maker_take_home(m, i);
+    if (m->homes[i].of == 0) {
+        cad_maker_release_after(m, m->last[i], place, size);
+    }
     if (m->status != CAD_OK) {
         return;
     }
-    if (cad_record_adds(record) && !in_place) {
-        emit_former(m, record, place);
+    if (cad_record_adds(record) && !in_place && emit_former(m, record, place)) {
+        return;
     }
     switch ((CadRecordKind)record->kind) {
     case CAD_RECORD_PACK:

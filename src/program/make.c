@@ -41,6 +41,7 @@ static void take_buffers(CadMaker *m) {
     m->group = cad_memory_take(&m->memory, n, sizeof *m->group);
     m->first_read = cad_memory_take(&m->memory, n + 1, sizeof *m->first_read);
     m->place = cad_memory_take(&m->memory, n, sizeof *m->place);
+    m->homes = cad_memory_take(&m->memory, n, sizeof *m->homes);
     m->floats = cad_memory_take(&m->memory, n, sizeof *m->floats);
     m->is_rounded = cad_memory_take(&m->memory, n, sizeof *m->is_rounded);
     m->check_level = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *m->check_level);
@@ -109,6 +110,7 @@ static void find_order(CadMaker *m, CadLevels levels) {
     cad_maker_find_chains(m);
     cad_maker_find_fused(m);
     cad_maker_list_reads(m);
+    cad_maker_find_homes(m);
     if (m->use == CAD_AT_A_POINT && !m->copies) {
         cad_maker_refer_to_inputs(m);
     }

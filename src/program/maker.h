@@ -49,6 +49,14 @@ typedef struct CadRelease {
     uint32_t next; /* at the same level */
 } CadRelease;
 
+/* Where an array stands that is not made of others there: in a block of its own, or as part of the
+ * block of another array, which consists of it and others, so that nothing is copied. */
+typedef struct CadHome {
+    uint32_t of;   /* the record of the whole, 0: there is none; */
+    int32_t at;    /* its first place there */
+    int32_t block; /* of its own, else NOWHERE */
+} CadHome;
+
 /* Where an operand of a vector stands: a number for each element, `step` apart. */
 typedef struct CadPlaces {
     int32_t place;
@@ -85,6 +93,7 @@ typedef struct CadMaker {
     uint32_t *last; /* the level at which it is read last */
     uint32_t *group;
     int32_t *place;
+    CadHome *homes;
     int32_t *floats;     /* where an array stands as floats, from FAR on */
     uint8_t *is_rounded; /* whether nothing but its rounding is read */
     uint8_t *rows;       /* whether turns leave more of it that is read than the last one's */
@@ -265,6 +274,12 @@ int cad_maker_take_far(CadMaker *m, size_t size, int32_t *place);
 
 /* A block for an array, from FAR on unless it is small. */
 int32_t cad_maker_take_array(CadMaker *m, size_t size);
+
+/* Among the wanted arrays, those that nothing is read of but by what they are a part of. */
+void cad_maker_find_homes(CadMaker *m);
+
+/* The block of an array: its own, which may be there before it is made, or part of another one. */
+int32_t cad_maker_take_home(CadMaker *m, uint32_t i);
 
 /* Once a level is done, the places that were to be released after it are free. */
 void cad_maker_release_after(CadMaker *m, uint32_t level, int32_t place, size_t size);

@@ -4,7 +4,7 @@
 
 void cad_maker_place_inputs(CadMaker *m) {
     for (uint32_t i = 0; i < m->graph->n_records; i++) {
-        m->place[i] = m->floats[i] = NOWHERE;
+        m->place[i] = m->floats[i] = m->homes[i].block = NOWHERE;
         m->group[i] = FIRST_GROUP + i;
     }
     for (size_t k = 0; k < m->n_inputs; k++) {
@@ -76,6 +76,58 @@ int32_t cad_maker_take_array(CadMaker *m, size_t size) {
     int32_t place;
     return size >= SMALL && cad_maker_take_far(m, size, &place) ? place
                                                                 : cad_maker_take_block(m, size);
+}
+
+/* --- parts of blocks --- */
+
+/* Have all of an array be part of another one, where that is all that is read of it. */
+static void settle(CadMaker *m, uint32_t of, CadId first, size_t size, size_t uses, int64_t at) {
+    const uint32_t i = cad_graph_record_of(m->graph, first);
+    const CadRecord *const part = &m->graph->records[i];
+    if (part->kind == CAD_RECORD_MAP && part->of.array.first == first &&
+        part->of.array.size == size && m->uses[i] == uses) {
+        m->homes[i].of = of;
+        m->homes[i].at = (int32_t)at;
+    }
+}
+
+/* What an array is made of: stretches of numbers, or what is added to zeros, in order. */
+static void settle_parts(CadMaker *m, uint32_t i) {
+    const CadRecord *const record = &m->graph->records[i];
+    const size_t size = cad_record_size(record);
+    if (record->kind == CAD_RECORD_PACK) {
+        const CadId *const ids = cad_graph_packed(m->graph, record);
+        for (size_t k = 0, n; k < size; k += n) {
+            n = cad_graph_stretch(m->graph, ids + k, size - k);
+            settle(m, i, ids[k], n, n < size ? n : 0, (int64_t)k);
+        }
+    } else if (record->kind == CAD_RECORD_ADD_TO &&
+               cad_graph_array(m->graph, record)->former == CAD_NO_ID) {
+        CadPlan *const plan = cad_graph_plan(m->graph, record);
+        const int64_t *const to = cad_plan_view(plan, 0), *const from = cad_plan_view(plan, 1);
+        if (plan->ndim == 1 && to[1] == 1 && from[1] == 1) {
+            settle(m, i, (CadId)from[0], (size_t)plan->size, 1, to[0]);
+        }
+    }
+}
+
+void cad_maker_find_homes(CadMaker *m) {
+    for (uint32_t i = 0; i < m->graph->n_records && m->joins; i++) {
+        if (m->uses[i] > 0) {
+            settle_parts(m, i);
+        }
+    }
+}
+
+int32_t cad_maker_take_home(CadMaker *m, uint32_t i) {
+    CadHome *const home = &m->homes[i];
+    if (home->of != 0) {
+        return cad_maker_take_home(m, home->of) + home->at;
+    }
+    if (home->block == NOWHERE) {
+        home->block = cad_maker_take_array(m, m->graph->records[i].of.array.size);
+    }
+    return home->block;
 }
 
 int32_t cad_maker_take_block(CadMaker *m, size_t size) {

@@ -21,14 +21,11 @@ static void emit_stretch(CadMaker *m, CadStretch stretch) {
 
 /* How many of some numbers are those of an array, all in order: its size, or 0. */
 static size_t whole_array(const CadMaker *m, uint32_t i, const CadId *ids, size_t n) {
-    const CadId first = m->graph->records[i].of.array.first;
     const size_t size = m->graph->records[i].of.array.size;
-    for (size_t k = 0; k < size; k++) {
-        if (k == n || ids[k] != first + (CadId)k) {
-            return 0;
-        }
-    }
-    return size;
+    return ids[0] == m->graph->records[i].of.array.first &&
+                   cad_graph_stretch(m->graph, ids, n) == size
+               ? size
+               : 0;
 }
 
 enum { SHORT = 4 }; /* numbers in a row, from which on they are no longer listed one by one */

@@ -52,17 +52,9 @@ static uint8_t way_of_reading(const CadRecord *record, size_t operand) {
 
 /* Whether a pack is a stretch of one array, whose places it has. */
 static int is_stretch(const CadMaker *m, const CadRecord *record) {
-    if (record->kind != CAD_RECORD_PACK) {
-        return 0;
-    }
-    const CadId *const ids = cad_graph_packed(m->graph, record);
-    const size_t size = record->of.array.size;
-    for (size_t k = 1; k < size; k++) {
-        if (ids[k] != ids[0] + (CadId)k) {
-            return 0;
-        }
-    }
-    return record_of(m, ids[0]) == record_of(m, ids[size - 1]);
+    const size_t size = cad_record_size(record);
+    return record->kind == CAD_RECORD_PACK &&
+           cad_graph_stretch(m->graph, cad_graph_packed(m->graph, record), size) == size;
 }
 
 /* From the last record on, so that it is known of a pack how it is read. */

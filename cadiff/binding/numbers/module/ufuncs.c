@@ -240,7 +240,8 @@ static void borrow_loop(CadOp op, PyObject *function, int arity) {
     if (find_loop(function, arity, 1, 0, singles, &loop, &data)) {
         cad_set_single_loop(op, (CadLoopFunction)loop, data);
     }
-    if (cad_loop_over_doubles(function, arity, 1, &loop, &data)) {
+    if (op != CAD_OP_positive && /* its own is a copy */
+        cad_loop_over_doubles(function, arity, 1, &loop, &data)) {
         cad_set_loop(op, (CadLoopFunction)loop, data);
     }
 }
