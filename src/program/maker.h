@@ -49,8 +49,8 @@ typedef struct CadRelease {
     uint32_t next; /* at the same level */
 } CadRelease;
 
-/* Where an array stands that is not made of others there: in a block of its own, or as part of the
- * block of another array, which consists of it and others, so that nothing is copied. */
+/* Where an array stands: in a block of its own, or in the block of the array that it is joined
+ * into, so that nothing is copied. */
 typedef struct CadHome {
     uint32_t of;   /* the record of the whole, 0: there is none; */
     int32_t at;    /* its first place there */
@@ -222,7 +222,7 @@ static inline int is_made(const CadMaker *m, size_t i) {
 /* Count the uses of records that ends depend on. */
 void cad_maker_find_wanted(CadMaker *m);
 
-/* List what records read, once it is known which are made, and of what. */
+/* List the operands of all records, after the choice of records and of their sums. */
 void cad_maker_list_reads(CadMaker *m);
 
 /* --- chains.c --- */

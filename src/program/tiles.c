@@ -100,7 +100,7 @@ static int64_t last_place(CadFarBlock block) {
 
 static void begin_shelf(Shelf *shelf, uint32_t now) {
     shelf->n = 1;
-    shelf->gaps[0] = (Gap){shelf->base, INT64_MAX / 2}; /* less a base below 0, it is a number */
+    shelf->gaps[0] = (Gap){shelf->base, INT64_MAX / 2}; /* its length is one for a base below 0 */
     shelf->now = now;
 }
 
