@@ -19,7 +19,16 @@ import numpy as np
 from benchmarks import problems
 from benchmarks.contests import Runner
 
-__all__ = ["AUTOGRAD", "CASADI", "JAX_ARRAYS", "JAX_LOOP", "TORCH", "missing", "rosenbrock"]
+__all__ = [
+    "AUTOGRAD",
+    "CASADI",
+    "JAX_ARRAYS",
+    "JAX_LOOP",
+    "TORCH",
+    "makers",
+    "missing",
+    "rosenbrock",
+]
 
 AUTOGRAD = "autograd"
 CASADI = "CasADi"
@@ -36,8 +45,13 @@ def rosenbrock(n: int) -> dict[str, Runner]:
     """Value and gradient by each package that is installed, as far as n lets it."""
     at = problems.rosenbrock_point(n)
     expected = (problems.rosenbrock(at), problems.rosenbrock_gradient(np.array(at)))
+    return {name: Runner(make(np.array(at)), expected) for name, make in makers(n).items()}
+
+
+def makers(n: int) -> dict[str, Callable[[Any], Callable[[], Any]]]:
+    """By each package that is installed: what makes value and gradient of a point's size."""
     return {
-        name: Runner(make(np.array(at)), expected)
+        name: make
         for name, make in WAYS.items()
         if find_spec(PACKAGES[name]) is not None and n <= MOST.get(name, n)
     }

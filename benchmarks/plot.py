@@ -8,6 +8,7 @@ machine.
 
 Beside FILE.svg goes FILE-dark.svg, for dark pages, and FILE.csv with the numbers; they are printed
 as well. `--redraw` draws from FILE.csv. The end of the file's name chooses the format.
+`draw` serves the first calls of `benchmarks.page`, too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from benchmarks.contests import (
     WrongNumbersError,
 )
 from benchmarks.machine import machine
-from benchmarks.program_contests import EAGER, IN_C
+from benchmarks.program_contests import EAGER, IN_C, NATIVE
 from benchmarks.timing import interleave
 
 try:
@@ -53,6 +54,7 @@ class Look(NamedTuple):
 LOOKS = {
     EAGER: Look("cadiff.value_and_grad(f)", "#d95f02", "s"),
     GRADIENT: Look("cadiff.compile(f)", "#d95f02", "o"),
+    NATIVE: Look("cadiff.compile(f, native=True)", "#d95f02", "D"),
     GRAPH: Look("a graph in pure Python", "#808080", "x"),
     peers.AUTOGRAD: Look("autograd", "#1b9e77", "v"),
     peers.TORCH: Look("PyTorch", "#e7298a", "<"),
@@ -139,13 +141,14 @@ def measure(quick: bool) -> tuple[str, Costs]:
 
 def ways(n: int) -> Contest:
     """The contest with other packages, and with C by hand where there is a compiler."""
+    more = {GRAPH: contests.rosenbrock(n).runners[GRAPH], **peers.rosenbrock(n)}
     try:
         compiled = program_contests.rosenbrock_by_hand(n)
+        more[NATIVE] = program_contests.rosenbrock_in_machine_code(n)
     except UnavailableError as missing:
-        print(f"Without C by hand: {missing}")
+        print(f"Without C by hand and machine code: {missing}")
         compiled = program_contests.rosenbrock(n)
-    graph = contests.rosenbrock(n).runners[GRAPH]
-    return Contest(compiled.work, {**compiled.runners, GRAPH: graph, **peers.rosenbrock(n)})
+    return Contest(compiled.work, {**compiled.runners, **more})
 
 
 def write(table: Path, about: str, costs: Costs) -> None:
@@ -171,7 +174,14 @@ def read(table: Path) -> Costs:
     }
 
 
-def draw(costs: Mapping[str, Mapping[int, float]], file: Path) -> None:
+def draw(
+    costs: Mapping[str, Mapping[int, float]],
+    file: Path,
+    *,
+    title: str = "Value and gradient of Rosenbrock's function, a Python loop",
+    ylabel: str = "time, in multiples of f on plain floats",
+    at_one: str = "f on plain floats, no gradient",
+) -> None:
     """Draw the costs for light pages and for dark ones."""
     for ending, ink in INK.items():
         picture = file.with_stem(file.stem + ending)
@@ -183,8 +193,8 @@ def draw(costs: Mapping[str, Mapping[int, float]], file: Path) -> None:
             figure, axes = plt.subplots(figsize=(8.4, 4.2), layout="constrained")
             axes.axhline(1.0, color=ink, linewidth=0.8)
             axes.annotate(
-                "f on plain floats, no gradient",
-                (SIZES[0], 1.0),
+                at_one,
+                (min(map(min, costs.values())), 1.0),
                 (0.0, -3.0),
                 textcoords="offset points",
                 va="top",
@@ -192,7 +202,7 @@ def draw(costs: Mapping[str, Mapping[int, float]], file: Path) -> None:
             )
             for name in sorted(costs, key=lambda name: -list(costs[name].values())[-1]):
                 label, colour, marker = LOOKS[name]
-                own = name in (EAGER, GRADIENT)
+                own = name in (EAGER, GRADIENT, NATIVE)
                 sizes, multiples = zip(*costs[name].items(), strict=True)
                 axes.plot(
                     sizes,
@@ -207,8 +217,8 @@ def draw(costs: Mapping[str, Mapping[int, float]], file: Path) -> None:
                 xscale="log",
                 yscale="log",
                 xlabel="number of arguments n",
-                ylabel="time, in multiples of f on plain floats",
-                title="Value and gradient of Rosenbrock's function, a Python loop",
+                ylabel=ylabel,
+                title=title,
             )
             axes.grid(which="major", alpha=0.3)
             axes.yaxis.set_major_formatter("{x:g}")

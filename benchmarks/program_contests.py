@@ -53,6 +53,7 @@ __all__ = [
     "regression",
     "rosenbrock",
     "rosenbrock_by_hand",
+    "rosenbrock_in_machine_code",
     "rosenbrock_within",
     "sparse_hessian",
     "sparse_jacobian",
@@ -62,6 +63,7 @@ __all__ = [
 
 BATCH = "batch, one thread"
 IN_C = "C by hand"
+NATIVE = "machine code"
 EAGER = "eager value and gradient"
 FIRST = "compile, first gradient"
 VERIFIED, UNVERIFIED = "verified", "verify=False"
@@ -102,6 +104,14 @@ def rosenbrock_by_hand(n: int) -> Contest:
     evaluation = by_hand.rosenbrock(problems.rosenbrock_point(n))
     contest = rosenbrock(n)
     return _with_c(contest, evaluation)
+
+
+def rosenbrock_in_machine_code(n: int) -> Runner:
+    """Value and gradient of Rosenbrock's function by a program's machine code."""
+    x = np.array(problems.rosenbrock_point(n))
+    program = cadiff.compile(problems.rosenbrock, native=True)
+    expected = contests.rosenbrock(n).runners[ARRAY].expected
+    return Runner(_replay(program.value_and_grad, x), expected)
 
 
 def rosenbrock_within(n: int) -> Contest:

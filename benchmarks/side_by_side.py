@@ -32,7 +32,7 @@ from benchmarks.libraries import Cadiff, Library
 from benchmarks.machine import BLAS_VARIABLES, machine
 from benchmarks.timing import interleave
 
-__all__ = ["CONTESTS", "PROBLEMS", "Problem", "main"]
+__all__ = ["CONTESTS", "PROBLEMS", "Problem", "main", "times"]
 
 PLAIN = "plain"
 HAND = "by hand"
@@ -524,22 +524,26 @@ def table(only: str, rounds: int) -> int:
     show(COLUMNS)
     show(["-" * width for width in WIDTHS])
     lost = []
-    for problem in PROBLEMS:
-        if not re.search(only, problem.name):
-            continue
-        contest = problem.make(peers=installed())
-        try:
-            for name in contest.runners:
-                contest.check(name)
-        except WrongNumbersError as error:
-            print(f"\nWrong numbers, so nothing more is timed: {error}", file=sys.stderr)
-            return 1
-        seconds = measured(contest, rounds)
-        show([*row(contest.work, seconds, problem.reach)])
-        lost += [f"{contest.work}: {what}; {problem.why}" for what in faster(seconds)]
+    try:
+        for work, problem, seconds in times(only, rounds):
+            show([*row(work, seconds, problem.reach)])
+            lost += [f"{work}: {what}; {problem.why}" for what in faster(seconds)]
+    except WrongNumbersError as error:
+        print(f"\nWrong numbers, so nothing more is timed: {error}", file=sys.stderr)
+        return 1
     print("\nWhere another package is faster than a program:", "" if lost else "nowhere.")
     print("".join(f"* {line}.\n" for line in lost), flush=True)
     return 0
+
+
+def times(only: str, rounds: int) -> Iterator[tuple[str, Problem, dict[str, float]]]:
+    """Seconds by runner of each problem that a pattern finds, after its results were checked."""
+    for problem in PROBLEMS:
+        if re.search(only, problem.name):
+            contest = problem.make(peers=installed())
+            for name in contest.runners:
+                contest.check(name)
+            yield contest.work, problem, measured(contest, rounds)
 
 
 def measured(contest: Contest, rounds: int) -> dict[str, float]:

@@ -3,9 +3,9 @@
     python -m benchmarks.gradbench.table CHECKOUT --only gmm ode --rounds 3 --seconds 0.3
 
 In a checkout of GradBench its evals ask and judge, and its tools for JAX and PyTorch answer, if
-these are installed; all of them take turns, evaluation by evaluation, in rounds, on one core.
-Least times count, of evaluations that were found valid. The first run, which records or compiles,
-has a table of its own.
+these are installed, and its derivatives by hand in C++; all of them take turns, evaluation by
+evaluation, in rounds, on one core. Least times count, of evaluations that were found valid. The
+first run, which records or compiles, has a table of its own.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ import selectors
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["main"]
+__all__ = ["Results", "collect", "main", "parser"]
 
 ROOT = Path(__file__).parents[2]
-CADIFF, NATIVE, JAX, TORCH = "cadiff", "cadiff, native", "JAX", "PyTorch"
+CADIFF, NATIVE, JAX, TORCH, HAND = "cadiff", "cadiff, native", "JAX", "PyTorch", "C++ by hand"
+OURS = (CADIFF, NATIVE)
 TOOLS = {
     CADIFF: ["-m", "benchmarks.gradbench"],
     NATIVE: ["-m", "benchmarks.gradbench", "--native"],
     JAX: ["-m", "benchmarks.gradbench.jax_tool"],
     TORCH: ["python/gradbench/gradbench/tools/pytorch/run.py"],
+    HAND: ["-m", "benchmarks.gradbench.cpp_tool"],
 }
 NEEDED = {JAX: "jax", TORCH: "torch"}
 SIZES = {
@@ -206,6 +208,20 @@ class Results:
             lines.append(line)
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
+    def faster(self) -> Iterator[tuple[str, str, str, str, float]]:
+        """Eval, size, function, tool and how much, where another is faster than both of ours."""
+        for (name, size), functions in self.rows.items():
+            for function in functions:
+                times = {
+                    tool: self.least[key]
+                    for tool in self.tools
+                    if (key := (name, size, function, tool)) in self.least
+                }
+                ours = min((times[tool] for tool in OURS if tool in times), default=0.0)
+                for tool, seconds in times.items():
+                    if tool not in OURS and seconds < ours:
+                        yield name, size, function, tool, ours / seconds
+
 
 def measure(results: Results, name: str, options: argparse.Namespace) -> None:
     """One round of an eval, in which the tools take turns."""
@@ -226,8 +242,8 @@ def measure(results: Results, name: str, options: argparse.Namespace) -> None:
             session.close()
 
 
-def main() -> None:
-    """Measure, and print the tables."""
+def parser() -> argparse.ArgumentParser:
+    """Of the command's options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkout", type=Path, help="of GradBench, with its tool `manual` built")
     parser.add_argument("--only", nargs="+", choices=SIZES, default=list(SIZES), metavar="EVAL")
@@ -237,16 +253,29 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2, help="at least so many, of each evaluation")
     parser.add_argument("--seconds", type=float, default=0.3, help="and for so long")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for an answer")
-    options = parser.parse_args()
+    return parser
+
+
+def collect(options: argparse.Namespace) -> Results:
+    """Measure all rounds, on one core."""
     options.checkout = options.checkout.resolve()
     if not (options.checkout / "tools" / "manual" / "bin").is_dir():
-        parser.error("most evals judge by the tool `manual`: make -C cpp; make -C tools/manual")
+        raise SystemExit(
+            "most evals judge by the tool `manual`: make -C cpp; make -C tools/manual"
+        )
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     results = Results(options.tools)
     for round_number in range(options.rounds):
         for name in options.only:
             measure(results, name, options)
             print(f"round {round_number + 1}: {name}", file=sys.stderr, flush=True)
+    return results
+
+
+def main() -> None:
+    """Measure, and print the tables."""
+    options = parser().parse_args()
+    results = collect(options)
     print(f"Least times of {options.rounds} rounds:\n\n{results.table(results.least)}\n")
     print(f"First runs:\n\n{results.table(results.first)}\n")
     print("Valid: " + ", ".join(f"{tool} {count}" for tool, count in results.valid.items()))
