@@ -37,8 +37,7 @@ from .complexes cimport Complex, is_complex, is_nothing, parts_of
 from .sparse cimport MatrixPlan
 
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
-from .codes import CallError
-from .rules import is_real_array
+from .rules import CallError, is_real_array
 from .sparse import plan_matrix
 
 cdef enum SweepKind:

@@ -36,7 +36,7 @@ from .signatures cimport (
 from .watches cimport Watch
 
 from .gradients import value_and_grad
-from .codes import CallError
+from .rules import CallError
 
 cdef object MISSED = object()   # a call has another signature
 cdef object REFUSED = object()  # it has this one, but no recording at hand serves

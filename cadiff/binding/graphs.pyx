@@ -24,12 +24,14 @@ from .generated.tape cimport *
 from .tape cimport Context, DirectRule, on_tape, rule_at, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
+from .rules cimport as_steps
 from .recording cimport Guarded, Recording
 from .codes cimport (
-    are_any, as_steps, carry_out_lanes, carry_out_step, Code, go_over_lanes, hold_finite,
+    are_any, carry_out_lanes, carry_out_step, Code, go_over_lanes, hold_finite,
 )
 
-from .codes import FROM_POINTS as _FROM_POINTS, _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
+from .codes import FROM_POINTS as _FROM_POINTS, deriving
+from .rules import _OpaqueDerivative, _Step, ObstacleError, PointError
 from .digests import NO_GRAPH as _NO_GRAPH, read_graph, written_graph
 
 

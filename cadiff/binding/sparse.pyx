@@ -14,7 +14,7 @@ from .generated.tape cimport *
 from .codes cimport Code, copied
 from .graphs cimport Graph, Ids, joined_ids, GraphTransaction, new_ids
 
-from .codes import CallError
+from .rules import CallError
 from .jacobians import check_room
 
 cdef enum:
