@@ -17,7 +17,7 @@ from cpython.object cimport PyObject, PyObject_GenericGetAttr
 from . cimport c_numpy as cnp
 from .c_python cimport *
 from .c_numbers cimport *
-from .complexes cimport complex_function, holds_complex
+from .complexes cimport complex_function, is_complex
 from .atoms cimport carries, shape
 from .guards cimport call_named
 
@@ -178,6 +178,41 @@ cdef public object cad_call_on_constants(object function, tuple args, dict kwarg
     """Call what has no rule; NotImplemented if numbers among the arguments need one."""
     values = readable_values((args, kwargs))
     return NotImplemented if values is None else of_constants(function, values, kwargs)
+
+
+cpdef bint holds_complex(tree) except -1:
+    """Whether there is a complex number in it: itself, or in lists, dicts and arrays of objects."""
+    try:
+        return one_holds(tree)
+    except RecursionError:
+        cad_raise_nested()
+
+
+cdef bint one_holds(tree) except -1:
+    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree) or CAD_IS_FLOAT(tree):
+        return False
+    kind = type(tree)
+    if kind is int or kind is str or kind is bool or tree is None:
+        return False
+    if is_complex(tree):
+        return True
+    items = None
+    if kind is list or kind is tuple:
+        items = tree
+    elif kind is dict:
+        items = tree.values()
+    elif cnp.PyArray_Check(tree) and cnp.PyArray_TYPE(tree) == cnp.NPY_OBJECT:
+        items = tree.flat
+    if items is None:
+        return False
+    cad_enter_container()
+    try:
+        for item in items:
+            if one_holds(item):
+                return True
+        return False
+    finally:
+        cad_leave_container()
 
 
 cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:
