@@ -34,7 +34,8 @@ SMALL = {
         node_of_joined node_of_plain place_of refer result_from result_of result_of_complex
         whole""",
     "trees": """
-        Container.__reduce__ Container.describe Container.make_derived container_of_state
+        Container.__reduce__ Container.describe Container.make_derived attribute_of
+        container_of_state in_class is_mutable namespace_of own_names put_attribute
         register_class""",
 }
 

@@ -50,3 +50,13 @@ cdef class Same:
 
 cpdef object key_of(item, list watched=*)
 cdef tuple key_of_container(Container container, list above, list watched)
+
+
+cdef object nothing
+
+cdef dict own_names(item)
+cdef object attribute_of(object holder, object name)
+cdef int put_attribute(object holder, object name, object value) except -1
+cdef object namespace_of(kind)
+cdef bint is_mutable(kind) except -1
+cdef tuple in_class(kind)
