@@ -18,13 +18,12 @@ SMALL = {
         ArgumentNode.refuse ArgumentNode.to_state _where element_name index_text node_of_state
         refuse_leaf structure_of_states""",
     "calls": """
-        Call.assign Call.is_one_vector Call.marks Call.single_ints StandIns.__init__
+        Call.assign Call.is_one_vector Call.marks Call.single_ints Entered.forget StandIns.__init__
         StandIns.arguments StandIns.changes StandIns.lend StandIns.next_integer
         StandIns.next_other StandIns.put_back_sets first_argument""",
     "complexes": "Complex.__dir__ Complex.__reduce_ex__",
     "entries": """
-        ActiveProgram.active_shapes ActiveProgram.made Entered.forget TapeProgram.shows
-        are_views_of_one name tape_program_of""",
+        ActiveProgram.active_shapes ActiveProgram.made TapeProgram.shows name tape_program_of""",
     "fast_paths": """
         FastPathTable.add FastPathTable.add_fallback FastPathTable.clear FastPathTable.forget
         MethodSignatures.__init__ MethodSignatures.forget Missed.__init__
