@@ -28,6 +28,7 @@ from .jacobians import *
 from .nan_check import *
 from .observers import *
 from .recording import *
+from .results import *
 from .rules import *
 from .signatures import *
 from .sparse import *

@@ -1,5 +1,6 @@
 """Calls of functions that are recorded: their arguments taken apart, what f gets in their place, and
-what f has changed. Functions whose calls are entries of the tape take theirs apart here, too.
+what f has changed; and which recordings may serve them. Functions whose calls are entries of the
+tape take theirs apart here, too.
 
 The key of a call tells it from others: it has the containers of the arguments, the shapes of
 arrays, and everything that is no float or array. Calls of one key differ in their inputs alone, a
@@ -13,10 +14,12 @@ import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
+from .generated.entries cimport cad_digest
 from .atoms cimport shape
 from .complexes cimport Complex, is_complex, is_nothing, parts_of
 from .entries cimport put_apart
@@ -417,6 +420,106 @@ cdef class ArgumentSnapshot:
         """Put back what was there; answers whether all that f reads is as it was."""
         assign(self.arrays)
         return self.watch.restore(self.read)
+
+
+# --- which recordings may serve a call -----------------------------------------------------------
+
+@cython.final
+cdef class Missed:
+    """A call in which f has another outcome of a guard than in a recording with these outcomes."""
+
+    def __init__(self, bytes outcomes, long guard, double outcome):
+        self.outcomes = outcomes
+        self.guard = guard
+        self.outcome = outcome
+
+    def allows(self, bytes outcomes) -> bool:
+        """Whether a recording that has its own outcomes may serve the call.
+
+        Until that guard f did the same in both, and in the call.
+        """
+        return meets(outcomes, self.outcomes, self.guard, self.outcome)
+
+
+cdef enum:
+    PATIENCE = 8  # calls at the same inputs, after which no others are waited for
+
+
+@cython.final
+cdef class Trust:
+    """Where a recording may serve: at the inputs at which f gave the same as it.
+
+    That is everywhere, once f has done so at others than those of the recording, too, or if none
+    come: whoever calls at the same inputs again and again is not to pay for that.
+    """
+
+    def __cinit__(self):
+        self.kinds = set()
+
+    cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept:
+        if self.is_full:
+            return True
+        if not self.is_begun or self.digest != cad_digest(inputs, n * sizeof(double)):
+            return False
+        self.n_same += 1
+        self.is_full = self.n_same == PATIENCE
+        return True
+
+    def covers(self, cnp.ndarray inputs) -> bool:
+        """Whether it may serve at inputs."""
+        return self.allows(cnp.doubles(inputs), cnp.PyArray_SIZE(inputs))
+
+    def note(self, cnp.ndarray inputs) -> None:
+        """Note that f gave the same there."""
+        cdef uint64_t digest = cad_digest(cnp.PyArray_DATA(inputs), cnp.PyArray_NBYTES(inputs))
+        self.is_full = self.is_full or (self.is_begun and digest != self.digest)
+        self.digest = digest
+        self.is_begun = True
+
+
+cdef enum:
+    N_PASSED = 13  # calls between those that are looked at, which are not
+
+
+@cython.final
+cdef class Backoff:
+    """Which calls run f at once.
+
+    To find out that no recording serves a call may take longer than f. Where that was in vain for
+    some calls, most further ones are passed by, until one is served again.
+    """
+
+    def __init__(self):
+        self.may_pass = True
+
+    def passes(self) -> bool:
+        """Whether a call is passed by."""
+        if self.n_to_pass == 0:
+            return False
+        self.n_to_pass -= 1
+        return True
+
+    def note_in_vain(self) -> None:
+        """Note a call that no recording serves."""
+        self.n_missed += 1
+        self.n_in_vain += 1
+        if self.may_pass and self.n_in_vain >= MOST_IN_VAIN + N_LOOKS:
+            self.n_in_vain = MOST_IN_VAIN
+            self.n_to_pass = N_PASSED
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether the last calls that were looked at were so in vain."""
+        return self.n_in_vain >= MOST_IN_VAIN
+
+    def note_served(self) -> None:
+        """Note a call that a recording has served, but no fast path."""
+        self.n_missed = self.n_to_pass = 0
+        self.n_in_vain -= self.n_in_vain > 0
+
+    def open(self) -> None:
+        """Begin anew."""
+        self.n_missed = self.n_to_pass = self.n_in_vain = 0
 
 
 # --- functions as entries ------------------------------------------------------------------------

@@ -39,9 +39,10 @@ MODULES = (
     "signatures",
     "watches",
     "observers",
+    "results",
     "calls",
-    "functions",
     "fast_paths",
+    "functions",
     "factors",
     "nan_check",
 )
