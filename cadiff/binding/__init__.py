@@ -27,6 +27,7 @@ from .guards import *
 from .jacobians import *
 from .nan_check import *
 from .observers import *
+from .recorded_sweeps import *
 from .recording import *
 from .results import *
 from .rules import *

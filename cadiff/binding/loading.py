@@ -28,6 +28,7 @@ MODULES = (
     "arguments",
     "rules",
     "recording",
+    "recorded_sweeps",
     "gradients",
     "jacobians",
     "borrowed",
