@@ -22,6 +22,7 @@ from .fast_paths import *
 from .forward import *
 from .functions import *
 from .gradients import *
+from .graph_numbers import *
 from .graphs import *
 from .guards import *
 from .jacobians import *

@@ -31,7 +31,8 @@ from .tape cimport are_mixed, constant_slot, DirectRule, MOST_AXES, note_rule_at
 from .atoms cimport active_of, atoms_of, highest_tag
 from .codes cimport Code
 from .rules cimport pull_rule, pull_rule_along, push_rule
-from .graphs cimport Graph, Ids, GraphTransaction
+from .graph_numbers cimport GraphTransaction, Ids
+from .graphs cimport Graph
 from .sparse cimport MatrixPlan
 
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual

@@ -34,6 +34,7 @@ MODULES = (
     "borrowed",
     "crew",
     "codes",
+    "graph_numbers",
     "graphs",
     "sparse",
     "entries",

@@ -14,6 +14,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .generated.sweeps cimport *
 from .generated.tape cimport *
@@ -21,6 +22,7 @@ from .tape cimport (
     active_zeros, Checks, checks_of, enter_step, leave_step, on_tape, plan_shape, plan_strides,
     plan_view, rule_views, step_under_way, strided_view, view_of,
 )
+from .atoms cimport shape
 from .recording cimport Recording
 
 from .atoms import numbers_array
