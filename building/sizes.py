@@ -27,6 +27,18 @@ SMALL = {
     "fast_paths": """
         FastPathTable.add FastPathTable.add_fallback FastPathTable.clear FastPathTable.forget
         MethodSignatures.__init__ MethodSignatures.forget Signature.describe new_path""",
+    "functions": """
+        BoundProgram.__eq__ BoundProgram.__func__ BoundProgram.__getattribute__
+        BoundProgram.__hash__ BoundProgram.__init__ BoundProgram.__reduce__ BoundProgram.__repr__
+        BoundProgram.__self__ BoundProgram.__wrapped__ BoundProgram._own_derivative
+        BoundProgram.called BoundProgram.program BoundProgram.vjp DispatchedFunction.__get__
+        DispatchedFunction.__init__ DispatchedFunction.__reduce__ DispatchedFunction.__repr__
+        DispatchedFunction.opening Elementwise.__init__ Elementwise.__reduce__
+        Elementwise.__repr__ Forgetting.__call__ Forgetting.__init__ Objects.add
+        Objects.are_in_vain Objects.note_program Owned.is_used ProgramMethods.__get__
+        ProgramMethods._forget_objects ProgramMethods._own_program ProgramMethods.into
+        WeakMethod.__call__ WeakMethod.__init__ call_carrying enable_vectorcall forget has_complex
+        is_listed keeping of_constants one_holds register_entered separated""",
     "results": """
         copy_into find_rows pair_arrays place_of result_from result_of result_of_complex whole""",
     "signatures": """

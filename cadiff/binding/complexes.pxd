@@ -1,6 +1,5 @@
 # What other modules see of complexes.pyx.
 
-from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .generated.entries cimport *
 

@@ -31,10 +31,20 @@ cdef inline bint is_missing(object result):
 
 
 @cython.final
+cdef class MethodSignatures:
+    cdef list known
+    cdef Backoff backoff
+
+    cdef object find_and_serve(self, tuple args, dict kwargs, object argnums)
+    cdef bint serve_into(self, tuple args, dict kwargs, object out) except -1
+    cdef object signature_of(self, Call call, tuple args, object argnums, tuple last, bint whole)
+    cdef int forget(self, programs) except -1
+    cdef int forget_fallbacks(self) except -1
+
+
+@cython.final
 cdef class FastPathTable:
     cdef list of_methods
     cdef readonly Backoff backoff
 
-    cdef object serve(self, Method method, tuple args, dict kwargs, object argnums)
-    cdef bint serve_into(self, tuple args, dict kwargs, object out) except -1
     cdef object signature_of(self, str what, Call call, tuple args, object argnums, tuple last)

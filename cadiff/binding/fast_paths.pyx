@@ -574,9 +574,6 @@ cdef FastPath new_path(Signature signature, object program, object assemble, Wat
 cdef class MethodSignatures:
     """The signatures of one method; the one used last comes first."""
 
-    cdef list known
-    cdef Backoff backoff
-
     def __init__(self, Backoff backoff):
         self.known = []
         self.backoff = backoff
@@ -616,8 +613,7 @@ cdef class MethodSignatures:
         signature = <Signature>PyList_GET_ITEM(self.known, 0)
         return signature.is_of(args, kwargs, ZERO) and signature.serve_into(args, kwargs, out)
 
-    cdef Signature signature_of(self, Call call, tuple args, object argnums, tuple last,
-                                bint whole):
+    cdef object signature_of(self, Call call, tuple args, object argnums, tuple last, bint whole):
         """The signature of a call; None if no later call can be known by it."""
         cdef Signature signature
         cdef object lifted = call.taken.lifted
@@ -722,17 +718,6 @@ cdef class FastPathTable:
     def forget_fallbacks(self) -> None:
         for paths in self.of_methods:
             (<MethodSignatures>paths).forget_fallbacks()
-
-    cdef object serve(self, Method method, tuple args, dict kwargs, object argnums):
-        """The result of a call of a method; MISSED, REFUSED or a Missed if there is none."""
-        # f may drop them meanwhile
-        cdef MethodSignatures paths = <MethodSignatures>PyList_GET_ITEM(self.of_methods, method)
-        return paths.find_and_serve(args, kwargs, argnums)
-
-    cdef bint serve_into(self, tuple args, dict kwargs, object out) except -1:
-        """Whether a path has written what f returns into the user's arrays."""
-        cdef MethodSignatures paths = <MethodSignatures>self.of_methods[<int>VALUE]
-        return paths.serve_into(args, kwargs, out)
 
     cdef object signature_of(self, str what, Call call, tuple args, object argnums, tuple last):
         cdef int method = NAMES.index(what)

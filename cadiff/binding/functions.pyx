@@ -12,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 cimport cython
+from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject, PyObject_GenericGetAttr
 
 from . cimport c_numpy as cnp
@@ -606,7 +607,9 @@ cdef class ProgramMethods:
         self.objects = Objects()
 
     cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
-        return self._fast_paths.serve(method, args, kwargs, argnums)
+        # f may drop them meanwhile
+        cdef MethodSignatures paths = <MethodSignatures>PyList_GET_ITEM(self._fast_paths.of_methods, method)
+        return paths.find_and_serve(args, kwargs, argnums)
 
     cdef object in_general(self, Method method, tuple args, dict kwargs, object argnums, object result):
         """What a method gives that is called like f, where no fast path does."""
@@ -638,7 +641,8 @@ cdef class ProgramMethods:
         TypeError
             If out has other containers than what f returns.
         """
-        if not self._fast_paths.serve_into(args, kwargs, out):
+        cdef MethodSignatures paths = <MethodSignatures>self._fast_paths.of_methods[<int>VALUE]
+        if not paths.serve_into(args, kwargs, out):
             copy_into(out, self(*args, **kwargs), "out")
         return out
 

@@ -31,8 +31,7 @@ class HeldMethod(NamedTuple):
 class Releasing:
     """Called when something is gone that a Watch, or a copy of it, holds weakly."""
 
-    def __init__(self) -> None:
-        self.watches: WeakSet[Any] = WeakSet()
+    watches: WeakSet[Any]  # these, as who makes it says
 
     def __call__(self, reference: object) -> None:
         for watch in list(self.watches):
@@ -58,8 +57,10 @@ def pickled(kept: Any, kind: type) -> Any:
 def state_of_table(
     table: Any, names_in: dict[str, Any], state_of: Callable[[Any], object]
 ) -> tuple[object, ...]:
-    """Labels, which are objects that do not change but for their names; what is set of the table,
-    and what the columns hold. `names_in`: the table's own dict; `state_of`: of an array."""
+    """Labels and their names; what is set of the table; what columns hold.
+
+    `names_in` is the table's own dict, `state_of` answers that of an array.
+    """
     labels = tuple(getattr(table, name, None) for name in ("index", "columns", "name"))
     names = tuple(tuple(getattr(item, "names", ())) for item in (table, *labels[:2]))
     has_copies = getattr(getattr(table, "flags", None), "allows_duplicate_labels", None)

@@ -21,7 +21,7 @@ from .c_numbers cimport *
 from .generated.program cimport *
 from .complexes cimport is_complex
 from .signatures cimport Shaped
-from .trees cimport Container, opened, opened_complex, SEQUENCE
+from .trees cimport opened, opened_complex, SEQUENCE
 
 
 @cython.final

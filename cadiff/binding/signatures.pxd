@@ -5,7 +5,6 @@ from cpython.float cimport PyFloat_AS_DOUBLE
 
 from . cimport c_numpy as cnp
 from .generated.program cimport CadReferred
-from .trees cimport Container
 
 
 cdef class Shaped:

@@ -1,7 +1,6 @@
 # What other modules see of trees.pyx.
 
 cimport cython
-from cpython.object cimport PyObject
 
 
 cdef enum Kind:
@@ -30,7 +29,6 @@ cdef class Container:
     cpdef str describe(self, Py_ssize_t n)
 
 
-cdef bint computes(PyObject *found) except -1
 cpdef tuple own_items(item)
 cdef tuple names_of(function)
 cpdef tuple opened(item)

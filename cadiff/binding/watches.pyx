@@ -9,6 +9,7 @@ changed, and a recording keeps no object alive. This module does not know how pl
 import sys
 from collections import deque
 from types import MethodType, ModuleType
+from weakref import WeakSet
 
 import numpy as np
 
@@ -618,6 +619,7 @@ cdef class Watch:
         self.places = []
         self.kept = []
         self.released = Releasing()
+        self.released.watches = WeakSet()
         self.released.watches.add(self)
 
     def copy(self) -> Watch:
