@@ -18,23 +18,35 @@ SMALL = {
         ArgumentNode.refuse ArgumentNode.to_state _where element_name index_text node_of_state
         refuse_leaf structure_of_states""",
     "calls": """
-        Call.assign Call.is_one_vector Call.marks Call.single_ints StandIns.__init__
-        StandIns.arguments StandIns.changes StandIns.lend StandIns.next_integer
-        StandIns.next_other StandIns.put_back_sets first_argument""",
+        Call.assign Call.is_one_vector Call.marks Call.single_ints Entered.forget Missed.__init__
+        StandIns.__init__ StandIns.arguments StandIns.changes StandIns.lend
+        StandIns.next_integer StandIns.next_other StandIns.put_back_sets first_argument""",
     "complexes": "Complex.__dir__ Complex.__reduce_ex__",
     "entries": """
-        ActiveProgram.active_shapes ActiveProgram.made Entered.forget TapeProgram.shows
-        are_views_of_one name tape_program_of""",
+        ActiveProgram.active_shapes ActiveProgram.made TapeProgram.shows name tape_program_of""",
     "fast_paths": """
         FastPathTable.add FastPathTable.add_fallback FastPathTable.clear FastPathTable.forget
-        MethodSignatures.__init__ MethodSignatures.forget Missed.__init__
-        ProgramMethods._own_program Signature.describe new_path""",
+        MethodSignatures.__init__ MethodSignatures.forget Signature.describe new_path""",
+    "functions": """
+        BoundProgram.__eq__ BoundProgram.__func__ BoundProgram.__getattribute__
+        BoundProgram.__hash__ BoundProgram.__init__ BoundProgram.__reduce__ BoundProgram.__repr__
+        BoundProgram.__self__ BoundProgram.__wrapped__ BoundProgram._own_derivative
+        BoundProgram.called BoundProgram.program BoundProgram.vjp DispatchedFunction.__get__
+        DispatchedFunction.__init__ DispatchedFunction.__reduce__ DispatchedFunction.__repr__
+        DispatchedFunction.opening Elementwise.__init__ Elementwise.__reduce__
+        Elementwise.__repr__ Forgetting.__call__ Forgetting.__init__ Objects.add
+        Objects.are_in_vain Objects.note_program Owned.is_used ProgramMethods.__get__
+        ProgramMethods._forget_objects ProgramMethods._own_program ProgramMethods.into
+        WeakMethod.__call__ WeakMethod.__init__ call_carrying enable_vectorcall forget has_complex
+        is_listed keeping of_constants one_holds register_entered separated""",
+    "results": """
+        copy_into find_rows pair_arrays place_of result_from result_of result_of_complex whole""",
     "signatures": """
-        Described.__init__ ask_for_no_more find_rows forget_references has_names node_of_complex
-        node_of_joined node_of_plain place_of refer result_from result_of result_of_complex
-        whole""",
+        ask_for_no_more forget_references has_names node_of_complex node_of_joined node_of_plain
+        refer""",
     "trees": """
-        Container.__reduce__ Container.describe Container.make_derived container_of_state
+        Container.__reduce__ Container.describe Container.make_derived attribute_of
+        container_of_state in_class is_mutable namespace_of own_names put_attribute
         register_class""",
 }
 

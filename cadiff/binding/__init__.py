@@ -22,12 +22,15 @@ from .fast_paths import *
 from .forward import *
 from .functions import *
 from .gradients import *
+from .graph_numbers import *
 from .graphs import *
 from .guards import *
 from .jacobians import *
 from .nan_check import *
 from .observers import *
+from .recorded_sweeps import *
 from .recording import *
+from .results import *
 from .rules import *
 from .signatures import *
 from .sparse import *

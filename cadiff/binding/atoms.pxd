@@ -1,5 +1,7 @@
 # What other modules see of atoms.pyx.
 
+from libc.stdint cimport uint64_t
+
 from . cimport c_numpy as cnp
 from .generated.entries cimport CadTape
 
@@ -15,3 +17,4 @@ cdef object only_number(object array)
 cdef list atoms_of(cnp.ndarray flat, list shapes)
 cpdef object highest_tag(list atoms)
 cdef bytes active_of(CadTape *tape, list atoms, list shapes)
+cdef uint64_t digest_of_array(cnp.ndarray array) except? 0

@@ -16,7 +16,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from . cimport c_numpy as cnp
@@ -756,3 +756,27 @@ def array_of_lists(items):
     finally:
         if lists.numbers != few:
             PyMem_Free(lists.numbers)
+
+
+cdef enum:
+    LONG = 1 << 16  # bytes, which other threads need not wait for
+
+
+cdef uint64_t digest_of_array(cnp.ndarray array) except? 0:
+    """Of the shape and the numbers of an array."""
+    cdef cnp.ndarray whole = array
+    cdef const void *data
+    cdef Py_ssize_t size
+    cdef uint64_t digest = 0, golden = 0x9E3779B97F4A7C15
+    cdef int k
+    for k in range(cnp.PyArray_NDIM(array)):
+        digest = golden * (digest + <uint64_t>cnp.PyArray_DIM(array, k) + 1)
+    if not cnp.PyArray_ISCARRAY_RO(array):
+        whole = cnp.in_order(array, cnp.PyArray_TYPE(array))
+    data = cnp.PyArray_DATA(whole)
+    size = cnp.PyArray_NBYTES(whole)
+    if size < LONG:
+        return digest + cad_digest(data, size)
+    with nogil:
+        digest += cad_digest(data, size)
+    return digest

@@ -1,6 +1,9 @@
 # What other modules see of calls.pyx.
 
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint64_t
+from libc.string cimport memcmp, memcpy
 
 from .signatures cimport Taken
 
@@ -26,3 +29,58 @@ cdef class Call:
     cdef int take(self, object lifted) except -1
     cdef int take_all(self, Taken taken) except -1
     cdef tuple nodes_of_its_own(self)
+
+
+cdef enum:
+    MOST_IN_VAIN = 16  # calls that no recording has served, until some are passed by
+    N_LOOKS = 3        # calls in a row that are looked at then
+
+
+@cython.final
+cdef class Missed:
+    cdef readonly bytes outcomes
+    cdef readonly long guard      # at which; -1: it is not known
+    cdef readonly double outcome  # that the call has there
+
+
+@cython.final
+cdef class Trust:
+    cdef readonly bint is_full
+    # the types of arguments for which f has done so
+    cdef readonly set kinds  #: set[tuple[type, ...]]
+    cdef public bint knows_nan  # or inf: NumPy's maximum of nan goes by no comparison
+    cdef bint is_begun
+    cdef int n_same       # calls at the inputs of the recording
+    cdef uint64_t digest  # of these
+
+    cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept
+
+
+@cython.final
+cdef class Backoff:
+    cdef public bint may_pass
+    cdef int n_to_pass
+    cdef int n_in_vain
+    cdef int n_missed  # since a fast path served one
+
+    cdef inline bint is_closed(self) noexcept:
+        """Whether not even fast paths are tried: not while they serve some calls."""
+        return self.n_to_pass > 0 and self.n_missed >= N_LOOKS
+
+
+cdef inline bint meets(bytes outcomes, bytes others, long guard, double outcome) noexcept:
+    """Whether a recording with `outcomes` may serve a call that a recording with `others` missed: it
+    met `outcome` at a guard. That guard is looked at first, since it excludes most.
+    """
+    cdef Py_ssize_t before = guard * sizeof(double)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(outcomes), other_size = PyBytes_GET_SIZE(others)
+    cdef const char *data = PyBytes_AS_STRING(outcomes)
+    cdef double expected
+    if guard < 0:
+        return True
+    if before >= other_size:  # f did all that was recorded: a derivative did something else
+        return size == other_size and memcmp(data, PyBytes_AS_STRING(others), size) == 0
+    if before >= size:
+        return False
+    memcpy(&expected, data + before, sizeof(double))
+    return expected == outcome and memcmp(data, PyBytes_AS_STRING(others), before) == 0

@@ -1,28 +1,37 @@
 """Calls of functions that are recorded: their arguments taken apart, what f gets in their place, and
-what f has changed.
+what f has changed; and which recordings may serve them. Functions whose calls are entries of the
+tape take theirs apart here, too.
 
 The key of a call tells it from others: it has the containers of the arguments, the shapes of
 arrays, and everything that is no float or array. Calls of one key differ in their inputs alone, a
 vector of numbers. This module knows neither recordings nor programs.
 """
 
+from math import prod
 from types import FunctionType
 
 import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
+from .generated.entries cimport cad_digest
+from .atoms cimport shape
+from .complexes cimport Complex, is_complex, is_nothing, parts_of
+from .entries cimport put_apart
 from .signatures cimport SignatureNode, Filling, node_of, Taken
+from .tape cimport is_in_order, takes_entries
 from .trees cimport key_of, opened, Same
 from .watches cimport Watch
 
 from .arguments import structure_of
 from .atoms import plain_values
 from .recording import assign
+from .rules import CallError, is_real_array
 from .trees import flattened
 
 
@@ -411,3 +420,268 @@ cdef class ArgumentSnapshot:
         """Put back what was there; answers whether all that f reads is as it was."""
         assign(self.arrays)
         return self.watch.restore(self.read)
+
+
+# --- which recordings may serve a call -----------------------------------------------------------
+
+@cython.final
+cdef class Missed:
+    """A call in which f has another outcome of a guard than in a recording with these outcomes."""
+
+    def __init__(self, bytes outcomes, long guard, double outcome):
+        self.outcomes = outcomes
+        self.guard = guard
+        self.outcome = outcome
+
+    def allows(self, bytes outcomes) -> bool:
+        """Whether a recording that has its own outcomes may serve the call.
+
+        Until that guard f did the same in both, and in the call.
+        """
+        return meets(outcomes, self.outcomes, self.guard, self.outcome)
+
+
+cdef enum:
+    PATIENCE = 8  # calls at the same inputs, after which no others are waited for
+
+
+@cython.final
+cdef class Trust:
+    """Where a recording may serve: at the inputs at which f gave the same as it.
+
+    That is everywhere, once f has done so at others than those of the recording, too, or if none
+    come: whoever calls at the same inputs again and again is not to pay for that.
+    """
+
+    def __cinit__(self):
+        self.kinds = set()
+
+    cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept:
+        if self.is_full:
+            return True
+        if not self.is_begun or self.digest != cad_digest(inputs, n * sizeof(double)):
+            return False
+        self.n_same += 1
+        self.is_full = self.n_same == PATIENCE
+        return True
+
+    def covers(self, cnp.ndarray inputs) -> bool:
+        """Whether it may serve at inputs."""
+        return self.allows(cnp.doubles(inputs), cnp.PyArray_SIZE(inputs))
+
+    def note(self, cnp.ndarray inputs) -> None:
+        """Note that f gave the same there."""
+        cdef uint64_t digest = cad_digest(cnp.PyArray_DATA(inputs), cnp.PyArray_NBYTES(inputs))
+        self.is_full = self.is_full or (self.is_begun and digest != self.digest)
+        self.digest = digest
+        self.is_begun = True
+
+
+cdef enum:
+    N_PASSED = 13  # calls between those that are looked at, which are not
+
+
+@cython.final
+cdef class Backoff:
+    """Which calls run f at once.
+
+    To find out that no recording serves a call may take longer than f. Where that was in vain for
+    some calls, most further ones are passed by, until one is served again.
+    """
+
+    def __init__(self):
+        self.may_pass = True
+
+    def passes(self) -> bool:
+        """Whether a call is passed by."""
+        if self.n_to_pass == 0:
+            return False
+        self.n_to_pass -= 1
+        return True
+
+    def note_in_vain(self) -> None:
+        """Note a call that no recording serves."""
+        self.n_missed += 1
+        self.n_in_vain += 1
+        if self.may_pass and self.n_in_vain >= MOST_IN_VAIN + N_LOOKS:
+            self.n_in_vain = MOST_IN_VAIN
+            self.n_to_pass = N_PASSED
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether the last calls that were looked at were so in vain."""
+        return self.n_in_vain >= MOST_IN_VAIN
+
+    def note_served(self) -> None:
+        """Note a call that a recording has served, but no fast path."""
+        self.n_missed = self.n_to_pass = 0
+        self.n_in_vain -= self.n_in_vain > 0
+
+    def open(self) -> None:
+        """Begin anew."""
+        self.n_missed = self.n_to_pass = self.n_in_vain = 0
+
+
+# --- functions as entries ------------------------------------------------------------------------
+
+cdef enum:
+    MOST_FORMS = 128    # of calls of one function
+    MOST_NUMBERS = 4096 # of one call: more pay by themselves
+    MOST_BYTES = 4096   # of an option that is an array
+    MOST_DEPTH = 8      # of lists in lists
+    MOST_FAILURES = 8   # of forms, until a function is known to have no programs
+
+
+cdef int first_calls = 8  # of a form, which run the function
+
+
+def enter_after(int calls) -> int:
+    """Have programs made when a form is met for so many times, and none made or used if that is 0;
+    answers how many it took."""
+    global first_calls
+    before, first_calls = first_calls, calls
+    return before
+
+
+@cython.final
+cdef class Form:
+    """Calls with arguments of the same shapes, and the same others."""
+
+    cdef int n_calls, n_missed
+    cdef object program  # a TapeProgram
+    cdef object restored
+
+
+cdef bint note_form(arg, list form, list atoms, int depth=0) except -1:
+    """Note what an argument is: a number, an option, or a list of such. Whether it is one of these."""
+    kind = type(arg)
+    if CAD_IS_VAR(arg) or CAD_IS_FLOAT(arg) or is_real_array(arg):
+        return note_number(arg, form, atoms)
+    if kind is list or kind is tuple:
+        form.append((None, kind, len(arg)))
+        if depth == MOST_DEPTH:
+            return False
+        for item in arg:
+            if not note_form(item, form, atoms, depth + 1):
+                return False
+        return True
+    if arg is None or kind is int or kind is bool or kind is str:
+        form.append((kind, arg))
+        return True
+    if is_complex(arg):
+        form.append(Complex)
+        re, im = parts_of(arg)
+        return note_part(re, form, atoms) and note_part(im, form, atoms)
+    if cnp.PyArray_Check(arg):
+        form.append((arg.dtype.str, arg.shape, arg.tobytes() if arg.nbytes <= MOST_BYTES else None))
+        return arg.nbytes <= MOST_BYTES and arg.dtype.kind in "biu"
+    form.append((kind, arg))
+    return isinstance(arg, (np.integer, np.bool_))
+
+
+cdef bint note_part(part, list form, list atoms) except -1:
+    """Note a part of a complex number; what is nothing with its sign."""
+    if is_nothing(part):
+        form.append((None, str(part)))
+        return True
+    return note_number(part, form, atoms)
+
+
+cdef bint note_number(arg, list form, list atoms) except -1:
+    """Note a real number. One with derivatives that is passed twice is one operand, whose cotangents
+    are added in their order."""
+    if CAD_IS_VAR(arg):
+        for k, atom in enumerate(atoms):
+            if atom is arg:
+                form.append(k)
+                return True
+    lengths = shape(arg)
+    if 0 in lengths or cad_is_single(arg):  # programs compute in doubles
+        return False
+    atoms.append(arg)
+    form.append(lengths)
+    if not is_in_order(arg):
+        form.append(None)
+    return True
+
+
+@cython.final
+cdef class Entered:
+    """A function whose calls are entries of the tape: what it records is made a program once.
+
+    record_call(args, names) records a call, and answers (program, restored); None if that cannot be, False
+    if it can be for no call. `restored` makes of the outputs what the function returns; None: that
+    is the one output. Where no program serves, the function is to run.
+    """
+
+    cdef object record_call
+    cdef dict forms
+    cdef int n_failures  # -1: programs have been made
+
+    def __init__(self, record_call: Callable[[tuple[Any, ...], tuple[str, ...]], Any]):
+        self.record_call = record_call
+        self.forms = {}
+
+    cdef tuple form_of(self, tuple args, tuple names, list atoms):
+        """What tells a call from others; None if there may be no program of it. `atoms` gets the
+        numbers among the arguments."""
+        cdef Py_ssize_t size = 0
+        cdef list form = [names]
+        for arg in args:
+            if not note_form(arg, form, atoms):
+                return None
+        for atom in atoms:
+            size += prod(shape(atom))
+        return None if size > MOST_NUMBERS else tuple(form)
+
+    cdef int forget(self) except -1:
+        """Forget forms that have no program, or all where most have one."""
+        cdef dict kept = {}
+        for key, form in self.forms.items():
+            if (<Form>form).program is not None:
+                kept[key] = form
+        self.forms = kept if 2 * len(kept) < MOST_FORMS else {}
+        return 0
+
+    def __call__(self, tuple args, tuple names):
+        """What the function returns; NotImplemented if it is to run. The last arguments have
+        names."""
+        cdef Form form
+        cdef list atoms = []
+        if cad_state.guarding > 0 or first_calls == 0 or self.n_failures >= MOST_FAILURES:
+            return NotImplemented
+        if not takes_entries():
+            return NotImplemented
+        key = self.form_of(args, names, atoms)
+        if key is None:
+            return NotImplemented
+        form = self.forms.get(key)
+        if form is None:
+            if len(self.forms) >= MOST_FORMS:
+                self.forget()
+            form = self.forms[key] = Form.__new__(Form)
+        form.n_calls += 1
+        if form.program is None:
+            if form.n_calls != first_calls:
+                return NotImplemented
+            made = self.record_call(args, names)
+            if made is None or made is False:
+                if self.n_failures >= 0:
+                    self.n_failures += 1 if made is None else MOST_FAILURES
+                return NotImplemented
+            self.n_failures = -1
+            form.program, form.restored = made
+        try:
+            found = put_apart(form.program, atoms)
+        except CallError:  # what it is will be seen when the function runs
+            found = None
+        if found is NotImplemented:
+            return NotImplemented
+        if type(found) is list:
+            if form.restored is not None:
+                return form.restored(found)
+            return np.float64(found[0]) if type(found[0]) is float else found[0]
+        form.n_missed += 1
+        if 2 * form.n_missed > form.n_calls:
+            form.program = None
+        return NotImplemented

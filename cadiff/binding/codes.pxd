@@ -113,7 +113,6 @@ cdef class Code:
 
 
 cdef cnp.ndarray copied(const void *items, size_t count, object dtype)
-cdef list as_steps(list steps)
 cdef int hold_finite(list atoms, str name) except -1
 cdef list are_any(const uint8_t *wanted, list sizes)
 cdef int carry_out_step(void *owner, uint32_t number, const double *operands,

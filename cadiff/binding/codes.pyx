@@ -18,10 +18,11 @@ from .generated.program cimport *
 from .c_numbers cimport *
 from .borrowed cimport Native
 from .crew cimport be_ready, Job, share, share_parts
-from .tape cimport are_zero, rule_name
+from .tape cimport rule_name
 from .atoms cimport shape
 
 from .guards import compare
+from .rules import CallError, PointError
 
 
 # --- points of batches --------------------------------------------------------------------------
@@ -575,105 +576,7 @@ cdef int set_pieces(CadProgram *program, size_t lanes, list pieces) except -1:
         cad_memory_free(items)
 
 
-# --- steps ---------------------------------------------------------------------------------------
-#
-# Steps of programs: operations that are no rows of the table, but rules of Python's.
-#
-# A rule that can be a step has, beside `pull` and `push` (see record_rule), `call(operands)`, which
-# answers the results; `call_lanes(operands)`, if it `goes_over_lanes`, which answers those of many
-# points, an axis in front of operands and results; `point`, the operands and results that it was
-# recorded with; and `passive`, of each operand whether its derivative is cut. Derivatives of a step
-# are found by running its `pull` or `push` once, at that point, and reading what it does into the
-# graph: so they have derivatives themselves. Where that is impossible they are steps, too, that have
-# none. A sweep over a tape leaves out rules that get nothing but zeros; a program runs them. That
-# they are linear makes it the same, unless a partial is not finite. So where a derivative of a step
-# is not, a program answers nothing, and f is recorded elsewhere or run eagerly; unless the rule
-# `absorbs`, as elementwise ones do: zeros then stay zeros. What graphs are, and programs, is not
-# known here.
-
-
-class ObstacleError(Exception):
-    """A derivative cannot be made for a graph; the message says why."""
-
-
-class PointError(Exception):
-    """A derivative cannot be made where the graph was recorded, but perhaps elsewhere."""
-
-
-class CallError(Exception):
-    """A step of a program has raised: its cause."""
-
-
-class _Step:
-    """A call in a graph: a rule, and the values that it was recorded with."""
-
-    def __init__(self, rule, operands, results):
-        self.rule = rule
-        self.operands = operands
-        self.results = results
-        self.form = None  # the number of the first one that does the same, once it is known
-
-    @property
-    def name(self):
-        return rule_name(self.rule)
-
-    def __getstate__(self):
-        return {name: x for name, x in self.__dict__.items() if name != "native"}
-
-    def sizes(self):
-        return tuple([sum([np.size(x) for x in group]) for group in (self.operands, self.results)])
-
-    def derivative(self, way, lifted, wanted):
-        """Cotangents of operands, given those of results ("pull"), or tangents the other way:
-        of those, or along those, that are wanted. None stands for zeros."""
-        n, m = len(self.operands), len(self.results)
-        operands, results, seeds = lifted[:n], lifted[n : n + m], lifted[n + m :]
-        if way == "push":
-            return self.rule.push_tangents(list(operands), list(results), list(seeds), wanted)
-        return self.rule.pull_cotangents(list(operands), list(results), list(seeds), wanted)
-
-
-cdef object native_of_step(step):
-    """What carries a step out in C: None if its rule tells nothing of that."""
-    if "native" not in step.__dict__:
-        find = getattr(step.rule, "native", None)
-        step.native = None if find is None else find(step.operands, step.results)
-    return step.native
-
-
-class _OpaqueDerivative:
-    """A derivative of a step that is computed with plain numbers alone."""
-
-    passive = ()
-    is_exact = goes_forward = False
-    takes_plain = True
-
-    def __init__(self, step, way, shapes, wanted):
-        step.rule.keeps_pulls = True  # for many cotangents
-        self.step = step
-        self.way = way
-        self.shapes = shapes
-        self.wanted = wanted
-        self._name = f"{'cotangents' if way == 'pull' else 'tangents'} of {rule_name(step.rule)}"
-
-    def compute_results(self, operands):
-        seeds = operands[len(self.step.operands) + len(self.step.results) :]
-        terms = [None] * len(self.shapes)
-        if self.way == "push" or not are_zero(seeds):
-            terms = self.step.derivative(self.way, operands, self.wanted)
-        return [
-            np.zeros(shape) if term is None else np.broadcast_to(cad_plain_value(term), shape)
-            for term, shape in zip(terms, self.shapes, strict=True)
-        ]
-
-
-cdef list as_steps(list steps):
-    """What `Graph.steps` may be, from a file."""
-    for step in steps:
-        if not isinstance(step, _Step):
-            raise ValueError(f"a step of a recorded function is a {type(step).__name__}")
-    return steps
-
+# --- while a rule is read, or a program runs -----------------------------------------------------
 
 deriving = threading.local()
 
@@ -704,7 +607,13 @@ cdef list are_any(const uint8_t *wanted, list sizes):
     return any_wanted
 
 
-# --- while a program runs ------------------------------------------------------------------------
+cdef object native_of_step(step):
+    """What carries a step out in C: None if its rule tells nothing of that."""
+    if "native" not in step.__dict__:
+        find = getattr(step.rule, "native", None)
+        step.native = None if find is None else find(step.operands, step.results)
+    return step.native
+
 
 cdef object operand_of(const double *numbers, like):
     """An operand of a step, in the order of memory of the one that it was recorded with: the last

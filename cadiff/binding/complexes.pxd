@@ -1,6 +1,5 @@
 # What other modules see of complexes.pyx.
 
-from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .generated.entries cimport *
 
@@ -42,19 +41,15 @@ cdef object own(object x)
 cdef tuple both_parts(object x)
 cdef bint are_alike(object re, object im)
 cdef object joined_parts(object re, object im)
-cdef cnp.ndarray pair_of(object x)
 cdef bint is_small(object re, object im)
 cdef bint is_small_array(object x)
-cdef object beside(object x, object y)
-cdef object span_of(object re, object im, bint flipped)
+cdef object in_complex64(object z)
 cdef bint is_one_zero(const double *part, Py_ssize_t size)
 cdef bint is_complex(object x)
 cdef object complex_of(object re, object im)
 cdef object of_both(object both)
 cpdef tuple parts_of(x)
 cpdef tuple whole_parts_of(x)
-cdef tuple operand_parts(object x)
-cpdef bint holds_complex(tree) except -1
 cdef object complex_function(object original, tuple args, dict kwargs)
 
 

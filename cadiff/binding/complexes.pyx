@@ -95,42 +95,6 @@ cdef tuple plain_parts(object x):
     return both_parts(x)
 
 
-cdef cnp.ndarray pair_of(object x):
-    """A complex array as a real one of float64, with an axis in front for its parts."""
-    cdef cnp.ndarray array = cnp.cast_in_order(x, cnp.NPY_CDOUBLE)
-    cdef cnp.npy_intp lengths[MOST_LENGTHS]
-    cdef int axis, ndim = cnp.PyArray_NDIM(array)
-    cdef Py_ssize_t size = cnp.PyArray_SIZE(array)
-    lengths[0] = 2
-    for axis in range(ndim):
-        lengths[axis + 1] = cnp.PyArray_DIMS(array)[axis]
-    both = cnp.PyArray_SimpleNew(ndim + 1, lengths, cnp.NPY_DOUBLE)
-    cdef double *parts = cnp.doubles(both)
-    cad_pairs_split(cnp.doubles(array), parts, parts + size, size)
-    return both
-
-
-def pair_of_array(x):
-    """A complex array as a real one, with an axis in front for real and imaginary part."""
-    return cad_narrowed(pair_of(x)) if is_small_array(x) else pair_of(x)
-
-
-def array_of_pair(both):
-    """The complex array, or number, that `pair_of_array` has made a real one of."""
-    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
-        both, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO
-    )
-    cdef double *parts = cnp.doubles(array)
-    cdef int ndim = cnp.PyArray_NDIM(array) - 1
-    if ndim == 0:
-        only = complex(parts[0], parts[1])
-        return in_complex64(only) if cad_is_single(both) else only
-    cdef cnp.ndarray z = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array) + 1, cnp.NPY_CDOUBLE)
-    cdef Py_ssize_t size = cnp.PyArray_SIZE(z)
-    cad_pairs_join(cnp.doubles(z), parts, parts + size, size)
-    return in_complex64(z) if cad_is_single(both) else z
-
-
 cdef bint are_alike(object re, object im):
     """Whether two numbers have one shape."""
     cdef CadView *first
@@ -162,20 +126,6 @@ cdef object joined_parts(object re, object im):
 # --- both parts as one array ---------------------------------------------------------------------
 
 # An operation that makes both parts puts them in one array, along its first axis.
-
-cdef object span_of(object re, object im, bint flipped):
-    """The array of two parts in which both stand; the imaginary one first if it is flipped."""
-    cdef CadView *view = CAD_VAR(re).view
-    cdef Py_ssize_t lengths[MOST_LENGTHS]
-    cdef Py_ssize_t strides[MOST_LENGTHS]
-    cdef Py_ssize_t step = <Py_ssize_t>CAD_VAR(im).slot - <Py_ssize_t>CAD_VAR(re).slot
-    cdef CadSlot slot = CAD_VAR(im).slot if flipped else CAD_VAR(re).slot
-    cdef int axis
-    lengths[0], strides[0] = 2, -step if flipped else step
-    for axis in range(view.ndim):
-        lengths[axis + 1], strides[axis + 1] = CAD_SHAPE(view)[axis], CAD_STRIDES(view)[axis]
-    return cad_var_view(CAD_VAR(re).tape, slot, view.ndim + 1, lengths, strides, view.flags)
-
 
 cdef object half_of(object both, bint second):
     """One of the two parts that stand in an array."""
@@ -260,32 +210,6 @@ cpdef tuple whole_parts_of(x):  #: tuple[Any, Any]
     return parts[0], np.full(shape_of(parts[0]), parts[1], np.dtype(parts[0].dtype))
 
 
-def complex_in_precision(z, bint is_single):
-    """A complex number with derivatives as one of complex64, or of complex128."""
-    cdef Complex number = z
-    if is_small(number.re, number.im) == is_single:
-        return z
-    if is_single:
-        return complex_of(cad_narrowed(number.re), cad_narrowed(number.im))
-    return complex_of(cad_widened(number.re), cad_widened(number.im))
-
-
-cdef object beside(object x, object y):
-    """An operand in the precision that it has beside another one: single numbers of NumPy's that
-    are float64 or complex128 ask for that precision, those of Python's for none."""
-    if not (isinstance(y, complex) or CAD_IS_FLOAT(y)) or type(y) is complex or type(y) is float:
-        return x
-    if isinstance(x, Complex):
-        return complex_in_precision(x, False)
-    return cad_widened(x) if CAD_IS_VAR(x) or CAD_IS_DUAL(x) else x
-
-
-cdef tuple operand_parts(object x):
-    """The parts of an operand, which may be a list."""
-    parts = parts_of(x)
-    return parts_of(hooks.joined(x)) if parts is None and isinstance(x, (list, tuple)) else parts
-
-
 cdef object complex_of(object re, object im):
     """The complex number of two parts: plain if both are, and of the shape to which they are
     broadcast."""
@@ -317,22 +241,6 @@ cdef object complex_of(object re, object im):
 def make_complex(re, im):
     """The complex number of two real ones, with derivatives or without, of one shape or 0.0."""
     return complex_of(re, im)
-
-
-def complex_of_parts(re, im):
-    """The same of two results of one entry; arrays stand in one if they do so side by side."""
-    cdef object z = complex_of(re, im)
-    cdef Complex number
-    if CAD_IS_VAR_ARRAY(re) and CAD_IS_VAR_ARRAY(im):
-        number = <Complex>z
-        number.is_joined = (
-            number.re is re
-            and number.im is im
-            and cad_ndim(re) < MOST_AXES
-            and CAD_VAR(re).tape == CAD_VAR(im).tape
-            and CAD_VAR(im).slot == CAD_VAR(re).slot + <size_t>number.size
-        )
-    return z
 
 
 def open_parts_of(z) -> tuple[Any, Any]:
@@ -387,18 +295,6 @@ cdef object like_parts(object z, object view):
             result.re, result.im, original.re, original.im
         )
     return view
-
-
-def pair_of_joined(z):
-    """Both parts of a complex array as one real array; None if they do not stand in one."""
-    return span_of((<Complex>z).re, (<Complex>z).im, False) if is_joined(z) else None
-
-
-def complex_of_pair(both):
-    """The complex array of an array of real numbers, an axis of both parts in front."""
-    if CAD_IS_VAR_ARRAY(both) and cad_ndim(both) > 1:
-        return of_both(both)
-    return complex_of(both[0], both[1])
 
 
 # --- operators -----------------------------------------------------------------------------------
@@ -886,41 +782,6 @@ cdef class ComplexArray(Complex):
 def is_complex_number(x) -> bool:
     """Whether something is a complex number or an array of them, with derivatives or without."""
     return is_complex(x)
-
-
-cpdef bint holds_complex(tree) except -1:
-    """Whether there is a complex number in it: itself, or in lists, dicts and arrays of objects."""
-    try:
-        return one_holds(tree)
-    except RecursionError:
-        cad_raise_nested()
-
-
-cdef bint one_holds(tree) except -1:
-    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree) or CAD_IS_FLOAT(tree):
-        return False
-    kind = type(tree)
-    if kind is int or kind is str or kind is bool or tree is None:
-        return False
-    if is_complex(tree):
-        return True
-    items = None
-    if kind is list or kind is tuple:
-        items = tree
-    elif kind is dict:
-        items = tree.values()
-    elif cnp.PyArray_Check(tree) and cnp.PyArray_TYPE(tree) == cnp.NPY_OBJECT:
-        items = tree.flat
-    if items is None:
-        return False
-    cad_enter_container()
-    try:
-        for item in items:
-            if one_holds(item):
-                return True
-        return False
-    finally:
-        cad_leave_container()
 
 
 cdef object complex_function(object original, tuple args, dict kwargs):

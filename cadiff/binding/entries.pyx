@@ -18,7 +18,6 @@ import numpy as np
 
 cimport cython
 from cpython.exc cimport PyErr_Clear
-from cpython.list cimport PyList_GET_SIZE
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -28,17 +27,15 @@ from .c_numbers cimport *
 from .generated.program cimport *
 from .generated.sweeps cimport *
 from .generated.tape cimport *
-from .tape cimport Context, DirectRule, MOST_AXES, is_in_order, view_of
-from .atoms cimport active_of, atoms_of, highest_tag, shape
+from .tape cimport are_mixed, constant_slot, DirectRule, MOST_AXES, note_rule_at, view_of
+from .atoms cimport active_of, atoms_of, highest_tag
 from .codes cimport Code
 from .rules cimport pull_rule, pull_rule_along, push_rule
-from .graphs cimport Graph, Ids, GraphTransaction
-from .complexes cimport Complex, is_complex, is_nothing, parts_of
+from .graph_numbers cimport GraphTransaction, Ids
+from .graphs cimport Graph
 from .sparse cimport MatrixPlan
 
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
-from .codes import CallError
-from .rules import is_real_array
 from .sparse import plan_matrix
 
 cdef enum SweepKind:
@@ -313,32 +310,6 @@ cdef class TapeProgram:
         return results
 
 
-cdef int note_rule_at(CadTape *tape, tuple rule) except -1:
-    """Add what a rule's entry refers to; of former recordings there may be more."""
-    cdef list rules = <list>tape.rules
-    if <size_t>PyList_GET_SIZE(rules) == tape.n_rules:
-        rules.append(rule)
-    else:
-        rules[tape.n_rules :] = [rule]
-    tape.n_rules += 1
-    return 0
-
-
-cdef CadSlot constant_slot(CadTape *tape, object atom) except? 0:
-    """Where a copy of the values of an atom begins."""
-    cdef CadSlot slot
-    cdef cnp.ndarray array
-    if cad_ndim(atom) > 0 or cad_is_single(atom):  # of no axes an array, too
-        array = np.ascontiguousarray(cad_plain_value(atom), dtype=np.float64)
-        check(cad_tape_block(tape, cnp.PyArray_SIZE(array), False, &slot))
-        memcpy(tape.values + slot, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
-    else:
-        check(cad_tape_ensure(tape))
-        slot = <CadSlot>tape.n_slots
-        cad_tape_skip(tape, float(cad_plain_value(atom)))  # of a place in an array, too
-    return slot
-
-
 cdef void put_in_order(CadOperand *operand, tuple lengths):
     cdef int64_t k, step = 1
     for k in reversed(range(operand.ndim)):
@@ -379,28 +350,6 @@ cdef long carry(CadTape *tape, Code code, double *room) noexcept:
         missed = cad_program_run(code.program, room)
     cad_tape_set_busy(tape, False)
     return missed
-
-
-def takes_entries() -> bool:
-    """Whether calls of programs may be entries of this thread's tape, or have to run functions."""
-    cdef CadTape *tape = cad_current_tape()
-    return tape.hook == NULL and tape.open == 0 and (
-        tape.guards == NULL or not tape.guards.at_once
-    )
-
-
-@cython.final
-cdef class WithoutPrograms(Context):
-    """In this context calls of programs run their functions, whose entries sweeps can pass that
-    have no code for a program's."""
-
-    def __enter__(self) -> None:
-        cad_current_tape().open += 1
-        self.begin(None)
-
-    cdef int end(self, CadTape *tape, object before) except -1:
-        tape.open -= 1
-        return 0
 
 
 # --- sweeps --------------------------------------------------------------------------------------
@@ -831,199 +780,12 @@ def tape_program_of(Graph graph, str name, list inputs, list shapes,
     return program
 
 
-# --- functions as entries ------------------------------------------------------------------------
-
-cdef enum:
-    MOST_FORMS = 128    # of calls of one function
-    MOST_NUMBERS = 4096 # of one call: more pay by themselves
-    MOST_BYTES = 4096   # of an option that is an array
-    MOST_DEPTH = 8      # of lists in lists
-    MOST_FAILURES = 8   # of forms, until a function is known to have no programs
-
-
-cdef int first_calls = 8  # of a form, which run the function
-
-
-def enter_after(int calls) -> int:
-    """Have programs made when a form is met for so many times, and none made or used if that is 0;
-    answers how many it took."""
-    global first_calls
-    before, first_calls = first_calls, calls
-    return before
-
-
-@cython.final
-cdef class Form:
-    """Calls with arguments of the same shapes, and the same others."""
-
-    cdef int n_calls, n_missed
-    cdef TapeProgram program
-    cdef object restored
-
-
-cdef bint note_form(arg, list form, list atoms, int depth=0) except -1:
-    """Note what an argument is: a number, an option, or a list of such. Whether it is one of these."""
-    kind = type(arg)
-    if CAD_IS_VAR(arg) or CAD_IS_FLOAT(arg) or is_real_array(arg):
-        return note_number(arg, form, atoms)
-    if kind is list or kind is tuple:
-        form.append((None, kind, len(arg)))
-        if depth == MOST_DEPTH:
-            return False
-        for item in arg:
-            if not note_form(item, form, atoms, depth + 1):
-                return False
-        return True
-    if arg is None or kind is int or kind is bool or kind is str:
-        form.append((kind, arg))
-        return True
-    if is_complex(arg):
-        form.append(Complex)
-        re, im = parts_of(arg)
-        return note_part(re, form, atoms) and note_part(im, form, atoms)
-    if cnp.PyArray_Check(arg):
-        form.append((arg.dtype.str, arg.shape, arg.tobytes() if arg.nbytes <= MOST_BYTES else None))
-        return arg.nbytes <= MOST_BYTES and arg.dtype.kind in "biu"
-    form.append((kind, arg))
-    return isinstance(arg, (np.integer, np.bool_))
-
-
-cdef bint note_part(part, list form, list atoms) except -1:
-    """Note a part of a complex number; what is nothing with its sign."""
-    if is_nothing(part):
-        form.append((None, str(part)))
-        return True
-    return note_number(part, form, atoms)
-
-
-cdef bint note_number(arg, list form, list atoms) except -1:
-    """Note a real number. One with derivatives that is passed twice is one operand, whose cotangents
-    are added in their order."""
-    if CAD_IS_VAR(arg):
-        for k, atom in enumerate(atoms):
-            if atom is arg:
-                form.append(k)
-                return True
-    lengths = shape(arg)
-    if 0 in lengths or cad_is_single(arg):  # programs compute in doubles
-        return False
-    atoms.append(arg)
-    form.append(lengths)
-    if not is_in_order(arg):
-        form.append(None)
-    return True
-
-
-@cython.final
-cdef class Entered:
-    """A function whose calls are entries of the tape: what it records is made a program once.
-
-    record_call(args, names) records a call, and answers (program, restored); None if that cannot be, False
-    if it can be for no call. `restored` makes of the outputs what the function returns; None: that
-    is the one output. Where no program serves, the function is to run.
-    """
-
-    cdef object record_call
-    cdef dict forms
-    cdef int n_failures  # -1: programs have been made
-
-    def __init__(self, record_call: Callable[[tuple[Any, ...], tuple[str, ...]], Any]):
-        self.record_call = record_call
-        self.forms = {}
-
-    cdef tuple form_of(self, tuple args, tuple names, list atoms):
-        """What tells a call from others; None if there may be no program of it. `atoms` gets the
-        numbers among the arguments."""
-        cdef Py_ssize_t size = 0
-        cdef list form = [names]
-        for arg in args:
-            if not note_form(arg, form, atoms):
-                return None
-        for atom in atoms:
-            size += prod(shape(atom))
-        return None if size > MOST_NUMBERS else tuple(form)
-
-    cdef int forget(self) except -1:
-        """Forget forms that have no program, or all where most have one."""
-        cdef dict kept = {}
-        for key, form in self.forms.items():
-            if (<Form>form).program is not None:
-                kept[key] = form
-        self.forms = kept if 2 * len(kept) < MOST_FORMS else {}
-        return 0
-
-    def __call__(self, tuple args, tuple names):
-        """What the function returns; NotImplemented if it is to run. The last arguments have
-        names."""
-        cdef CadTape *tape = cad_current_tape()
-        cdef Form form
-        cdef list atoms = []
-        cdef bytes active
-        if cad_state.guarding > 0 or first_calls == 0 or self.n_failures >= MOST_FAILURES:
-            return NotImplemented
-        if not takes_entries():
-            return NotImplemented
-        key = self.form_of(args, names, atoms)
-        if key is None:
-            return NotImplemented
-        form = self.forms.get(key)
-        if form is None:
-            if len(self.forms) >= MOST_FORMS:
-                self.forget()
-            form = self.forms[key] = Form.__new__(Form)
-        form.n_calls += 1
-        if form.program is None:
-            if form.n_calls != first_calls:
-                return NotImplemented
-            made = self.record_call(args, names)
-            if made is None or made is False:
-                if self.n_failures >= 0:
-                    self.n_failures += 1 if made is None else MOST_FAILURES
-                return NotImplemented
-            self.n_failures = -1
-            form.program, form.restored = made
-        active = active_of(tape, atoms, form.program.inputs)
-        if active is None or not any(active) or are_mixed(atoms):
-            return NotImplemented
-        try:
-            found = form.program.put(tape, atoms, active)
-        except CallError:  # what it is will be seen when the function runs
-            found = None
-        if type(found) is list:
-            if form.restored is not None:
-                return form.restored(found)
-            return np.float64(found[0]) if type(found[0]) is float else found[0]
-        form.n_missed += 1
-        if 2 * form.n_missed > form.n_calls:
-            form.program = None
+cdef object put_apart(object program, list atoms):
+    """The outputs of a TapeProgram, as `call_program` gives them; NotImplemented if no atom carries
+    a derivative, or if an element may be an operand in two ways."""
+    cdef TapeProgram whole = program
+    cdef CadTape *tape = cad_current_tape()
+    cdef bytes active = active_of(tape, atoms, whole.inputs)
+    if active is None or not any(active) or are_mixed(atoms):
         return NotImplemented
-
-
-cdef bint are_mixed(list atoms) except -1:
-    """Whether an element may be an operand in two ways: cotangents of it would be added in another
-    order than by the operations that the function consists of."""
-    cdef size_t low, high
-    cdef Py_ssize_t end = -1
-    cdef list known = []
-    for atom in atoms:
-        if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL:
-            if CAD_IS_VAR_ARRAY(atom) and CAD_VAR(atom).view.size == 0:
-                continue
-            cad_var_bounds(CAD_VAR(atom), &low, &high)
-            if CAD_IS_VAR_ARRAY(atom) and high - low + 1 < <size_t>CAD_VAR(atom).view.size:
-                return True
-            known.append((low, high))
-    if len(known) < 2:
-        return False
-    known.sort()
-    for first, last in known:
-        if <Py_ssize_t>first <= end:
-            return True
-        end = last
-    return False
-
-
-def are_views_of_one(list atoms) -> bool:
-    """Whether two elements of some arrays are one place in memory: an assignment to one is seen in
-    the other."""
-    return are_mixed([atom for atom in atoms if CAD_IS_VAR_ARRAY(atom)])
+    return whole.put(tape, atoms, active)

@@ -19,7 +19,7 @@ from .generated.matrices cimport *
 from .complexes cimport joined_parts
 from .tape cimport are_zero, MOST_AXES
 
-from .complexes import array_of_pair, pair_of_array
+from .complex_arithmetic import array_of_pair, pair_of_array
 
 
 # --- arrays --------------------------------------------------------------------------------------

@@ -8,14 +8,13 @@ may serve. If none does, and nothing is to be recorded, f is run eagerly.
 import numpy as np
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
 from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.stdint cimport uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
@@ -25,18 +24,20 @@ from .generated.program cimport *
 from .generated.tape cimport *
 from .tape cimport empty_like
 from .codes cimport Code
-from .functions cimport bound_program, Objects, Owned
 from .sparse cimport MatrixPlan
-from .calls cimport Call
+from .calls cimport Backoff, Call, meets, Missed, MOST_IN_VAIN, Trust
 from .signatures cimport (
-    node_of, cost_of, has_names, SignatureNode, ResultNode, RESULT_ARRAY, result_from,
-    ask_for_no_more, forget_references, is_same_name, refer, Taken,
+    ask_for_no_more, cost_of, forget_references, has_names, is_same_name, node_of, refer,
+    SignatureNode, Taken,
+)
+from .results cimport (
+    find_ready, lend, n_referred_inputs, RESULT_ARRAY, result_from, ResultNode,
 )
 
 from .watches cimport Watch
 
 from .gradients import value_and_grad
-from .codes import CallError
+from .rules import CallError
 
 cdef object MISSED = object()   # a call has another signature
 cdef object REFUSED = object()  # it has this one, but no recording at hand serves
@@ -50,18 +51,6 @@ cdef enum:
     MOST_ARGUMENTS = 256
     MOST_DESCRIBED = 1 << 24  # results: to describe more takes longer than many calls gain
     MOST_OF_MATRIX = 1 << 18  # which are few times what they are made of
-
-
-cdef enum Method:
-    VALUE
-    GRAD
-    VALUE_AND_GRAD
-    JACOBIAN
-    HESSIAN
-    HVP
-    JVP
-    VJP
-    JACFWD
 
 
 cdef tuple NAMES = (
@@ -88,145 +77,6 @@ cdef struct Miss:
     # outcome.
     long guard
     double outcome
-
-
-@cython.final
-cdef class Missed:
-    """A call in which f has another outcome of a guard than in a recording with these outcomes."""
-
-    cdef readonly bytes outcomes
-    cdef readonly long guard      # at which; -1: it is not known
-    cdef readonly double outcome  # that the call has there
-
-    def __init__(self, bytes outcomes, long guard, double outcome):
-        self.outcomes = outcomes
-        self.guard = guard
-        self.outcome = outcome
-
-    def allows(self, bytes outcomes) -> bool:
-        """Whether a recording that has its own outcomes may serve the call.
-
-        Until that guard f did the same in both, and in the call.
-        """
-        return meets(outcomes, self.outcomes, self.guard, self.outcome)
-
-
-cdef inline bint meets(bytes outcomes, bytes others, long guard, double outcome) noexcept:
-    """Whether a recording with `outcomes` may serve a call that a recording with `others` missed: it
-    met `outcome` at a guard. That guard is looked at first, since it excludes most.
-    """
-    cdef Py_ssize_t before = guard * sizeof(double)
-    cdef Py_ssize_t size = PyBytes_GET_SIZE(outcomes), other_size = PyBytes_GET_SIZE(others)
-    cdef const char *data = PyBytes_AS_STRING(outcomes)
-    cdef double expected
-    if guard < 0:
-        return True
-    if before >= other_size:  # f did all that was recorded: a derivative did something else
-        return size == other_size and memcmp(data, PyBytes_AS_STRING(others), size) == 0
-    if before >= size:
-        return False
-    memcpy(&expected, data + before, sizeof(double))
-    return expected == outcome and memcmp(data, PyBytes_AS_STRING(others), before) == 0
-
-
-cdef enum:
-    PATIENCE = 8  # calls at the same inputs, after which no others are waited for
-
-
-@cython.final
-cdef class Trust:
-    """Where a recording may serve: at the inputs at which f gave the same as it.
-
-    That is everywhere, once f has done so at others than those of the recording, too, or if none
-    come: whoever calls at the same inputs again and again is not to pay for that.
-    """
-
-    cdef readonly bint is_full
-    # the types of arguments for which f has done so
-    cdef readonly set kinds  #: set[tuple[type, ...]]
-    cdef public bint knows_nan  # or inf: NumPy's maximum of nan goes by no comparison
-    cdef bint is_begun
-    cdef int n_same       # calls at the inputs of the recording
-    cdef uint64_t digest  # of these
-
-    def __cinit__(self):
-        self.kinds = set()
-
-    cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept:
-        if self.is_full:
-            return True
-        if not self.is_begun or self.digest != cad_digest(inputs, n * sizeof(double)):
-            return False
-        self.n_same += 1
-        self.is_full = self.n_same == PATIENCE
-        return True
-
-    def covers(self, cnp.ndarray inputs) -> bool:
-        """Whether it may serve at inputs."""
-        return self.allows(cnp.doubles(inputs), cnp.PyArray_SIZE(inputs))
-
-    def note(self, cnp.ndarray inputs) -> None:
-        """Note that f gave the same there."""
-        cdef uint64_t digest = cad_digest(cnp.PyArray_DATA(inputs), cnp.PyArray_NBYTES(inputs))
-        self.is_full = self.is_full or (self.is_begun and digest != self.digest)
-        self.digest = digest
-        self.is_begun = True
-
-
-cdef enum:
-    MOST_IN_VAIN = 16  # calls that no recording has served, until some are passed by
-    N_LOOKS = 3        # calls in a row that are looked at then
-    N_PASSED = 13      # those between them that are not
-
-
-@cython.final
-cdef class Backoff:
-    """Which calls run f at once.
-
-    To find out that no recording serves a call may take longer than f. Where that was in vain for
-    some calls, most further ones are passed by, until one is served again.
-    """
-
-    cdef public bint may_pass
-    cdef int n_to_pass
-    cdef int n_in_vain
-    cdef int n_missed  # since a fast path served one
-
-    def __init__(self):
-        self.may_pass = True
-
-    cdef inline bint is_closed(self) noexcept:
-        """Whether not even fast paths are tried: not while they serve some calls."""
-        return self.n_to_pass > 0 and self.n_missed >= N_LOOKS
-
-    def passes(self) -> bool:
-        """Whether a call is passed by."""
-        if self.n_to_pass == 0:
-            return False
-        self.n_to_pass -= 1
-        return True
-
-    def note_in_vain(self) -> None:
-        """Note a call that no recording serves."""
-        self.n_missed += 1
-        self.n_in_vain += 1
-        if self.may_pass and self.n_in_vain >= MOST_IN_VAIN + N_LOOKS:
-            self.n_in_vain = MOST_IN_VAIN
-            self.n_to_pass = N_PASSED
-
-    @property
-    def is_in_vain(self) -> bool:
-        """Whether the last calls that were looked at were so in vain."""
-        return self.n_in_vain >= MOST_IN_VAIN
-
-    def note_served(self) -> None:
-        """Note a call that a recording has served, but no fast path."""
-        self.n_missed = self.n_to_pass = 0
-        self.n_in_vain -= self.n_in_vain > 0
-
-    def open(self) -> None:
-        """Begin anew."""
-        self.n_missed = self.n_to_pass = self.n_in_vain = 0
 
 
 @cython.final
@@ -536,29 +386,11 @@ cdef class Signature:
         return 0
 
 
-cdef inline bint is_refused(object result):
-    """Whether no recording at hand serves a call."""
-    return result is REFUSED or type(result) is Missed
-
-
-cdef inline bint is_missing(object result):
-    """Whether no fast path gives it."""
-    return result is MISSED or is_refused(result)
-
-
 cdef object missed_by(FastPath path, const Miss *miss):
     """A Missed, if it is an outcome of f that a path has missed last; else REFUSED."""
     if path is None or not 0 <= miss.guard * <Py_ssize_t>sizeof(double) < PyBytes_GET_SIZE(path.outcomes):
         return REFUSED
     return Missed(path.outcomes, miss.guard, miss.outcome)
-
-
-cdef size_t n_referred_inputs(const CadProgram *program) noexcept:
-    """Inputs come first among what is referred to."""
-    cdef size_t n = 0
-    while n < program.n_referred and program.referred[n].result < 0:
-        n += 1
-    return n
 
 
 @cython.final
@@ -683,79 +515,6 @@ cdef int forget_error(long missed) except -1:
     return 0
 
 
-cdef bint lend(ResultNode node, const CadProgram *program, double *places, object out) except -1:
-    """Have large results written straight into the user's arrays; False if inputs are read there."""
-    cdef const char *begin
-    cdef const char *read
-    cdef size_t k
-    if node.ready == 0:
-        return all([
-            lend(child, program, places, part)
-            for child, part in zip(node.children or (), out if node.children else ())
-        ])
-    begin = <const char *>cnp.PyArray_DATA(out)
-    for k in range(n_referred_inputs(program)):
-        read = <const char *>cad_program_referent(places, program.referred[k])
-        if read < begin + cnp.PyArray_NBYTES(out) and (
-            begin < read + program.referred[k].size * sizeof(double)
-        ):
-            return False
-    cad_program_refer(places, program.referred[node.ready - 1], begin)
-    return True
-
-
-def copy_into(out, result, str path) -> None:
-    """Write a result into arrays in the same containers; nothing is written if they do not fit."""
-    pairs = []
-    pair_arrays(pairs, out, result, path)
-    for array, numbers in pairs:
-        array[...] = numbers
-
-
-cdef int pair_arrays(list pairs, out, result, str path) except -1:
-    if isinstance(out, np.ndarray):
-        numbers = np.asarray(result)
-        if out.shape != numbers.shape or not np.can_cast(numbers.dtype, out.dtype, "same_kind"):
-            raise ValueError(
-                f"{path} is an array of shape {out.shape} and dtype {out.dtype}, but what f returns "
-                f"there has shape {numbers.shape} and dtype {numbers.dtype}"
-            )
-        if not out.flags.writeable:
-            raise ValueError(f"{path} is an array that cannot be written to")
-        pairs.append((out, numbers))
-        return 0
-    is_dict = isinstance(out, dict)
-    if not (is_dict and isinstance(result, dict) and out.keys() == result.keys()) and not (
-        isinstance(out, (tuple, list)) and isinstance(result, (tuple, list))
-        and len(out) == len(result)
-    ):
-        raise TypeError(
-            f"{path} is an array, or a tuple, list or dict of arrays as what f returns there, a "
-            f"{type(result).__name__}; not a {type(out).__name__}"
-        )
-    for key in out if is_dict else range(len(out)):
-        pair_arrays(pairs, out[key], result[key], f"{path}[{key!r}]")
-    return 0
-
-
-cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1:
-    """Arrays that are as the code writes them."""
-    cdef size_t k
-    if node.kind == RESULT_ARRAY and node.size == node.width:
-        for k in range(program.n_referred):
-            if (
-                program.referred[k].result == node.first
-                and <Py_ssize_t>program.referred[k].size == node.size
-                and node.typenum
-                == (cnp.NPY_FLOAT32 if program.referred[k].floats >= 0 else cnp.NPY_DOUBLE)
-            ):
-                node.ready = k + 1
-                found.append(node)
-    for child in node.children or ():
-        find_ready(child, program, found)
-    return 0
-
-
 cdef FastPath new_fast_path(Signature signature, object program, object assemble):
     """The fast path for calls of a signature; None if there can be none."""
     cdef FastPath path = FastPath.__new__(FastPath)
@@ -815,9 +574,6 @@ cdef FastPath new_path(Signature signature, object program, object assemble, Wat
 cdef class MethodSignatures:
     """The signatures of one method; the one used last comes first."""
 
-    cdef list known
-    cdef Backoff backoff
-
     def __init__(self, Backoff backoff):
         self.known = []
         self.backoff = backoff
@@ -857,8 +613,7 @@ cdef class MethodSignatures:
         signature = <Signature>PyList_GET_ITEM(self.known, 0)
         return signature.is_of(args, kwargs, ZERO) and signature.serve_into(args, kwargs, out)
 
-    cdef Signature signature_of(self, Call call, tuple args, object argnums, tuple last,
-                                bint whole):
+    cdef object signature_of(self, Call call, tuple args, object argnums, tuple last, bint whole):
         """The signature of a call; None if no later call can be known by it."""
         cdef Signature signature
         cdef object lifted = call.taken.lifted
@@ -948,9 +703,6 @@ cdef class FastPathTable:
     Calls of them are told by the Call of f, and by what the method adds: see Signature.describe.
     """
 
-    cdef list of_methods
-    cdef readonly Backoff backoff
-
     def __cinit__(self):
         self.clear()
 
@@ -967,7 +719,7 @@ cdef class FastPathTable:
         for paths in self.of_methods:
             (<MethodSignatures>paths).forget_fallbacks()
 
-    cdef Signature signature_of(self, str what, Call call, tuple args, object argnums, tuple last):
+    cdef object signature_of(self, str what, Call call, tuple args, object argnums, tuple last):
         cdef int method = NAMES.index(what)
         return (<MethodSignatures>self.of_methods[method]).signature_of(
             call, args, argnums, last, method == <int>VALUE
@@ -999,135 +751,3 @@ cdef class FastPathTable:
             path.n_inputs = call.taken.numbers
         return path
 
-
-cdef class ProgramMethods:
-    """The methods of a Program that are called most: calls of recent signatures go straight to the
-    code; any other goes to `self._general`, with what it has missed there, if that is known.
-
-    That has `run(what, args, kwargs, argnums, missed)`, `hvp`, `jvp` and `vjp`. Where this is a
-    method of objects, subclasses have `_for_object(instance, n)`: the program of an object, after n
-    runs of f; and `_run_for(instance, what, args, kwargs)`: a run of f, unless a program is needed.
-    They are called if `_waits_for_objects`. `_pays` says whether recordings have served often.
-    """
-
-    cdef readonly FastPathTable _fast_paths
-    cdef public object _general
-    cdef Objects objects
-
-    def __cinit__(self, *args, **kwargs):
-        self._fast_paths = FastPathTable()
-        self.objects = Objects()
-
-    def __get__(self, instance, owner: type | None):
-        """A program as a method: one for each object, whose arguments begin behind self."""
-        if instance is None:
-            return self
-        cdef Owned owned = self.objects.of(instance)
-        if owned is None:
-            if self._waits_for_objects and self.objects.are_in_vain():
-                owned = self.objects.add(instance)
-            else:
-                owned = self._own_program(instance)
-        return bound_program(self, instance, owned)
-
-    def _own_program(self, instance):
-        """What is kept for an object, with its program."""
-        cdef Owned owned = self.objects.add(instance)
-        if owned.program is None:
-            owned.program = self._for_object(instance, owned.n_calls)
-            self.objects.note_program(owned)
-        return owned
-
-    def _forget_objects(self) -> None:
-        self.objects = Objects()
-
-    cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
-        # f may drop them meanwhile
-        cdef MethodSignatures paths = <MethodSignatures>PyList_GET_ITEM(self._fast_paths.of_methods, method)
-        return paths.find_and_serve(args, kwargs, argnums)
-
-    cdef object in_general(self, Method method, tuple args, dict kwargs, object argnums, object result):
-        """What a method gives that is called like f, where no fast path does."""
-        missed = result if type(result) is Missed else None
-        return self._general.run(NAMES[method], args, kwargs, argnums, missed)
-
-    def __call__(self, /, *args, **kwargs):
-        """What f returns."""
-        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
-        return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
-
-    def value(self, /, *args, **kwargs):
-        """What f returns, as a call gives it."""
-        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
-        return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
-
-    def into(self, /, *args, out, **kwargs):
-        """What f returns, written into `out`: an array, or a tuple, list or dict of arrays, of the
-        shapes of what f returns; it is also what this returns.
-
-        A call that a recording serves makes no object. Arrays may be among the arguments. Where f
-        raises, what is in them is undefined.
-
-        Raises
-        ------
-        ValueError
-            If an array has another shape than what f returns there, a dtype that cannot take it,
-            or cannot be written to.
-        TypeError
-            If out has other containers than what f returns.
-        """
-        cdef MethodSignatures paths = <MethodSignatures>self._fast_paths.of_methods[<int>VALUE]
-        if not paths.serve_into(args, kwargs, out):
-            copy_into(out, self(*args, **kwargs), "out")
-        return out
-
-    def grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
-        """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
-        result = self.by_fast_path(GRAD, args, kwargs, argnums)
-        return self.in_general(GRAD, args, kwargs, argnums, result) if is_missing(result) else result
-
-    def value_and_grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
-        """Value and gradient, as `cadiff.value_and_grad` gives them."""
-        result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
-        return self.in_general(VALUE_AND_GRAD, args, kwargs, argnums, result) if is_missing(result) else result
-
-    def jacobian(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
-        """The Jacobian, as `cadiff.jacobian` gives it."""
-        result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
-        return self.in_general(JACOBIAN, args, kwargs, argnums, result) if is_missing(result) else result
-
-    def _jacfwd(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
-        """The Jacobian, as `cadiff.jacfwd` gives it."""
-        result = self.by_fast_path(JACFWD, args, kwargs, argnums)
-        return self.in_general(JACFWD, args, kwargs, argnums, result) if is_missing(result) else result
-
-    def hessian(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
-        """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
-        result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
-        return self.in_general(HESSIAN, args, kwargs, argnums, result) if is_missing(result) else result
-
-    def hvp(self, first, v, /, *others, argnums: int = 0, **kwargs):
-        """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
-        result = self.by_fast_path(HVP, (first, v, *others), kwargs, argnums)
-        if is_missing(result):
-            return self._general.hvp(first, v, others, kwargs, argnums)
-        return result
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """Value and directional derivative, as `cadiff.jvp` gives them."""
-        if (
-            (type(primals) is tuple or type(primals) is list)
-            and (type(tangents) is tuple or type(tangents) is list)
-            and len(primals) == len(tangents)
-        ):
-            result = self.by_fast_path(JVP, (*primals, *tangents), NO_NAMES, ZERO)
-            if not is_missing(result):
-                return result
-        return self._general.jvp(primals, tangents)
-
-    def vjp(self, /, *primals) -> tuple[Any, Callable[[Any], Any]]:
-        """Value and pullback, as `cadiff.vjp` gives them."""
-        result = self.by_fast_path(VJP, primals, NO_NAMES, ZERO)
-        if is_missing(result):
-            return self._general.vjp(primals)
-        return result

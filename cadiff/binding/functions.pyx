@@ -12,17 +12,21 @@ from weakref import ref
 import numpy as np
 
 cimport cython
+from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject, PyObject_GenericGetAttr
 
 from . cimport c_numpy as cnp
 from .c_python cimport *
 from .c_numbers cimport *
-from .complexes cimport complex_function, holds_complex
+from .complexes cimport complex_function, is_complex
 from .atoms cimport carries, shape
+from .calls cimport Missed
+from .fast_paths cimport *
 from .guards cimport call_named
 
 from .atoms import plain_constants
 from .forward import readable_values
+from .results import copy_into
 
 
 cdef void enable_vectorcall(object instance, void *member):
@@ -180,6 +184,41 @@ cdef public object cad_call_on_constants(object function, tuple args, dict kwarg
     return NotImplemented if values is None else of_constants(function, values, kwargs)
 
 
+cpdef bint holds_complex(tree) except -1:
+    """Whether there is a complex number in it: itself, or in lists, dicts and arrays of objects."""
+    try:
+        return one_holds(tree)
+    except RecursionError:
+        cad_raise_nested()
+
+
+cdef bint one_holds(tree) except -1:
+    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree) or CAD_IS_FLOAT(tree):
+        return False
+    kind = type(tree)
+    if kind is int or kind is str or kind is bool or tree is None:
+        return False
+    if is_complex(tree):
+        return True
+    items = None
+    if kind is list or kind is tuple:
+        items = tree
+    elif kind is dict:
+        items = tree.values()
+    elif cnp.PyArray_Check(tree) and cnp.PyArray_TYPE(tree) == cnp.NPY_OBJECT:
+        items = tree.flat
+    if items is None:
+        return False
+    cad_enter_container()
+    try:
+        for item in items:
+            if one_holds(item):
+                return True
+        return False
+    finally:
+        cad_leave_container()
+
+
 cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:
     """Whether there is a complex number among arguments, or in lists of them."""
     cdef Py_ssize_t i
@@ -266,7 +305,7 @@ enable_vectorcall(ANY_ELEMENTWISE, &ANY_ELEMENTWISE.call)
 #
 # The class's program has a program for each object, whose function knows the object by a weak
 # reference. Where objects come and go before theirs has paid, it is made after some calls only. What an attribute gives keeps the object alive, as Python's bound methods do, and nothing
-# else does. This module does not know what a program is.
+# else does. The methods of programs themselves go straight to fast paths, or elsewhere.
 
 
 cdef enum:
@@ -307,6 +346,22 @@ class WeakMethod:
 
     def __call__(self, /, *args, **kwargs):
         return self.bound(*args, **kwargs)
+
+
+@cython.final
+cdef class Owned:
+    """What is kept for an object."""
+
+    cdef object kept      # a weak reference to the object; where there can be none, it in a list
+    cdef object program   # None: there is none yet
+    cdef int n_calls      # without a program
+    cdef bint was_used
+
+    cdef bint is_used(self) except -1:
+        """Whether its program has served more calls than it took to make it."""
+        if not self.was_used and self.program is not None:
+            self.was_used = self.program._pays
+        return self.was_used
 
 
 @cython.final
@@ -441,23 +496,16 @@ cdef frozenset RUN_AS_IT_IS = frozenset(("value", "grad", "value_and_grad", "jac
 
 
 @cython.final
-cdef class Owned:
-    """What is kept for an object."""
-
-    cdef bint is_used(self) except -1:
-        """Whether its program has served more calls than it took to make it."""
-        if not self.was_used and self.program is not None:
-            self.was_used = self.program._pays
-        return self.was_used
-
-
-@cython.final
 cdef class Objects:
     """The programs for objects, one for each; forgotten when the object is.
 
     Where those of the last objects were of no use, further objects have none for their first
     calls. Of objects that allow no weak references the last few are kept, with their programs.
     """
+
+    cdef dict owned   # by the numbers of objects
+    cdef list latest  # those whose programs were made last
+    cdef int n_passed
 
     def __cinit__(self):
         self.owned = {}
@@ -509,3 +557,142 @@ cdef object bound_program(object function, object instance, Owned owned):
     bound.function = function
     bound.instance = instance
     return bound
+
+
+# --- methods of programs -------------------------------------------------------------------------
+
+cdef object ZERO = 0
+cdef dict NO_NAMES = {}
+
+
+cdef class ProgramMethods:
+    """The methods of a Program that are called most: calls of recent signatures go straight to the
+    code; any other goes to `self._general`, with what it has missed there, if that is known.
+
+    That has `run(what, args, kwargs, argnums, missed)`, `hvp`, `jvp` and `vjp`. Where this is a
+    method of objects, subclasses have `_for_object(instance, n)`: the program of an object, after n
+    runs of f; and `_run_for(instance, what, args, kwargs)`: a run of f, unless a program is needed.
+    They are called if `_waits_for_objects`. `_pays` says whether recordings have served often.
+    """
+
+    cdef readonly FastPathTable _fast_paths
+    cdef public object _general
+    cdef Objects objects
+
+    def __cinit__(self, *args, **kwargs):
+        self._fast_paths = FastPathTable()
+        self.objects = Objects()
+
+    def __get__(self, instance, owner: type | None):
+        """A program as a method: one for each object, whose arguments begin behind self."""
+        if instance is None:
+            return self
+        cdef Owned owned = self.objects.of(instance)
+        if owned is None:
+            if self._waits_for_objects and self.objects.are_in_vain():
+                owned = self.objects.add(instance)
+            else:
+                owned = self._own_program(instance)
+        return bound_program(self, instance, owned)
+
+    def _own_program(self, instance):
+        """What is kept for an object, with its program."""
+        cdef Owned owned = self.objects.add(instance)
+        if owned.program is None:
+            owned.program = self._for_object(instance, owned.n_calls)
+            self.objects.note_program(owned)
+        return owned
+
+    def _forget_objects(self) -> None:
+        self.objects = Objects()
+
+    cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
+        # f may drop them meanwhile
+        cdef MethodSignatures paths = <MethodSignatures>PyList_GET_ITEM(self._fast_paths.of_methods, method)
+        return paths.find_and_serve(args, kwargs, argnums)
+
+    cdef object in_general(self, Method method, tuple args, dict kwargs, object argnums, object result):
+        """What a method gives that is called like f, where no fast path does."""
+        missed = result if type(result) is Missed else None
+        return self._general.run(NAMES[method], args, kwargs, argnums, missed)
+
+    def __call__(self, /, *args, **kwargs):
+        """What f returns."""
+        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
+        return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
+
+    def value(self, /, *args, **kwargs):
+        """What f returns, as a call gives it."""
+        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
+        return self.in_general(VALUE, args, kwargs, ZERO, result) if is_missing(result) else result
+
+    def into(self, /, *args, out, **kwargs):
+        """What f returns, written into `out`: an array, or a tuple, list or dict of arrays, of the
+        shapes of what f returns; it is also what this returns.
+
+        A call that a recording serves makes no object. Arrays may be among the arguments. Where f
+        raises, what is in them is undefined.
+
+        Raises
+        ------
+        ValueError
+            If an array has another shape than what f returns there, a dtype that cannot take it,
+            or cannot be written to.
+        TypeError
+            If out has other containers than what f returns.
+        """
+        cdef MethodSignatures paths = <MethodSignatures>self._fast_paths.of_methods[<int>VALUE]
+        if not paths.serve_into(args, kwargs, out):
+            copy_into(out, self(*args, **kwargs), "out")
+        return out
+
+    def grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
+        """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
+        result = self.by_fast_path(GRAD, args, kwargs, argnums)
+        return self.in_general(GRAD, args, kwargs, argnums, result) if is_missing(result) else result
+
+    def value_and_grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
+        """Value and gradient, as `cadiff.value_and_grad` gives them."""
+        result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
+        return self.in_general(VALUE_AND_GRAD, args, kwargs, argnums, result) if is_missing(result) else result
+
+    def jacobian(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
+        """The Jacobian, as `cadiff.jacobian` gives it."""
+        result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
+        return self.in_general(JACOBIAN, args, kwargs, argnums, result) if is_missing(result) else result
+
+    def _jacfwd(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
+        """The Jacobian, as `cadiff.jacfwd` gives it."""
+        result = self.by_fast_path(JACFWD, args, kwargs, argnums)
+        return self.in_general(JACFWD, args, kwargs, argnums, result) if is_missing(result) else result
+
+    def hessian(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):
+        """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
+        result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
+        return self.in_general(HESSIAN, args, kwargs, argnums, result) if is_missing(result) else result
+
+    def hvp(self, first, v, /, *others, argnums: int = 0, **kwargs):
+        """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
+        result = self.by_fast_path(HVP, (first, v, *others), kwargs, argnums)
+        if is_missing(result):
+            return self._general.hvp(first, v, others, kwargs, argnums)
+        return result
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """Value and directional derivative, as `cadiff.jvp` gives them."""
+        if (
+            (type(primals) is tuple or type(primals) is list)
+            and (type(tangents) is tuple or type(tangents) is list)
+            and len(primals) == len(tangents)
+        ):
+            result = self.by_fast_path(JVP, (*primals, *tangents), NO_NAMES, ZERO)
+            if not is_missing(result):
+                return result
+        return self._general.jvp(primals, tangents)
+
+    def vjp(self, /, *primals) -> tuple[Any, Callable[[Any], Any]]:
+        """Value and pullback, as `cadiff.vjp` gives them."""
+        result = self.by_fast_path(VJP, primals, NO_NAMES, ZERO)
+        if is_missing(result):
+            return self._general.vjp(primals)
+        return result

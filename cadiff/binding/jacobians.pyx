@@ -29,7 +29,7 @@ from .atoms cimport atoms_of, shape
 from .arguments cimport ARRAY, ArgumentNode
 from .forward cimport Forward
 from .recording cimport Recording
-from .gradients cimport pull_recorded
+from .recorded_sweeps cimport pull_recorded
 
 from .digests import counts_of, with_checksum
 from .tape import is_constant

@@ -28,7 +28,7 @@ from .tape cimport (
 from .atoms cimport components_of, ndim
 from .recording cimport Recording
 
-from .atoms import dual_components, matmul
+from .atoms import dual_components
 from .guards import note_checking
 from .arguments import argument_names, element_name, index_text, leaves, take_apart, unravel
 

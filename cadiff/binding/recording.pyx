@@ -12,7 +12,6 @@ from math import prod
 import numpy as np
 
 cimport cython
-from cpython.float cimport PyFloat_FromDouble
 from cpython.object cimport PyObject_Call
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy

@@ -5,7 +5,6 @@ from cpython.float cimport PyFloat_AS_DOUBLE
 
 from . cimport c_numpy as cnp
 from .generated.program cimport CadReferred
-from .trees cimport Container
 
 
 cdef class Shaped:
@@ -119,38 +118,3 @@ cdef int refer(tuple nodes, CadReferred referred) except -1
 cdef int forget_references(tuple nodes) except -1
 cdef bint has_names(SignatureNode node) except -1
 cdef int ask_for_no_more(tuple nodes) except -1
-
-
-cdef enum ResultNodeKind:
-    RESULT_NUMBER    # a float
-    RESULT_SINGLE    # a float32 of NumPy's
-    RESULT_ARRAY     # rows of numbers that stand at equal distances
-    RESULT_ROW       # a list or tuple of numbers that follow each other
-    RESULT_WHOLE     # an int, or a whole number of NumPy's
-    RESULT_CONSTANT  # what is the same in all results
-    RESULT_CONTAINER
-    RESULT_COMPLEX   # a complex number or array, of both parts
-
-
-@cython.final
-cdef class ResultNode(Shaped):
-    cdef ResultNodeKind kind
-    cdef Py_ssize_t first   # its first number
-    cdef Py_ssize_t width   # of a row
-    cdef Py_ssize_t step    # from row to row
-    cdef bint is_conjugate  # the imaginary part is the negative of what is there
-    cdef int ready          # if > 0, there is an array already: ready[ready - 1]
-    cdef Container container
-    cdef object constant
-    cdef tuple children
-
-    cdef object make_result(self, const double *numbers, list ready)
-    cdef bint fits_into(self, object out) except -1
-    cdef int write_into(self, const double *numbers, object out) except -1
-    cdef cnp.ndarray new_array(self, int typenum)
-    cdef void copy_rows(self, const double *numbers, cnp.ndarray array) noexcept
-    cdef object make_array(self, const double *numbers)
-    cdef object make_row(self, const double *numbers)
-
-
-cdef ResultNode result_from(object assemble, Py_ssize_t n)

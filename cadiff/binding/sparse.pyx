@@ -12,9 +12,10 @@ from .c_numbers cimport *
 from .generated.program cimport *
 from .generated.tape cimport *
 from .codes cimport Code, copied
-from .graphs cimport Graph, Ids, joined_ids, GraphTransaction, new_ids
+from .graph_numbers cimport GraphTransaction, Ids, joined_ids, new_ids
+from .graphs cimport Graph
 
-from .codes import CallError
+from .rules import CallError
 from .jacobians import check_room
 
 cdef enum:

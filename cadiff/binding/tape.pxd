@@ -82,3 +82,9 @@ cdef int leave_step(CadTape *tape, object former) except -1
 cdef object note_suspects(CadTape *tape, object f, tuple args)
 cdef int forget_suspects(CadTape *tape, object suspects) except -1
 cdef int look_at_rule(CadTape *tape, object rule, list operands, list results) except -1
+
+
+cdef CadSlot constant_slot(CadTape *tape, object atom) except? 0
+cdef int note_rule_at(CadTape *tape, tuple rule) except -1
+cdef bint are_mixed(list atoms) except -1
+cpdef bint takes_entries() except -1

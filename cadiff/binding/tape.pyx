@@ -11,8 +11,10 @@ from operator import itemgetter
 import numpy as np
 
 cimport cython
+from cpython.list cimport PyList_GET_SIZE
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_python cimport *
@@ -482,3 +484,83 @@ cdef class ShapeHook(Context):
 
     cdef int end(self, CadTape *tape, object hook) except -1:
         return remove_hook(hook)
+
+
+# --- calls of programs as entries ----------------------------------------------------------------
+
+cdef CadSlot constant_slot(CadTape *tape, object atom) except? 0:
+    """Where a copy of the values of an atom begins."""
+    cdef CadSlot slot
+    cdef cnp.ndarray array
+    if cad_ndim(atom) > 0 or cad_is_single(atom):  # of no axes an array, too
+        array = np.ascontiguousarray(cad_plain_value(atom), dtype=np.float64)
+        check(cad_tape_block(tape, cnp.PyArray_SIZE(array), False, &slot))
+        memcpy(tape.values + slot, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+    else:
+        check(cad_tape_ensure(tape))
+        slot = <CadSlot>tape.n_slots
+        cad_tape_skip(tape, float(cad_plain_value(atom)))  # of a place in an array, too
+    return slot
+
+
+cdef int note_rule_at(CadTape *tape, tuple rule) except -1:
+    """Add what a rule's entry refers to; of former recordings there may be more."""
+    cdef list rules = <list>tape.rules
+    if <size_t>PyList_GET_SIZE(rules) == tape.n_rules:
+        rules.append(rule)
+    else:
+        rules[tape.n_rules :] = [rule]
+    tape.n_rules += 1
+    return 0
+
+
+cdef bint are_mixed(list atoms) except -1:
+    """Whether an element may be an operand in two ways: cotangents of it would be added in another
+    order than by the operations that the function consists of."""
+    cdef size_t low, high
+    cdef Py_ssize_t end = -1
+    cdef list known = []
+    for atom in atoms:
+        if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL:
+            if CAD_IS_VAR_ARRAY(atom) and CAD_VAR(atom).view.size == 0:
+                continue
+            cad_var_bounds(CAD_VAR(atom), &low, &high)
+            if CAD_IS_VAR_ARRAY(atom) and high - low + 1 < <size_t>CAD_VAR(atom).view.size:
+                return True
+            known.append((low, high))
+    if len(known) < 2:
+        return False
+    known.sort()
+    for first, last in known:
+        if <Py_ssize_t>first <= end:
+            return True
+        end = last
+    return False
+
+
+def are_views_of_one(list atoms) -> bool:
+    """Whether two elements of some arrays are one place in memory: an assignment to one is seen in
+    the other."""
+    return are_mixed([atom for atom in atoms if CAD_IS_VAR_ARRAY(atom)])
+
+
+cpdef bint takes_entries() except -1:
+    """Whether calls of programs may be entries of this thread's tape, or have to run functions."""
+    cdef CadTape *tape = cad_current_tape()
+    return tape.hook == NULL and tape.open == 0 and (
+        tape.guards == NULL or not tape.guards.at_once
+    )
+
+
+@cython.final
+cdef class WithoutPrograms(Context):
+    """In this context calls of programs run their functions, whose entries sweeps can pass that
+    have no code for a program's."""
+
+    def __enter__(self) -> None:
+        cad_current_tape().open += 1
+        self.begin(None)
+
+    cdef int end(self, CadTape *tape, object before) except -1:
+        tape.open -= 1
+        return 0

@@ -1,7 +1,6 @@
 # What other modules see of trees.pyx.
 
 cimport cython
-from cpython.object cimport PyObject
 
 
 cdef enum Kind:
@@ -30,7 +29,6 @@ cdef class Container:
     cpdef str describe(self, Py_ssize_t n)
 
 
-cdef bint computes(PyObject *found) except -1
 cpdef tuple own_items(item)
 cdef tuple names_of(function)
 cpdef tuple opened(item)
@@ -50,3 +48,13 @@ cdef class Same:
 
 cpdef object key_of(item, list watched=*)
 cdef tuple key_of_container(Container container, list above, list watched)
+
+
+cdef object nothing
+
+cdef dict own_names(item)
+cdef object attribute_of(object holder, object name)
+cdef int put_attribute(object holder, object name, object value) except -1
+cdef object namespace_of(kind)
+cdef bint is_mutable(kind) except -1
+cdef tuple in_class(kind)

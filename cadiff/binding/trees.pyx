@@ -2,7 +2,8 @@
 
 A container is a list, a tuple, a dict, an object of a class derived from these, a dataclass, None,
 an object of a class that was registered, or a complex number with derivatives, which consists of
-two real ones. All else is a leaf: this module knows nothing of real numbers.
+two real ones. All else is a leaf: this module knows nothing of real numbers. Whatever looks into
+objects and classes without running code of theirs stands here, too.
 """
 
 import copy
@@ -699,3 +700,86 @@ cdef int64_t bits_of(double value):
     cdef int64_t bits
     memcpy(&bits, &value, sizeof(bits))
     return bits
+
+
+# --- what is in objects and classes ---------------------------------------------------------------
+
+cdef extern from "Python.h":
+    object PyObject_GenericGetDict(object item, void *context)
+
+
+cdef enum:
+    IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+
+cdef object nothing = object()  # no value is at a place
+
+
+cdef dict NO_NAMES = {}
+
+
+cdef dict own_names(item):
+    """The own dict of an object, without asking its class; an empty one if it has none."""
+    try:
+        return PyObject_GenericGetDict(item, NULL)
+    except AttributeError:
+        return NO_NAMES
+
+
+cdef object attribute_of(object holder, object name):
+    """An attribute, which may be named by its descriptor; `nothing` if there is none.
+
+    Where code of a class answers for it, that is what is there: a property, for example.
+    """
+    cdef PyObject *attribute
+    if type(name) is not str:
+        try:
+            return name.__get__(holder)
+        except (AttributeError, TypeError):  # an object may be of another class now
+            return nothing
+    attribute = looked_up(type(holder), name)
+    if computes(attribute):
+        is_first = Py_TYPE(<object>attribute).tp_descr_set != NULL  # before the object's own
+        names = NO_NAMES if is_first else own_names(holder)
+        return names.get(name, <object>attribute)
+    if isinstance(holder, type):
+        attribute = looked_up(holder, name)
+        if computes(attribute):
+            return <object>attribute
+    return getattr(holder, name, nothing)
+
+
+cdef int put_attribute(object holder, object name, object value) except -1:
+    """Have a value, or `nothing`, for an attribute, without asking the methods of its class."""
+    kind = <object>type if isinstance(holder, type) else object
+    if type(name) is not str:
+        if value is nothing:
+            name.__delete__(holder)
+        else:
+            name.__set__(holder, value)
+    elif value is nothing:
+        kind.__delattr__(holder, name)
+    else:
+        kind.__setattr__(holder, name, value)
+    return 0
+
+
+cdef object namespace_of(kind):
+    """What is in a class, without asking its own class."""
+    return (<object>type).__dict__["__dict__"].__get__(kind)
+
+
+cdef bint is_mutable(kind) except -1:
+    return not (<object>type).__dict__["__flags__"].__get__(kind) & IMMUTABLE
+
+
+cdef tuple in_class(kind):
+    """The classes that one derives from, and all that is in them and may be changed.
+
+    But for what copies of their objects have put there.
+    """
+    cdef tuple bases = (<object>type).__dict__["__mro__"].__get__(kind)
+    inside = [dict(namespace_of(base)) for base in bases if is_mutable(base)]
+    for names in inside:
+        names.pop("__slotnames__", None)
+    return bases, tuple([(tuple(names), tuple(names.values())) for names in inside])

@@ -6,13 +6,10 @@ value, all else by identity. It holds objects and functions weakly: an object th
 changed, and a recording keeps no object alive. This module does not know how places are found.
 """
 
-import copyreg
 import sys
 from collections import deque
-from struct import Struct
-from types import CodeType, MethodType, ModuleType
-from typing import NamedTuple
-from weakref import ref, WeakSet
+from types import MethodType, ModuleType
+from weakref import WeakSet
 
 import numpy as np
 
@@ -26,12 +23,16 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute, looked_up, or_none, Py_TYPE, PyFunctionObject, referent
-from .generated.entries cimport cad_digest
-from .trees cimport computes, key_of, names_of, own_items
+from .c_python cimport class_attribute, or_none, PyFunctionObject, referent
+from .atoms cimport digest_of_array
+from .trees cimport (
+    attribute_of, in_class, is_mutable, key_of, names_of, namespace_of, nothing, own_items, own_names,
+    put_attribute,
+)
 
 from .callers import module_of
 from .digests import of_texts
+from .held import Held, HeldMethod, pickled, Releasing, state_of_table
 from .trees import own_attribute
 
 
@@ -45,11 +46,9 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GET_KW_DEFAULTS(PyObject *function)
     PyObject *const *items_of_list "PySequence_Fast_ITEMS"(object items)
     PyObject *const *items_of_tuple "PySequence_Fast_ITEMS"(tuple items)
-    object PyObject_GenericGetDict(object item, void *context)
 
 
-cdef object nothing = object()  # no value is at a place
-MISSING: object = nothing
+MISSING: object = nothing  # no value is at a place
 
 cdef enum PlaceKind:
     NAME        # of a dict, that of a module for example
@@ -78,32 +77,8 @@ cdef enum:
     MOST_SAVED = 1 << 26  # bytes of an array of which a copy is made, to be put back
 
 
-class Held(ref):  #: ref[Any]
-    """A weak reference of a Watch: no value that was read is one of these."""
-
-    __slots__ = ()
-
-
-class HeldMethod(NamedTuple):
-    """A method of an object, which is made anew each time that it is asked for: both are held."""
-
-    function: object
-    owner: object
-
-
 cdef object HELD = Held, HELD_METHOD = HeldMethod
 cdef tuple STRONG = (np.ndarray, type, ModuleType)
-
-
-class Releasing:
-    """Called when something is gone that a Watch, or a copy of it, holds weakly."""
-
-    def __init__(self):
-        self.watches = WeakSet()
-
-    def __call__(self, reference):
-        for watch in list(self.watches):
-            watch.release()
 
 
 cdef object held(object value, object released, int depth=0):
@@ -170,30 +145,6 @@ cdef bint is_same(object now, object kept, int depth=0) except -1:
     if issubclass(kind, np.generic):
         return now.dtype == kept.dtype and now.tobytes() == kept.tobytes()
     return False
-
-
-cdef enum:
-    LONG = 1 << 16  # bytes, which other threads need not wait for
-
-
-cdef uint64_t digest_of_array(cnp.ndarray array) except? 0:
-    """Of its shape and its numbers."""
-    cdef cnp.ndarray whole = array
-    cdef const void *data
-    cdef Py_ssize_t size
-    cdef uint64_t digest = 0, golden = 0x9E3779B97F4A7C15
-    cdef int k
-    for k in range(cnp.PyArray_NDIM(array)):
-        digest = golden * (digest + <uint64_t>cnp.PyArray_DIM(array, k) + 1)
-    if not cnp.PyArray_ISCARRAY_RO(array):
-        whole = cnp.in_order(array, cnp.PyArray_TYPE(array))
-    data = cnp.PyArray_DATA(whole)
-    size = cnp.PyArray_NBYTES(whole)
-    if size < LONG:
-        return digest + cad_digest(data, size)
-    with nogil:
-        digest += cad_digest(data, size)
-    return digest
 
 
 cdef inline bint has_attributes(PyObject *function) except -1:
@@ -272,7 +223,7 @@ cdef class Place:
         if self.kind == OBJECTS:
             return items_of(holder)
         if self.kind == TABLE:
-            return state_of_table(holder)
+            return state_of_table(holder, own_names(holder), _state_of_array)
         return holder() if self.kind == ANSWER else bytes_of(holder)
 
     cdef object names_in(self, object holder):
@@ -290,7 +241,7 @@ cdef class Place:
         if self.kind != TABLE:
             return text
         labels = [getattr(self.there(), name, None) for name in ("index", "columns")]
-        held = [state_of_array(x.to_numpy()) for x in labels if x is not None]
+        held = [_state_of_array(x.to_numpy()) for x in labels if x is not None]
         return f"{text}{text_of(tuple(held))}\n"
 
     cdef str changed_path(self):
@@ -588,88 +539,8 @@ cdef extern from *:
     uint64_t version_of_dict(PyObject *dict)
 
 
-cdef dict NO_NAMES = {}
-
-
-cdef dict own_names(item):
-    """The own dict of an object, without asking its class; an empty one if it has none."""
-    try:
-        return PyObject_GenericGetDict(item, NULL)
-    except AttributeError:
-        return NO_NAMES
-
-
-cdef object attribute_of(object holder, object name):
-    """An attribute, which may be named by its descriptor; `nothing` if there is none.
-
-    Where code of a class answers for it, that is what is there: a property, for example.
-    """
-    cdef PyObject *attribute
-    if type(name) is not str:
-        try:
-            return name.__get__(holder)
-        except (AttributeError, TypeError):  # an object may be of another class now
-            return nothing
-    attribute = looked_up(type(holder), name)
-    if computes(attribute):
-        is_first = Py_TYPE(<object>attribute).tp_descr_set != NULL  # before the object's own
-        names = NO_NAMES if is_first else own_names(holder)
-        return names.get(name, <object>attribute)
-    if isinstance(holder, type):
-        attribute = looked_up(holder, name)
-        if computes(attribute):
-            return <object>attribute
-    return getattr(holder, name, nothing)
-
-
-cdef int put_attribute(object holder, object name, object value) except -1:
-    """Have a value, or `nothing`, for an attribute, without asking the methods of its class."""
-    kind = <object>type if isinstance(holder, type) else object
-    if type(name) is not str:
-        if value is nothing:
-            name.__delete__(holder)
-        else:
-            name.__set__(holder, value)
-    elif value is nothing:
-        kind.__delattr__(holder, name)
-    else:
-        kind.__setattr__(holder, name, value)
-    return 0
-
-
-cdef object namespace_of(kind):
-    """What is in a class, without asking its own class."""
-    return (<object>type).__dict__["__dict__"].__get__(kind)
-
-
-cdef bint is_mutable(kind) except -1:
-    return not (<object>type).__dict__["__flags__"].__get__(kind) & IMMUTABLE
-
-
-cdef tuple in_class(kind):
-    """The classes that one derives from, and all that is in them and may be changed.
-
-    But for what copies of their objects have put there.
-    """
-    cdef tuple bases = (<object>type).__dict__["__mro__"].__get__(kind)
-    inside = [dict(namespace_of(base)) for base in bases if is_mutable(base)]
-    for names in inside:
-        names.pop("__slotnames__", None)
-    return bases, tuple([(tuple(names), tuple(names.values())) for names in inside])
-
-
-cdef enum:
-    IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
-
-
 cdef tuple VALUES = (bool, int, float, complex, str, bytes, type(None))
 cdef frozenset LIBRARIES = sys.stdlib_module_names | {"numpy"}
-cdef tuple PARTS_OF_CODE = (
-    "co_code", "co_names", "co_varnames", "co_consts", "co_freevars", "co_cellvars", "co_flags",
-    "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_exceptiontable",
-)
-
-
 cdef str text_of(object kept, int depth=0):
     """What tells a value from others in another process, too. What is in dicts, lists and objects
     of the user's is at places of its own."""
@@ -698,42 +569,11 @@ cdef str text_of(object kept, int depth=0):
     return str(own_attribute(kept, "__qualname__", name))
 
 
-cdef object pickled(object kept, object kind):
-    """What is pickled of a value, or would be."""
-    if kind is CodeType:
-        return tuple([getattr(kept, name, None) for name in PARTS_OF_CODE])
-    if kind is Struct:
-        return kept.format
-    reduce = copyreg.dispatch_table.get(kind)
-    return kept.__reduce_ex__(4) if reduce is None else reduce(kept)
-
-
 cdef object items_of(array):
     return tuple(array.ravel().tolist())
 
 
-cdef tuple state_of_table(table):
-    """Labels, which are objects that do not change but for their names; what is set of the table,
-    and what the columns hold."""
-    labels = tuple([getattr(table, name, None) for name in ("index", "columns", "name")])
-    names = tuple([tuple(getattr(item, "names", ())) for item in (table, *labels[:2])])
-    has_copies = getattr(getattr(table, "flags", None), "allows_duplicate_labels", None)
-    own = tuple([pair for pair in own_names(table).items() if pair[0][:1] != "_"])
-    held = tuple([state_of_array(array) for array in arrays_of_table(table)])
-    return labels, names, has_copies, own, held
-
-
-cdef list arrays_of_table(table):
-    """The arrays that columns are rows of, and which these are; a column by itself is dear."""
-    try:
-        manager = table._mgr
-        return [*manager.arrays, manager.blknos, manager.blklocs]
-    except AttributeError:
-        columns = [column for _, column in table.items()] if table.ndim == 2 else [table]
-        return [column.to_numpy() for column in columns]
-
-
-cdef tuple state_of_array(array):
+def _state_of_array(array):
     if not cnp.PyArray_Check(array):  # one of pandas' own
         array = array.to_numpy()
     held = items_of(array) if array.dtype.hasobject else digest_of_array(array)
@@ -779,6 +619,7 @@ cdef class Watch:
         self.places = []
         self.kept = []
         self.released = Releasing()
+        self.released.watches = WeakSet()
         self.released.watches.add(self)
 
     def copy(self) -> Watch:

@@ -35,7 +35,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "binding",
         [
             {"bytecode", "interpreter"},
-            {"callers", "digests", "dtype", "foreign_names"},
+            {"callers", "digests", "dtype", "foreign_names", "held"},
             {"_core"},
             {"loading"},
             set(loading.MODULES),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.binding.fast_paths import Backoff
+from cadiff.binding.calls import Backoff
 
 from ..helpers.processes import isolated
 from ..helpers.programs import near, quiet, same

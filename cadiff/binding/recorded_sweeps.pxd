@@ -1,4 +1,4 @@
-# What other modules see of gradients.pyx.
+# What other modules see of recorded_sweeps.pyx.
 
 from .recording cimport Recording
 

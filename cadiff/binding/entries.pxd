@@ -1,0 +1,3 @@
+# What other modules see of entries.pyx.
+
+cdef object put_apart(object program, list atoms)

@@ -1,0 +1,85 @@
+# What other modules see of graph_numbers.pyx.
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t, uint8_t
+
+from .generated.entries cimport *
+from .generated.graph cimport *
+from .recording cimport Recording
+
+
+@cython.final
+cdef class GraphTransaction:
+    cdef GraphNumbers graph
+    cdef object lock
+    cdef CadGraphMark mark
+    cdef Py_ssize_t n_steps
+    cdef bint derives
+
+
+cdef class GraphNumbers:
+    cdef CadGraph *graph
+    cdef object lock                     # of the thread that makes something of it, ...
+    cdef int lock_forks                  # ... in a process that was forked so often
+    cdef bint is_derived                 # it shares the numbers of
+    cdef GraphNumbers whole
+    cdef readonly list sizes  #: list[int]
+    cdef readonly Py_ssize_t n_outputs
+    cdef readonly Py_ssize_t n_recorded  # operations
+    cdef Py_ssize_t n_arrays             # in the graph, when it was read
+    cdef size_t least_loop               # numbers of a loop that is kept; 0: as usual
+    cdef bint for_lanes                  # codes are made for many points, ...
+    cdef bint is_part                    # ... or for many directions, from what these share
+    cdef public int threads              # that share the work of codes at most; 0: as many as can
+    cdef public object machines          # what codes ask for machine code, or None
+    cdef readonly tuple guards  #: tuple[bool, ...]  # for each, whether it rests on equality
+    cdef readonly list steps             # calls, by their numbers
+    cdef dict known_steps                # the numbers of those that can be told from others
+    cdef dict links                      # of steps: pairs of numbers; None where nothing is known
+    cdef bint leaves_out                 # steps of which nothing is known link nothing
+    cdef int depth                       # of rules that are read to find links
+    cdef CadId *inputs                   # the first elements of the inputs
+    cdef CadId *outputs
+    cdef size_t kept_records             # those that f computed, without derivatives
+    cdef size_t kept_guards
+    cdef CadOutcome *own_guards          # those that stand in the graph only while it is asked
+    cdef Py_ssize_t kept_steps
+
+    cdef inline bint keeps_order(self) noexcept:
+        """Whether all is computed as it was recorded, and cotangents are added as a sweep does."""
+        return not self.graph.optimize
+
+    cdef int begin(self, bint optimize, Py_ssize_t n_inputs) except -1
+    cdef void take_guards(self) noexcept
+    cdef int keep(self) except -1
+    cdef Ids elements(self, which)
+    cdef Ids more_inputs(self, Py_ssize_t size)
+    cdef Ids all_outputs(self)
+    cdef Ids ones(self, Py_ssize_t n)
+    cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt)
+    cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)
+    cdef void own_calls(self) noexcept
+    cdef int64_t add_step(self, rule, operands, results) except -1
+    cdef int forget_steps(self, Py_ssize_t n) except -1
+    cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
+                          CadId first_seed, int64_t step, const uint8_t *active,
+                          CadId *first_term) except CAD_RAISED
+    cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
+                              Ids names, bint finite)
+    cdef object found_links(self, step)
+    cdef object read_links(self, step)
+    cdef list unlinked(self)
+    cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, list wanted, Ids names)
+    cdef Ids read_recording(self, Recording recording, list atoms, Ids inputs)
+
+
+@cython.final
+@cython.no_gc
+cdef class Ids:
+    cdef CadId *data
+    cdef Py_ssize_t n
+
+
+cdef Ids new_ids(Py_ssize_t n)
+cdef Ids joined_ids(list parts)
+cdef Ids in_a_row(CadId first, Py_ssize_t n, int64_t step)
