@@ -76,8 +76,8 @@ _LATER = {
     "nn": [],
     "numpy": [],
     "programs": [
-        *("Program", "StaleProgramWarning", "build", "compile", "sparse_hessian"),
-        *("sparse_jacobian", "vmap"),
+        *("Program", "StaleProgramWarning", "build", "compile", "cond", "fori_loop", "scan"),
+        *("sparse_hessian", "sparse_jacobian", "switch", "vmap", "while_loop"),
     ],
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in (module, *names)}
@@ -90,9 +90,14 @@ if _typing.TYPE_CHECKING:
         StaleProgramWarning,
         build,
         compile,
+        cond,
+        fori_loop,
+        scan,
         sparse_hessian,
         sparse_jacobian,
+        switch,
         vmap,
+        while_loop,
     )
 else:
 
@@ -122,13 +127,18 @@ __all__ = [
     "build",
     "check_grads",
     "compile",
+    "cond",
     "custom",
+    "fori_loop",
     "make_tape",
     "nan_check",
     "primitive",
+    "scan",
     "sparse_hessian",
     "sparse_jacobian",
+    "switch",
     "vmap",
+    "while_loop",
 ]
 __all__ += _table.__all__
 __all__ += ops.__all__

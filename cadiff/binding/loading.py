@@ -33,6 +33,7 @@ MODULES = (
     "borrowed",
     "crew",
     "codes",
+    "turns",
     "graphs",
     "sparse",
     "entries",

@@ -117,7 +117,7 @@ class Vectors:
     def __init__(self, rows: Rows, root: Root) -> None:
         self.rows = rows
         self.root = root
-        leaves, self._tree = binding.flattened(rows.others, _is_row, True)
+        leaves, self._tree = binding.flattened(rows.others, is_row, True)
         self._are_numbers = tuple(map(_is_number, leaves))
         self._shared = [leaf for leaf in leaves if _is_number(leaf)]
         self.statics = (*(leaf for leaf in leaves if not _is_number(leaf)), root.function)
@@ -184,7 +184,7 @@ class Vectors:
         return row
 
 
-def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
+def is_row(container: Container, parts: tuple[Any, ...]) -> bool:
     """Whether a container is a list of floats, which is one leaf."""
     return container.is_sequence and not container.beside and set(map(type, parts)) == {float}
 
