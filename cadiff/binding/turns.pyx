@@ -50,53 +50,54 @@ cdef long run_code(Code code, const double *inputs, double *results) except -4:
 
 @cython.final
 cdef class Turns:
-    """One run of a loop.
+    """One run of a loop, for a row of inputs: what is the same in all turns, the first state, and
+    a row for each turn.
 
-    codes: for a turn's values, and lists may grow while it runs. sizes: of what is the same in all
-    turns, of the state, and of rows of inputs and results. begin, end: the first turn, and the one
-    behind the last; `asks`: unless the last result of a turn is 0 before. most: states that are
-    kept for the way back; where there are more turns, every second, fourth, ... state is.
+    codes: for a turn's values; entrance: for whether there is a first turn, or None. Both lists may
+    grow while it runs. sizes: of what is the same, of the state, and of rows of inputs and
+    results; n_rows: how many of these there are. begin, end: the first turn, and the one behind
+    the last, unless the last result of one before is 0. most: states that are kept for the way
+    back; where there are more turns, every second, fourth, ... state is. first: the code that is
+    tried first.
+
+    Attributes
+    ----------
+    results: ndarray
+        The last state, and a row for each turn.
+    row: ndarray
+        The inputs of the turn that is to come.
     """
 
-    cdef list codes
+    cdef list codes, entrance
     cdef Py_ssize_t p, n, m, k
-    cdef readonly Py_ssize_t t, begin, end
-    cdef readonly Py_ssize_t stride
-    cdef bint asks
-    cdef Py_ssize_t most, n_kept, room, current, first
+    cdef readonly Py_ssize_t t, begin, end, stride, n_kept, current
+    cdef Py_ssize_t n_rows, most, room
     cdef double *kept
     cdef int32_t *served
-    cdef readonly cnp.ndarray row      # the inputs of the turn that is to come
-    cdef cnp.ndarray out, xs, ys
+    cdef readonly cnp.ndarray row, results
+    cdef cnp.ndarray out, inputs
 
-    def __init__(self, list codes, tuple sizes, cnp.ndarray same, cnp.ndarray state,
-                 cnp.ndarray xs, cnp.ndarray ys, Py_ssize_t begin, Py_ssize_t end, bint asks,
-                 Py_ssize_t most=0, Py_ssize_t first=0):
-        self.codes = codes
+    def __init__(self, list codes, list entrance, tuple sizes, cnp.ndarray inputs,
+                 Py_ssize_t n_rows, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t most=0,
+                 Py_ssize_t first=0):
+        self.codes, self.entrance, self.inputs = codes, entrance, inputs
         self.p, self.n, self.m, self.k = sizes
         self.t = self.begin = begin
-        self.end, self.asks, self.most, self.stride = end, asks, most, 1
-        self.current = first
+        self.end, self.most, self.stride, self.current = end, most, 1, first
+        self.n_rows = n_rows
+        if (self.m > 0 or self.k > 0) and end > n_rows:
+            raise ValueError("there are fewer rows than turns")
         self.row = cnp.new_doubles(self.p + self.n + self.m)
         self.out = cnp.new_doubles(self.n + self.k + 1)
-        self.xs, self.ys = xs, ys
-        doubles_of(xs, end * self.m)
-        doubles_of(ys, end * self.k)
-        put(cnp.doubles(self.row), doubles_of(same, self.p), self.p)
-        put(cnp.doubles(self.row) + self.p, doubles_of(state, self.n), self.n)
+        self.results = cnp.new_doubles(self.n + n_rows * self.k)
+        put(cnp.doubles(self.row), doubles_of(inputs, self.n_inputs()), self.p + self.n)
 
     def __dealloc__(self):
         cad_memory_free(self.kept)
         cad_memory_free(self.served)
 
-    @property
-    def state(self) -> NDArray[np.float64]:
-        """That before the turn that is to come."""
-        return self.row[self.p : self.p + self.n].copy()
-
-    @property
-    def last_code(self) -> int:
-        return self.current
+    cdef Py_ssize_t n_inputs(self) noexcept:
+        return self.p + self.n + self.n_rows * self.m
 
     cdef int keep(self, Py_ssize_t code) except -1:
         """Keep the state before a turn, unless others around it are enough."""
@@ -104,10 +105,10 @@ cdef class Turns:
         if (self.t - self.begin) % self.stride != 0:
             return 0
         if self.n_kept == self.most:  # every second one is left
-            for k in range((self.n_kept + 1) // 2):
+            self.n_kept = (self.n_kept + 1) // 2
+            for k in range(self.n_kept):
                 put(self.kept + k * self.n, self.kept + 2 * k * self.n, self.n)
                 self.served[k] = self.served[2 * k]
-            self.n_kept = (self.n_kept + 1) // 2
             self.stride *= 2
             if (self.t - self.begin) % self.stride != 0:
                 return 0
@@ -129,20 +130,40 @@ cdef class Turns:
             self.keep(code)
         put(cnp.doubles(self.row) + self.p, out, self.n)
         if self.k > 0:
-            put(cnp.doubles(self.ys) + self.t * self.k, out + self.n, self.k)
+            put(cnp.doubles(self.results) + self.n + self.t * self.k, out + self.n, self.k)
         self.t += 1
-        if self.asks and out[self.n + self.k] == 0.0:
+        if out[self.n + self.k] == 0.0:
             self.end = self.t
         return 0
 
+    def enter(self, bint is_any) -> None:
+        """Say whether there is a first turn."""
+        self.entrance = None
+        if not is_any:
+            self.end = self.begin
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it is not known yet whether there is a first turn."""
+        return self.entrance is not None
+
     def run(self) -> bool:
-        """Go on to the end; False where no code serves the turn that is to come."""
+        """Go on to the end; False where no code serves the entrance, or the turn that is to come.
+        """
         cdef double *row = cnp.doubles(self.row)
         cdef double *out = cnp.doubles(self.out)
+        cdef const double *rows = cnp.doubles(self.inputs) + self.p + self.n
         cdef Py_ssize_t k, n_codes
+        cdef double is_any
+        if self.entrance is not None:
+            for code in self.entrance:
+                if run_code(<Code>code, row, &is_any) == -1:
+                    self.enter(is_any != 0.0)
+                    break
+            else:
+                return False
         while self.t < self.end:
-            if self.m > 0:
-                put(row + self.p + self.n, cnp.doubles(self.xs) + self.t * self.m, self.m)
+            put(row + self.p + self.n, rows + self.t * self.m, self.m)
             n_codes = len(self.codes)
             k = self.current
             if k >= n_codes or run_code(<Code>self.codes[k], row, out) != -1:
@@ -155,6 +176,7 @@ cdef class Turns:
             self.take(out, k)
             if self.t % PATIENCE == 0:
                 PyErr_CheckSignals()
+        put(cnp.doubles(self.results), row + self.p, self.n)
         return True
 
     def step(self, cnp.ndarray out, Py_ssize_t code) -> None:
@@ -165,73 +187,73 @@ cdef class Turns:
 
     # --- back
 
-    def stretch(self, Py_ssize_t k, list codes) -> Turns:
+    def stretch(self, Py_ssize_t k) -> Turns:
         """The turns from the k-th state that is kept to the next one, to be run again."""
         cdef Py_ssize_t begin = self.begin + k * self.stride
-        cdef cnp.ndarray state = cnp.new_doubles(self.n)
-        put(cnp.doubles(state), self.kept + k * self.n, self.n)
-        return Turns(
-            codes, (self.p, self.n, self.m, self.k), self.row, state, self.xs, self.ys, begin,
-            min(begin + self.stride, self.end), False, self.stride, max(0, self.served[k]),
+        cdef Turns turns = Turns(
+            self.codes, None, (self.p, self.n, self.m, self.k), self.inputs, self.n_rows, begin,
+            min(begin + self.stride, self.end), self.stride, max(0, self.served[k]),
         )
+        put(cnp.doubles(turns.row) + self.p, self.kept + k * self.n, self.n)
+        return turns
 
-    @property
-    def n_states(self) -> int:
-        return self.n_kept
+    def back(self, list pulls, cnp.ndarray seed, cnp.ndarray pulled) -> bool:
+        """Pull cotangents back to the first turn; False where no code serves the turn before `t`.
 
-    def back(self, list pulls, cnp.ndarray seeds, cnp.ndarray of_same, cnp.ndarray of_state,
-             cnp.ndarray of_xs) -> bool:
-        """Pull cotangents back to the first turn; False where no code serves the turn before `t`,
-        whose state all are kept. Those of what is the same in all turns are added up."""
-        cdef double *row = cnp.doubles(self.row)
-        cdef Py_ssize_t n_row = self.p + self.n + self.m, served
-        cdef cnp.ndarray given = cnp.new_doubles(n_row + self.n + self.k + 1)
-        cdef cnp.ndarray pulled = cnp.new_doubles(n_row)
-        cdef double *seed = cnp.doubles(given) + n_row
-        doubles_of(seeds, self.end * self.k)
-        doubles_of(of_xs, self.end * self.m)
-        doubles_of(of_same, self.p)
-        doubles_of(of_state, self.n)
+        All states have to be kept. seed: the cotangent of results. pulled: that of inputs, to
+        which is added; what stands for the first state is the cotangent of the last.
+        """
+        cdef Py_ssize_t n_row = self.p + self.n + self.m, n_out = self.n + self.k + 1, served
+        cdef cnp.ndarray given = cnp.new_doubles(n_row + n_out)
+        cdef cnp.ndarray found = cnp.new_doubles(n_out + n_row)  # values come first
+        doubles_of(pulled, self.n_inputs())
         while self.t > self.begin:
-            served = self.before(row)
-            if not 0 <= served < len(pulls) or not isinstance(pulls[served], Code):
+            served = self.look_back(seed, pulled, cnp.doubles(given))
+            if not 0 <= served < len(pulls) or pulls[served] is None:
                 return False
-            put(cnp.doubles(given), row, n_row)
-            put(seed, cnp.doubles(of_state), self.n)
-            put(seed + self.n, cnp.doubles(seeds) + (self.t - 1) * self.k, self.k)
-            seed[self.n + self.k] = 0.0
-            if run_code(<Code>pulls[served], cnp.doubles(given), cnp.doubles(pulled)) != -1:
+            if run_code(<Code?>pulls[served], cnp.doubles(given), cnp.doubles(found)) != -1:
                 return False
-            self.take_back(cnp.doubles(pulled), of_same, of_state, of_xs)
+            self.take_back(cnp.doubles(found) + n_out, cnp.doubles(pulled))
             if self.t % PATIENCE == 0:
                 PyErr_CheckSignals()
         return True
 
-    cdef Py_ssize_t before(self, double *row) noexcept:
-        """Have the inputs of the last turn in the row; answers which code served it."""
-        cdef Py_ssize_t k = self.t - 1 - self.begin
-        put(row + self.p, self.kept + k * self.n, self.n)
-        put(row + self.p + self.n, cnp.doubles(self.xs) + (self.t - 1) * self.m, self.m)
-        return self.served[k]
+    cdef Py_ssize_t look_back(self, cnp.ndarray seed, cnp.ndarray pulled,
+                              double *given) except -2:
+        """Have the inputs of the turn before `t`, and the cotangents of what it gave; answers which
+        code served it, or -1."""
+        cdef Py_ssize_t k = self.t - 1, n_row = self.p + self.n + self.m
+        cdef const double *rows = doubles_of(self.inputs, 0) + self.p + self.n
+        cdef const double *seeds = doubles_of(seed, self.n + self.n_rows * self.k) + self.n
+        put(given, cnp.doubles(self.row), self.p)
+        put(given + self.p, self.kept + (k - self.begin) * self.n, self.n)
+        put(given + self.p + self.n, rows + k * self.m, self.m)
+        put(given + n_row, cnp.doubles(pulled) + self.p, self.n)
+        put(given + n_row + self.n, seeds + k * self.k, self.k)
+        given[n_row + self.n + self.k] = 0.0
+        return self.served[k - self.begin]
 
-    cdef void take_back(self, const double *pulled, cnp.ndarray of_same, cnp.ndarray of_state,
-                        cnp.ndarray of_xs) noexcept:
-        cdef double *sums = cnp.doubles(of_same)
+    cdef void take_back(self, const double *found, double *pulled) noexcept:
         cdef Py_ssize_t i
         for i in range(self.p):
-            sums[i] += pulled[i]
-        put(cnp.doubles(of_state), pulled + self.p, self.n)
+            pulled[i] += found[i]
+        put(pulled + self.p, found + self.p, self.n)
         self.t -= 1
-        put(cnp.doubles(of_xs) + self.t * self.m, pulled + self.p + self.n, self.m)
+        put(pulled + self.p + self.n + self.t * self.m, found + self.p + self.n, self.m)
 
-    def served_last(self) -> int:
-        """Which code served the turn before `t`, whose inputs are in the row then; or -1."""
-        return self.before(cnp.doubles(self.row))
+    def before(self, cnp.ndarray seed, cnp.ndarray pulled) -> tuple[
+        NDArray[np.float64], NDArray[np.float64], int
+    ]:
+        """Of the turn before `t` the inputs, the cotangents of what it gave, and which code served
+        it, or -1."""
+        cdef Py_ssize_t n_row = self.p + self.n + self.m
+        cdef cnp.ndarray given = cnp.new_doubles(n_row + self.n + self.k + 1)
+        cdef Py_ssize_t served = self.look_back(seed, pulled, cnp.doubles(given))
+        return given[:n_row], given[n_row:], served
 
-    def step_back(self, cnp.ndarray pulled, cnp.ndarray of_same, cnp.ndarray of_state,
-                  cnp.ndarray of_xs) -> None:
+    def step_back(self, cnp.ndarray found, cnp.ndarray pulled) -> None:
         """Take the cotangents of the inputs of that turn, which the caller has computed."""
-        self.take_back(doubles_of(pulled, self.p + self.n + self.m), of_same, of_state, of_xs)
+        self.take_back(doubles_of(found, self.p + self.n + self.m), cnp.doubles(pulled))
 
 
 cdef void *grown(void *old, size_t used, size_t size) except NULL:

@@ -289,6 +289,7 @@ def _as_a_step(
     loop = Loop(
         *(kind.name, turn, kind.begins and begins, sizes),
         rows.n if rows.n else UNTIL if count is None else GIVEN,
+        call.at(binding.plain_values(theta)),
     )
     leaves, tree = binding.flattened(ys, pairs=True)
     loop.known = np.concatenate([_vector(last), _Rows(tree, leaves, rows.n).vector])

@@ -52,10 +52,12 @@ class Steps:
         For cotangents, of the same recordings; None: not wanted yet, or there is none.
     """
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
+    def __init__(self, function: Callable[[Any], Any], runs: Any) -> None:
         self._function = function
+        self._runs = runs  # the functions of the user's that it runs: a program looks into these
         # The program around it is verified, and with it what it keeps.
-        self._program = Program(function, max_traces=MOST_RECORDINGS, verify=False)
+        program = Program(lambda x, _: function(x), max_traces=MOST_RECORDINGS, verify=False)
+        self._program: Program[..., Any] = program
         self._program.be_quiet()
         self._recordings: list[Recorded] = []
         self._has_no_pull: set[int] = set()
@@ -65,7 +67,7 @@ class Steps:
     def evaluated(self, x: FloatArray) -> tuple[FloatArray, int]:
         """What it gives, and by which of the codes; -1: by Python."""
         traces = self._program._traces
-        call = traces.call((x,), {}, (0,))
+        call = traces.call((x.copy(), self._runs), {}, (0,))
 
         def run(recorded: Recorded) -> tuple[Recorded, Any, FloatArray]:
             code = traces.code(recorded, "value")
@@ -88,7 +90,7 @@ class Steps:
             recorded = self._recordings[k]
             try:
                 self.pulls[k] = self._program._traces.code(recorded, "pull", recorded.ranges)
-                return met(self.pulls[k].evaluate(np.concatenate([x, u])))
+                return met(self.pulls[k].evaluate(np.concatenate([x, u])))[len(u) :]
             except NOT_SERVED:
                 if self.pulls[k] is None:
                     self._has_no_pull.add(k)
@@ -111,7 +113,8 @@ class Loop:
 
     It gives the last state, and the rows of results. `turn(shared, state, row)` gives the next
     state, a row of results, and whether there is another turn; `begins(shared, state)` whether
-    there is a first one. `count`: how many turns there are, or UNTIL, or GIVEN.
+    there is a first one. `count`: how many turns there are, or UNTIL, or GIVEN. `runs`: the
+    functions of the user's that turns run.
     """
 
     is_of_a_call = True
@@ -123,14 +126,15 @@ class Loop:
         begins: Callable[[Any, Any], bool] | None,
         sizes: Sizes,
         count: int,
+        runs: Any,
     ) -> None:
-        self.name, self._turn, self._begins, self._sizes, self._count = (
-            *(name, turn, begins, sizes, count),
-        )
+        self.name = name
+        self._turn, self._begins, self._runs = turn, begins, runs
+        self._sizes, self._count = sizes, count
         self.known: FloatArray | None = None  # what the first run gives, which Python has done
         self._first = 0  # the code by which the last run began
         p, n, m, k = sizes
-        rows = max(count, 0)
+        self._n_rows = rows = max(count, 0)
         self.n_inputs, self.n_results = p + n + rows * m, n + rows * k
         # Where numbers stand, and their tangents, in the vectors of `pushed`.
         self.inputs, self.of_inputs = _doubled((p, n), rows, m)
@@ -147,14 +151,14 @@ class Loop:
             state, results, goes_on = self._turn(x[:p], x[p : p + n], x[p + n :])
             return concatenate([state, results, [float(goes_on)]])
 
-        return Steps(step)
+        return Steps(step, self._runs)
 
     @functools.cached_property
     def _entrance(self) -> Steps | None:
         begins, p = self._begins, self._sizes[0]
         if begins is None:
             return None
-        return Steps(lambda x: concatenate([[float(begins(x[:p], x[p:]))], 0.0 * x[:1]]))
+        return Steps(lambda x: np.array([float(begins(x[:p], x[p:]))]), self._runs)
 
     @functools.cached_property
     def pushed(self) -> Loop:
@@ -176,43 +180,36 @@ class Loop:
             return new, results, goes_on
 
         first = None if begins is None else lambda shared, state: begins(shared[:p], state[:n])
-        return Loop(self.name, pushed, first, (2 * p, 2 * n, 2 * m, 2 * k), self._count)
+        sizes = (2 * p, 2 * n, 2 * m, 2 * k)
+        return Loop(self.name, pushed, first, sizes, self._count, self._runs)
 
     # --- with plain numbers
 
-    def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        p, n, *_ = self._sizes
-        return x[:p], x[p : p + n], x[p + n :]
-
-    def _end(self, x: FloatArray) -> int:
-        if self._count == GIVEN:
-            return max(0, int(x[0]))
-        if self._entrance is None:
-            return self._count
-        p, n, *_ = self._sizes
-        return sys.maxsize if self._entrance.evaluated(x[: p + n])[0][0] else 0
-
     def _run(self, turns: Turns) -> Turns:
-        steps = self._steps
+        steps, entrance = self._steps, self._entrance
         while not turns.run():
-            turns.step(*steps.evaluated(turns.row))
+            if turns.is_outside and entrance is not None:
+                turns.enter(entrance.evaluated(turns.row)[0][0] != 0.0)
+            else:
+                turns.step(*steps.evaluated(turns.row))
         return turns
 
-    def _forth(self, x: FloatArray, most: int = 0) -> tuple[Turns, FloatArray]:
-        ys = np.empty(self.n_results - self._sizes[1])
+    def _forth(self, x: FloatArray, most: int = 0) -> Turns:
+        entrance = None if self._entrance is None else self._entrance.codes
+        end = max(0, int(x[0])) if self._count == GIVEN else self._count
+        end = sys.maxsize if end == UNTIL else end
         turns = Turns(
-            self._steps.codes, self._sizes, *self._parts(x), ys, 0, self._end(x),
-            self._begins is not None, most, self._first,
-        )  # fmt: skip
-        return self._run(turns), ys
+            *(self._steps.codes, entrance, self._sizes, x, self._n_rows, 0, end, most),
+            self._first,
+        )
+        return self._run(turns)
 
     def value(self, x: FloatArray) -> FloatArray:
         """The last state, and the rows of results."""
         if self.known is not None:
             out, self.known = self.known, None
             return out
-        turns, ys = self._forth(x)
-        return np.concatenate([turns.state, ys])
+        return self._forth(x).results
 
     def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
         """The cotangent of x for that of what it gives.
@@ -220,27 +217,21 @@ class Loop:
         Turns are run forth, and their states kept; where these are too many, only some of them
         are, and turns between them run again.
         """
-        n = self._sizes[1]
-        turns, _ = self._forth(x, max(64, MOST_BYTES // (8 * n + 4)))
-        of_x = np.zeros(self.n_inputs)
-        shared, state, rows = self._parts(of_x)
-        state[:] = u[:n]
-        cotangents = np.ascontiguousarray(u[n:]), shared, state, rows
-        for k in reversed(range(turns.n_states)):
-            if turns.stride == 1:
-                self._back(turns, *cotangents)
-                break
-            self._back(self._run(turns.stretch(k, self._steps.codes)), *cotangents)
-        return of_x
+        p, n, *_ = self._sizes
+        turns = self._forth(x, max(64, MOST_BYTES // (8 * n + 4)))
+        pulled = np.zeros(self.n_inputs)
+        pulled[p : p + n] = u[:n]
+        if turns.stride == 1:
+            self._back(turns, u, pulled)
+        else:
+            for k in reversed(range(turns.n_kept)):
+                self._back(self._run(turns.stretch(k)), u, pulled)
+        return pulled
 
-    def _back(
-        self, turns: Turns, seeds: FloatArray, shared: FloatArray, state: FloatArray, rows: Any
-    ) -> None:
-        steps, k = self._steps, self._sizes[3]
-        while not turns.back(steps.pulls, seeds, shared, state, rows):
-            served, t = turns.served_last(), turns.t - 1
-            u = np.concatenate([state, seeds[t * k : (t + 1) * k], [0.0]])
-            turns.step_back(steps.pulled(turns.row, u, served), shared, state, rows)
+    def _back(self, turns: Turns, u: FloatArray, pulled: FloatArray) -> None:
+        steps = self._steps
+        while not turns.back(steps.pulls, u, pulled):
+            turns.step_back(steps.pulled(*turns.before(u, pulled)), pulled)
 
 
 def _doubled(parts: tuple[int, ...], n_rows: int, width: int) -> tuple[Indices, Indices]:
