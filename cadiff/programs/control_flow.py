@@ -57,15 +57,15 @@ class _Form(NamedTuple):
                     f"{type(leaf).__name__}"
                 )
         pythons = [isinstance(x, (bool, int, float)) for x in leaves]
-        return cls(tree, [*map(binding.shape, leaves)], [*map(_dtype, leaves)], pythons)
+        return cls(tree, [*map(_shape, leaves)], [*map(_dtype, leaves)], pythons)
 
     def checked(self, item: Any, name: str, what: str) -> Any:
-        """What `name` has returned, if it is of this form, that of `what`.
+        """What was returned, called `name`, if it is of this form, that of `what`.
 
         Python's ints may be floats: as 0 that becomes 0.5, or the other way round.
         """
         try:
-            parts = self.tree.parts(item, f"what {name} returned", what)
+            parts = self.tree.parts(item, name, what)
         except ValueError as error:
             raise TypeError(str(error)) from None
         is_changed = False
@@ -75,7 +75,7 @@ class _Form(NamedTuple):
                 continue
             is_number = isinstance(leaf, _NUMBERS)
             given = _dtype(leaf) if is_number else None
-            if not is_number or binding.shape(leaf) != shape:
+            if not is_number or _shape(leaf) != shape:
                 pass
             elif given == dtype:
                 continue
@@ -122,6 +122,10 @@ def _filled(parts: Iterable[Any], plain: Any) -> Any:
     return tree.fill(part if kind_of(leaf) == "f" else anew(leaf, part) for part, leaf in pairs)
 
 
+def _shape(leaf: Any) -> Shape:
+    return np.shape(leaf._plain) if isinstance(leaf, Replayed) else binding.shape(leaf)
+
+
 def _number(leaf: Any) -> Any:
     return leaf.number if isinstance(leaf, Replayed) else leaf
 
@@ -129,7 +133,7 @@ def _number(leaf: Any) -> Any:
 def _described(leaf: Any) -> str:
     if not isinstance(leaf, _NUMBERS):
         return f"a {type(leaf).__name__}"
-    return _named(binding.shape(leaf), _dtype(leaf))
+    return _named(_shape(leaf), _dtype(leaf))
 
 
 def _named(shape: Shape, dtype: np.dtype[Any]) -> str:
@@ -151,7 +155,7 @@ def _plain(item: Any) -> Any:
 
 
 def _truth(x: Any, name: str) -> bool:
-    if not isinstance(x, _NUMBERS) or math.prod(binding.shape(x)) != 1:
+    if not isinstance(x, _NUMBERS) or math.prod(_shape(x)) != 1:
         raise TypeError(f"{name} is one truth value, not {_described(x)}")
     return bool(x)
 
@@ -190,7 +194,7 @@ class _Rows:
     @property
     def form(self) -> _Form:
         dtypes = [*map(_dtype, self.arrays)]
-        shapes = [binding.shape(x)[1:] for x in self.arrays]
+        shapes = [_shape(x)[1:] for x in self.arrays]
         return _Form(self.tree, shapes, dtypes, [False] * len(shapes))
 
     def plain(self) -> _Rows:
@@ -376,9 +380,9 @@ def scan(
     arrays = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in leaves]
     lengths: dict[int, None] = {}
     for x in arrays:
-        if not isinstance(x, _NUMBERS) or binding.ndim(x) == 0:
+        if not isinstance(x, _NUMBERS) or not _shape(x):
             raise TypeError(f"xs consists of arrays, with a row for each turn, not {_described(x)}")
-        lengths[binding.shape(x)[0]] = None
+        lengths[_shape(x)[0]] = None
     if not arrays and length is None:
         raise TypeError("without xs, length is the number of turns: scan(f, init, length=n)")
     if length is not None:
@@ -389,7 +393,7 @@ def scan(
     if reverse:
         arrays = [x[::-1] for x in arrays]
     if n == 0:
-        return init, _none_of(f, init, tree.fill([np.ones(binding.shape(x)[1:]) for x in arrays]))
+        return init, _none_of(f, init, tree.fill([np.ones(_shape(x)[1:]) for x in arrays]))
     carry, ys = _run(_SCAN, (f,), init, _Rows(tree, arrays, n))
     return carry, binding.map_leaves(lambda y: y[::-1], ys) if reverse else ys
 
@@ -585,7 +589,7 @@ def cond(
     check_function("cond", false_fun)
     if callable(pred):
         return _branch(_ASKED, (pred, true_fun, false_fun), operands)
-    if isinstance(pred, Replayed) and not pred.is_plain and math.prod(binding.shape(pred)) == 1:
+    if isinstance(pred, Replayed) and not pred.is_plain and math.prod(_shape(pred)) == 1:
         return _branch(_BRANCH, (false_fun, true_fun), (reshape(pred != 0, ()), operands))
     return (true_fun if _truth(pred, "pred") else false_fun)(*operands)
 

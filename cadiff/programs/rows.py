@@ -21,9 +21,8 @@ from .. import binding
 from ..binding import CallError, Code, Container, Dual, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
-from ..ops import value
 from ..transforms._base import Function, Transform
-from ..transforms._mapped import Form, Rows, is_plain
+from ..transforms._mapped import Form, Rows, is_plain, whole
 from ..transforms._outputs import Shape, places
 from .batches import Batch
 from .program import Program
@@ -51,19 +50,14 @@ class Piece(NamedTuple):
 
     def of(self, vector: Any) -> Any:
         """As f is to have it; in arrays of floats it may write."""
-        kind = np.dtype(self.dtype).kind
-        if self.shape == ():
-            number = vector[self.place.start]
-            if kind == "f":
-                return number
-            return value(number) != 0.0 if kind == "b" else math.floor(value(number))
-        part = vector[self.place]
+        dtype = np.dtype(self.dtype)
+        part = vector[self.place] if self.shape else vector[self.place.start]
         if self.container is not None:
             return self.container.make([*part])
-        part = reshape(part, self.shape)
-        if kind == "f":
-            return part.copy()
-        return value(part) != 0.0 if kind == "b" else value(part).astype(self.dtype)
+        part = reshape(part, self.shape) if self.shape else part
+        if dtype.kind != "f":
+            return whole(part, self.shape, dtype)
+        return part.copy() if self.shape else part
 
 
 def _pieces(leaves: Sequence[Any], shapes: Sequence[Shape]) -> tuple[Piece, ...]:
