@@ -29,7 +29,7 @@ from .codes cimport (
     are_any, as_steps, carry_out_lanes, carry_out_step, Code, go_over_lanes, hold_finite,
 )
 
-from .codes import FROM_POINTS as _FROM_POINTS, _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
+from .codes import FROM_POINTS as _FROM_POINTS, _OpaqueDerivative, _Step, set_deriving, ObstacleError, PointError
 from .digests import NO_GRAPH as _NO_GRAPH, read_graph, written_graph
 
 
@@ -312,11 +312,11 @@ cdef class Graph:
         """What the rule does, as numbers of the graph; None if all are zero. If `finite`, with
         guards that they are."""
         with Guarded(inputs, call.rule) as guarded:
-            deriving.now = True
+            before = set_deriving(True)
             try:
                 terms = call.derivative(way, guarded.lifted, wanted)
             finally:
-                deriving.now = False
+                set_deriving(before)
             if all([term is None for term in terms]):
                 return None
             atoms = [np.zeros(target) if term is None else term

@@ -27,7 +27,9 @@ from .. import binding
 from ..binding import Turns
 from ..operations.arrays import concatenate
 from ..operations.primitives import primitive
+from ..operations.recorded_calls import Rule
 from ..transforms import jvp, vjp
+from ..transforms._base import P, T
 from .program import Program
 from .recorded import NOT_SERVED, FloatArray, Recorded, met
 
@@ -39,6 +41,21 @@ MOST_RECORDINGS = 64  # of a turn
 
 UNTIL = -1  # turns go on until one says that it was the last
 GIVEN = -2  # the first number that turns share says how many there are
+
+
+def on_its_own(f: Callable[P, T]) -> Callable[P, T]:
+    """A function that computes with plain numbers, whatever is recorded or derived around it."""
+
+    @functools.wraps(f)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        before = binding.set_deriving(False)
+        try:
+            with binding.OutsideDifferentiation(), binding.WarningsOff():
+                return f(*args, **kwargs)
+        finally:
+            binding.set_deriving(before)
+
+    return run
 
 
 class Steps:
@@ -64,6 +81,7 @@ class Steps:
         self.codes: list[Any] = []
         self.pulls: list[Any] = []
 
+    @on_its_own
     def evaluated(self, x: FloatArray) -> tuple[FloatArray, int]:
         """What it gives, and by which of the codes; -1: by Python."""
         traces = self._program._traces
@@ -84,6 +102,7 @@ class Steps:
                 self.codes.append(code)
             return out, self._recordings.index(recorded)
 
+    @on_its_own
     def pulled(self, x: FloatArray, u: FloatArray, k: int) -> FloatArray:
         """The cotangent of x, for one of what it gives by the k-th of the codes."""
         if k >= 0 and k not in self._has_no_pull:
@@ -132,7 +151,9 @@ class Loop:
         self._turn, self._begins, self._runs = turn, begins, runs
         self._sizes, self._count = sizes, count
         self.known: FloatArray | None = None  # what the first run gives, which Python has done
-        self._first = 0  # the code by which the last run began
+        self._last: list[tuple[bytes, Turns]] = []  # runs that may be pulled, and their inputs
+        self._is_pulled = False
+        self._most = max(64, MOST_BYTES // (8 * sizes[1] + 4))
         p, n, m, k = sizes
         self._n_rows = rows = max(count, 0)
         self.n_inputs, self.n_results = p + n + rows * m, n + rows * k
@@ -198,10 +219,7 @@ class Loop:
         entrance = None if self._entrance is None else self._entrance.codes
         end = max(0, int(x[0])) if self._count == GIVEN else self._count
         end = sys.maxsize if end == UNTIL else end
-        turns = Turns(
-            *(self._steps.codes, entrance, self._sizes, x, self._n_rows, 0, end, most),
-            self._first,
-        )
+        turns = Turns(self._steps.codes, entrance, self._sizes, x, self._n_rows, 0, end, most)
         return self._run(turns)
 
     def value(self, x: FloatArray) -> FloatArray:
@@ -209,7 +227,12 @@ class Loop:
         if self.known is not None:
             out, self.known = self.known, None
             return out
-        return self._forth(x).results
+        # A gradient asks for values first: then its turns need not run forth once more.
+        keeps = self._is_pulled and not self._last
+        turns = self._forth(x, self._most if keeps else 0)
+        self._is_pulled = keeps
+        self._last = [(x.tobytes(), turns)] if keeps else []
+        return turns.results
 
     def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
         """The cotangent of x for that of what it gives.
@@ -217,8 +240,14 @@ class Loop:
         Turns are run forth, and their states kept; where these are too many, only some of them
         are, and turns between them run again.
         """
+        try:
+            former, turns = self._last.pop()  # no other thread has it then
+        except IndexError:
+            former = b""
+        if former != x.tobytes():
+            turns = self._forth(x, self._most)
+        self._is_pulled = True
         p, n, *_ = self._sizes
-        turns = self._forth(x, max(64, MOST_BYTES // (8 * n + 4)))
         pulled = np.zeros(self.n_inputs)
         pulled[p : p + n] = u[:n]
         if turns.stride == 1:
@@ -261,6 +290,14 @@ def _over_lanes(which: Any, *args: Any, loop: Loop) -> Any:
     return np.stack([run(*map(np.ascontiguousarray, row)) for row in zip(*rows, strict=True)])
 
 
+class _Call(Rule):
+    """A call, whose replays need no primitive."""
+
+    def compute_results(self, operands: list[Any]) -> list[Any]:
+        args, loop = self._with(operands), self.kwargs["loop"]
+        return [loop.value(*args) if len(args) == 1 else loop.pull(*args)]
+
+
 @primitive
 def keep(x: Any, *, loop: Loop) -> Any:
     """What a loop gives."""
@@ -273,6 +310,7 @@ def pull(x: Any, u: Any, *, loop: Loop) -> Any:
     return loop.pull(x, u)
 
 
+keep.rule = pull.rule = _Call
 keep.over_lanes = pull.over_lanes = _over_lanes
 keep.called = "a loop"
 pull.called = "the cotangents of a loop"
