@@ -70,14 +70,18 @@ cdef class Turns:
 
     cdef list codes, entrance
     cdef Py_ssize_t p, n, m, k
-    cdef readonly Py_ssize_t t, begin, end, stride, n_kept, current
+    cdef readonly Py_ssize_t t
+    cdef readonly Py_ssize_t stride
+    cdef readonly Py_ssize_t n_kept
+    cdef Py_ssize_t begin, end, current
     cdef Py_ssize_t n_rows, most, room
     cdef double *kept
     cdef int32_t *served
-    cdef readonly cnp.ndarray row, results
+    cdef readonly cnp.ndarray row
+    cdef readonly cnp.ndarray results
     cdef cnp.ndarray out, inputs
 
-    def __init__(self, list codes, list entrance, tuple sizes, cnp.ndarray inputs,
+    def __init__(self, list codes, entrance, tuple sizes, cnp.ndarray inputs,
                  Py_ssize_t n_rows, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t most=0,
                  Py_ssize_t first=0):
         self.codes, self.entrance, self.inputs = codes, entrance, inputs
@@ -241,9 +245,7 @@ cdef class Turns:
         self.t -= 1
         put(pulled + self.p + self.n + self.t * self.m, found + self.p + self.n, self.m)
 
-    def before(self, cnp.ndarray seed, cnp.ndarray pulled) -> tuple[
-        NDArray[np.float64], NDArray[np.float64], int
-    ]:
+    def before(self, cnp.ndarray seed, cnp.ndarray pulled) -> tuple[Any, Any, int]:
         """Of the turn before `t` the inputs, the cotangents of what it gave, and which code served
         it, or -1."""
         cdef Py_ssize_t n_row = self.p + self.n + self.m

@@ -1,8 +1,8 @@
 """Loops and branches as `jax.lax` has them: `scan`, `fori_loop`, `while_loop`, `cond`, `switch`.
 
 Where nothing is recorded for a program they are what they look like in Python, and are
-differentiated like that. In a program they are steps (`kept.py`), whose number of turns, or branch,
-each call finds for itself.
+differentiated like that. In a program they are steps (`kept.py`): each call finds for itself how
+many turns there are, or which branch.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ..transforms._outputs import Shape, places
 from .kept import GIVEN, UNTIL, Loop, keep
 from .rows import Piece, is_row
 
+_FLOAT = np.dtype(np.float64)
 _NUMBERS = (Var, Dual, np.ndarray, np.generic, bool, int, float, complex, Replayed)
 
 # --- what goes round -----------------------------------------------------------------------------
@@ -71,7 +72,7 @@ class _Form(NamedTuple):
         is_changed = False
         for k, (path, leaf) in enumerate(parts):
             shape, dtype = self.shapes[k], self.dtypes[k]
-            if type(leaf) is float and shape == () and dtype == float:
+            if type(leaf) is float and shape == () and dtype == _FLOAT:
                 continue
             is_number = isinstance(leaf, _NUMBERS)
             given = _dtype(leaf) if is_number else None
@@ -82,12 +83,12 @@ class _Form(NamedTuple):
             elif type(leaf) in (bool, int) and dtype.kind in "if":
                 parts[k], is_changed = (path, dtype.type(leaf).item()), True
                 continue
-            elif self.are_pythons[k] and given == float and dtype.kind == "i":
-                self.dtypes[k] = np.dtype(float)
+            elif self.are_pythons[k] and given == _FLOAT and dtype.kind == "i":
+                self.dtypes[k] = _FLOAT
                 continue
             raise TypeError(
-                f"{path} is {_described(leaf)}, where {what} has {_named(shape, dtype)}: shape and "
-                "dtype stay the same in all turns; begin with what they become, or convert it"
+                f"{path} is {_described(leaf)}, where {what} has {_named(shape, dtype)}: turns "
+                "keep shape and dtype; begin with those that it gets, or convert it"
             )
         return self.tree.fill(part for _, part in parts) if is_changed else item
 
@@ -164,8 +165,10 @@ def _truth(x: Any, name: str) -> bool:
 
 
 class _Kind(NamedTuple):
-    """What one turn is: `turn(functions, state, row)` gives the next state, an output, and whether
-    there is another turn; `begins(functions, state)`, where turns tell, whether there is a first.
+    """What one turn is.
+
+    `turn(functions, state, row)` gives the next state, an output, and whether there is another
+    turn; `begins(functions, state)`, where turns tell, whether there is a first one.
     """
 
     name: str
@@ -246,7 +249,7 @@ def _run(
     """
     if binding.is_guarding() and chooses_anew():
         result = _as_a_step(kind, functions, state, rows, count)
-        if result is not NotImplemented:
+        if result is not None:
             return result
     _, state, outputs = _in_python(kind, functions, state, rows.each(count))
     return state, _stacked(outputs) if rows.n else None
@@ -254,8 +257,8 @@ def _run(
 
 def _as_a_step(
     kind: _Kind, functions: tuple[Function, ...], state: Any, rows: _Rows, count: Any
-) -> Any:
-    """The same as a step of a program; NotImplemented: it cannot be one.
+) -> tuple[Any, Any] | None:
+    """The same as a step of a program; None: it cannot be one.
 
     Python runs it once, on plain numbers, and with the objects that the user's functions change.
     """
@@ -264,14 +267,14 @@ def _as_a_step(
     at, plain_rows = _plain(state), rows.plain()
     row_form = plain_rows.form
     if not (row_form.may_be_kept and _Form.of(kind.first, at).may_be_kept):
-        return NotImplemented
+        return None
     with binding.OutsideDifferentiation():
         live = call.live_at(binding.plain_values(theta))
         form, last, outputs = _in_python(kind, live, at, plain_rows.each(_plain(count)))
         ys = _stacked(outputs) if rows.n else None
     output_form = _Form.of("an output", outputs[0] if rows.n else None)
     if binding.carries((last, ys)) or not (form.may_be_kept and output_form.may_be_kept):
-        return NotImplemented
+        return None
     head = [] if count is None else [_number(count)]
     numbers = concatenate([np.empty(0), head, theta, _vector(state), rows.vector])
     if not isinstance(numbers, (Var, Dual)):
@@ -381,7 +384,9 @@ def scan(
     lengths: dict[int, None] = {}
     for x in arrays:
         if not isinstance(x, _NUMBERS) or not _shape(x):
-            raise TypeError(f"xs consists of arrays, with a row for each turn, not {_described(x)}")
+            raise TypeError(
+                f"xs consists of arrays, with a row for each turn, not {_described(x)}"
+            )
         lengths[_shape(x)[0]] = None
     if not arrays and length is None:
         raise TypeError("without xs, length is the number of turns: scan(f, init, length=n)")
@@ -541,11 +546,11 @@ _ONE_ROW = _Rows(_NO_ROWS.tree, [], 1)
 
 def _branch(kind: _Kind, functions: tuple[Function, ...], state: Any) -> Any:
     """What a branch gives: a loop of one turn, of which the output is all that is wanted."""
-    if binding.is_guarding() and chooses_anew():
-        if all(isinstance(leaf, _NUMBERS) for leaf in binding.flattened(state)[0]):
-            result = _as_a_step(kind, functions, state, _ONE_ROW, None)
-            if result is not NotImplemented:
-                return binding.map_leaves(lambda y: y[0], result[1])
+    are_numbers = all(isinstance(leaf, _NUMBERS) for leaf in binding.flattened(state)[0])
+    if binding.is_guarding() and chooses_anew() and are_numbers:
+        result = _as_a_step(kind, functions, state, _ONE_ROW, None)
+        if result is not None:
+            return binding.map_leaves(lambda y: y[0], result[1])
     return kind.turn(functions, state, None)[1]
 
 
@@ -581,7 +586,7 @@ def cond(
     Examples
     --------
     >>> import cadiff
-    >>> f = cadiff.compile(lambda x: cadiff.cond(lambda: x > 1.0, cadiff.log, lambda x: x - 1.0, x))
+    >>> f = cadiff.compile(lambda x: cadiff.cond(lambda: x > 1.0, cadiff.log, abs, x))
     >>> f.grad(2.0), f.grad(0.5), f.stats()["recordings"]
     (0.5, 1.0, 1)
     """
@@ -590,7 +595,9 @@ def cond(
     if callable(pred):
         return _branch(_ASKED, (pred, true_fun, false_fun), operands)
     if isinstance(pred, Replayed) and not pred.is_plain and math.prod(_shape(pred)) == 1:
-        return _branch(_BRANCH, (false_fun, true_fun), (reshape(pred != 0, ()), operands))
+        single: Any = pred
+        single = single.reshape(()) if _shape(pred) else single
+        return _branch(_BRANCH, (false_fun, true_fun), (single, operands))
     return (true_fun if _truth(pred, "pred") else false_fun)(*operands)
 
 

@@ -117,12 +117,11 @@ class Steps:
 
 
 def plain(x: Any) -> FloatArray:
-    """A vector of floats; TypeError if derivatives depend on them, which nobody has looked for."""
+    """A vector of floats; TypeError if they carry derivatives by what nobody has looked for."""
     if binding.carries(x):
         raise TypeError(
             "a function in a loop or a branch reads a number with a derivative that stands neither "
-            "in its arguments, nor in its closure, nor in a global variable: pass it on in the "
-            "state, or as an operand"
+            "in its arguments, nor in its closure, nor in a global variable: pass it as an argument"
         )
     return np.ascontiguousarray(x, dtype=np.float64)
 
@@ -232,7 +231,8 @@ class Loop:
         turns = self._forth(x, self._most if keeps else 0)
         self._is_pulled = keeps
         self._last = [(x.tobytes(), turns)] if keeps else []
-        return turns.results
+        results: FloatArray = turns.results
+        return results
 
     def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
         """The cotangent of x for that of what it gives.

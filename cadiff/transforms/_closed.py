@@ -93,7 +93,13 @@ class Closed:
         ]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
         self._places = [
-            (slice(end - math.prod(shape), end), shape, binding.is_single(x), is_left(x), _dtype(x))
+            (
+                slice(end - math.prod(shape), end),
+                shape,
+                binding.is_single(x),
+                is_left(x),
+                _dtype(x),
+            )
             for x, shape, end in zip(self._numbers, shapes, ends.tolist(), strict=True)
         ]
         numbers = (x.number if isinstance(x, Replayed) else unmarked(x) for x in self._numbers)
@@ -296,7 +302,7 @@ def _written_by(function: FunctionType) -> tuple[list[Any], list[Any]]:
 
 
 def _dtype(x: Any) -> np.dtype[Any] | None:
-    """That of integers and bools which a replay computes anew; None: it is a number like others."""
+    """That of integers and bools which a replay computes anew; None: it is a float."""
     dtype = np.asarray(x._plain).dtype if isinstance(x, Replayed) else None
     return None if dtype is None or dtype.kind == "f" else dtype
 

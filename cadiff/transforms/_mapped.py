@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import binding
+from .. import binding, ops
 from ..binding import Dual, Tree, Var
 from ..operations import arrays
 from ..operations.recorded_calls import unshared
 from ..operations.replayed import Replayed
-from ..ops import value
 from ._base import Function, is_int
 from ._outputs import Shape
 
@@ -39,8 +38,8 @@ def check_axes(name: str, axes: Axes) -> None:
 def whole(part: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
     """Integers or bools that stand among floats: a recording has what replays compute anew."""
     if dtype.kind == "b":
-        return value(part) != 0.0
-    return value(part).astype(dtype) if shape else math.floor(value(part))
+        return ops.value(part) != 0.0
+    return ops.value(part).astype(dtype) if shape else math.floor(ops.value(part))
 
 
 class Leaf(NamedTuple):

@@ -33,6 +33,26 @@ def same(actual: Any, expected: Any, rtol: float = 1e-10) -> None:
     np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(np.abs(b), initial=1e-300))
 
 
+def _check_at(
+    f: Callable[..., Any], g: Callable[..., Any], program: Any, by_two: Any, args: tuple[Any, ...]
+) -> None:
+    first, *others = args
+    v = np.sin(1.0 + np.arange(float(np.size(first)))).reshape(np.shape(first))[()]
+    same(program(*args), g(*args))
+    same(f(*args), g(*args), 0.0)
+    same(program.grad(*args), cadiff.grad(g)(*args))
+    same(cadiff.grad(f)(*args), cadiff.grad(g)(*args), 1e-13)
+    along = cadiff.jvp(lambda x: g(x, *others), (first,), (v,))
+    same(cadiff.jvp(lambda x: f(x, *others), (first,), (v,)), along)
+    of_f = cadiff.compile(lambda x, *rest: cadiff.jvp(lambda y: f(y, *rest), (x,), (v,))[1])
+    same(of_f(*args), along[1])
+    hessian = cadiff.hessian(g)(*args)
+    same(program.hessian(*args), hessian, 1e-9)
+    same(program.hvp(first, v, *others), np.tensordot(hessian, v, np.ndim(v)), 1e-9)
+    third = cadiff.jacobian(cadiff.hessian(g))(*args)
+    same(by_two.hessian(*args) if np.ndim(v) == 0 else third, third, 1e-8)
+
+
 def check(
     f: Callable[..., Any], g: Callable[..., Any], points: list[tuple[Any, ...]], recordings: int
 ) -> None:
@@ -43,21 +63,7 @@ def check(
     program = cadiff.compile(f)
     by_two = cadiff.compile(cadiff.grad(f))
     for args in points:
-        first, *others = args
-        v = np.sin(1.0 + np.arange(float(np.size(first)))).reshape(np.shape(first))[()]
-        same(program(*args), g(*args))
-        same(f(*args), g(*args), 0.0)
-        same(program.grad(*args), cadiff.grad(g)(*args))
-        same(cadiff.grad(f)(*args), cadiff.grad(g)(*args), 1e-13)
-        along = cadiff.jvp(lambda x: g(x, *others), (first,), (v,))
-        same(cadiff.jvp(lambda x: f(x, *others), (first,), (v,)), along)
-        of_f = cadiff.compile(lambda x, *rest: cadiff.jvp(lambda y: f(y, *rest), (x,), (v,))[1])
-        same(of_f(*args), along[1])
-        hessian = cadiff.hessian(g)(*args)
-        same(program.hessian(*args), hessian, 1e-9)
-        same(program.hvp(first, v, *others), np.tensordot(hessian, v, np.ndim(v)), 1e-9)
-        third = cadiff.jacobian(cadiff.hessian(g))(*args)
-        same(by_two.hessian(*args) if np.ndim(v) == 0 else third, third, 1e-8)
+        _check_at(f, g, program, by_two, args)
     assert program.stats()["obstacles"] == by_two.stats()["obstacles"] == []
     assert program.stats()["eager"] == 0
     assert program.stats()["recordings"] == recordings
@@ -170,7 +176,9 @@ def test_a_scan_is_the_loop_that_it_looks_like() -> None:
     empty = cadiff.compile(lambda x: cadiff.scan(lambda c, t: (c * 2.0, c * t), x, np.ones(0)))
     last, ys = empty(3.0)
     assert (last, ys.shape) == (3.0, (0,))
-    same(cadiff.compile(lambda x: cadiff.scan(lambda c, t: (c, t), x, np.ones(0))[0]).grad(2.0), 1.0)
+    same(
+        cadiff.compile(lambda x: cadiff.scan(lambda c, t: (c, t), x, np.ones(0))[0]).grad(2.0), 1.0
+    )
 
 
 def test_states_are_arrays_and_whatever_turns_read_has_derivatives() -> None:
@@ -325,7 +333,7 @@ def test_loops_stand_in_loops_and_branches_in_them() -> None:
     check(f, f, [(0.2,), (1.0,), (2.2,)], 1)
 
 
-# --- many points, matrices, other ways to run ------------------------------------------------------
+# --- many points, matrices, other ways to run ----------------------------------------------------
 
 
 def test_points_have_their_own_numbers_of_turns() -> None:
@@ -408,7 +416,9 @@ def test_other_numbers_go_round_in_python() -> None:
 ones = np.ones(2)
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "shape": (
-        lambda x: cadiff.while_loop(lambda c: c[0].sum() < 3.0, lambda c: (c[0][:1], 1.0), (x, 1.0)),
+        lambda x: cadiff.while_loop(
+            lambda c: c[0].sum() < 3.0, lambda c: (c[0][:1], 1.0), (x, 1.0)
+        ),
         r"what body_fun returned\[0\] is an array of shape \(1,\), float64, where init_val has an "
         r"array of shape \(2,\), float64",
     ),
@@ -423,7 +433,10 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (lambda x: cadiff.fori_loop(0, 2, lambda i, c: c + x[0], True), "a number, bool"),
     "text": (lambda x: cadiff.fori_loop(0, 2, lambda i, c: c, "a"), "there is a str"),
     "no pair": (lambda x: cadiff.scan(lambda c, t: c, 0.0, x), "f returns a pair"),
-    "a number of rows": (lambda x: cadiff.scan(lambda c, t: (c, t), 0.0, 3.0), "consists of arrays"),
+    "a number of rows": (
+        lambda x: cadiff.scan(lambda c, t: (c, t), 0.0, 3.0),
+        "consists of arrays",
+    ),
     "no length": (lambda x: cadiff.scan(lambda c, t: (c, t), 0.0), "length=n"),
     "truths": (lambda x: cadiff.while_loop(lambda c: c < 3.0, lambda c: c, x), "one truth value"),
     "pred": (lambda x: cadiff.cond(x, abs, abs, x), "pred is one truth value"),
