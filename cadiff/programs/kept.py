@@ -120,8 +120,8 @@ def plain(x: Any) -> FloatArray:
     """A vector of floats; TypeError if they carry derivatives by what nobody has looked for."""
     if binding.carries(x):
         raise TypeError(
-            "a function in a loop or a branch reads a number with a derivative that stands neither "
-            "in its arguments, nor in its closure, nor in a global variable: pass it as an argument"
+            "a function in a loop or a branch reads a number with a derivative from where nobody "
+            "looks for it: not an argument, its closure, or a global variable; pass it on as one"
         )
     return np.ascontiguousarray(x, dtype=np.float64)
 
