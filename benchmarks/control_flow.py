@@ -1,11 +1,12 @@
 """``python -m benchmarks.control_flow``: loops whose number of turns differs from call to call.
 
-Kepler's equation by Newton's method until it has converged, and an orbit by Bogacki and Shampine's
-method with steps that the error chooses. Each is called at 64 points in turn, for its value and its
-gradient: in Python on floats (with the gradient by hand), as an eager gradient, as a program of the
-plain loop, which has a recording for each number of turns, as a program with `while_loop`, and by
-JAX, where that is installed; JAX has no reverse mode there, so its gradient is forward. Results are
-compared before they are timed; printed are the least microseconds of a call in interleaved rounds.
+Kepler's equation by Newton's method until it has converged, and two populations by Bogacki and
+Shampine's method with steps that the error chooses. Each is called at 64 points in turn, for its
+value and its gradient: in Python on floats (with the gradient by hand, or by differences), as an
+eager gradient, as a program of the plain loop, which has a recording for each number of turns, as
+a program with `while_loop`, and by JAX, where that is installed; it has no reverse mode there, so
+its gradient is forward. Results are compared before they are timed; printed are the least
+microseconds of a call in interleaved rounds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import cycle
 from typing import Any, NamedTuple
@@ -126,9 +128,7 @@ def _points(low: float, high: float) -> list[float]:
 
 PROBLEMS = {
     "kepler": Problem(kepler, kept_kepler, kepler_by_hand, _points(0.0, 0.99)),
-    "populations": Problem(
-        populations, kept_populations, populations_by_hand, _points(0.5, 3.0)
-    ),
+    "populations": Problem(populations, kept_populations, populations_by_hand, _points(0.5, 3.0)),
 }
 
 
@@ -136,9 +136,7 @@ PROBLEMS = {
 
 
 def by_jax(name: str, problem: Problem) -> tuple[Function, Function]:
-    import jax
-    from jax import numpy as jnp
-
+    jax, jnp = import_module("jax"), import_module("jax.numpy")
     jax.config.update("jax_enable_x64", True)
     loop = jax_populations if name == "populations" else problem.kept
     f = lambda x: loop(x, jnp, jax.lax.while_loop)  # noqa: E731
@@ -163,6 +161,11 @@ def ways_of(name: str, problem: Problem) -> dict[str, tuple[Function, Function]]
     return ways
 
 
+def _in_turn(f: Function, points: list[float]) -> Callable[[], Any]:
+    endless = cycle(points)
+    return lambda: f(next(endless))
+
+
 def measured(name: str, rounds: int = 9) -> dict[str, tuple[float, float]]:
     """Microseconds of a value, and of value and gradient, by each way, at one point after another.
 
@@ -180,11 +183,7 @@ def measured(name: str, rounds: int = 9) -> dict[str, tuple[float, float]]:
             np.testing.assert_allclose(value(x), expected, rtol=1e-9)
             np.testing.assert_allclose(both(x), (expected, slope), rtol=1e-4)
     for k in range(2):
-        points = {way: cycle(problem.points) for way in ways}
-        calls = {
-            way: (lambda f=pair[k], xs=points[way]: f(next(xs)))  # type: ignore[misc]
-            for way, pair in ways.items()
-        }
+        calls = {way: _in_turn(pair[k], problem.points) for way, pair in ways.items()}
         timings = interleave(calls, rounds=rounds).least()
         found[k] = {way: 1e6 * timings.seconds(way).low for way in ways}
     return {way: (found[0][way], found[1][way]) for way in ways}

@@ -76,11 +76,13 @@ _LATER = {
     "nn": [],
     "numpy": [],
     "programs": [
-        *("Program", "StaleProgramWarning", "build", "compile", "cond", "fori_loop", "scan"),
-        *("sparse_hessian", "sparse_jacobian", "switch", "vmap", "while_loop"),
+        *("Program", "StaleProgramWarning", "build", "compile", "sparse_hessian"),
+        *("sparse_jacobian", "vmap"),
     ],
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in (module, *names)}
+_LOOPS = ("cond", "fori_loop", "scan", "switch", "while_loop")
+_MODULE_OF |= dict.fromkeys(_LOOPS, "programs.control_flow")
 
 if _typing.TYPE_CHECKING:
     from . import nn, numpy, programs
@@ -90,15 +92,11 @@ if _typing.TYPE_CHECKING:
         StaleProgramWarning,
         build,
         compile,
-        cond,
-        fori_loop,
-        scan,
         sparse_hessian,
         sparse_jacobian,
-        switch,
         vmap,
-        while_loop,
     )
+    from .programs.control_flow import cond, fori_loop, scan, switch, while_loop
 else:
 
     def __getattr__(name: str) -> object:
