@@ -260,18 +260,25 @@ def _as_a_step(
 ) -> tuple[Any, Any] | None:
     """The same as a step of a program; None: it cannot be one.
 
-    Python runs it once, on plain numbers, and with the objects that the user's functions change.
+    Python runs it once, on plain numbers, and with copies of what the functions may change.
     """
     found = Closed(functions)
     theta, call = found.theta, found.detached()
     at, plain_rows = _plain(state), rows.plain()
     row_form = plain_rows.form
-    if not (row_form.may_be_kept and _Form.of(kind.first, at).may_be_kept):
+    are_kept = row_form.may_be_kept and _Form.of(kind.first, at).may_be_kept
+    if found.has_iterators or not are_kept:
         return None
-    with binding.OutsideDifferentiation():
-        live = call.live_at(binding.plain_values(theta))
-        form, last, outputs = _in_python(kind, live, at, plain_rows.each(_plain(count)))
-        ys = _stacked(outputs) if rows.n else None
+
+    def run() -> tuple[_Form, Any, list[Any]]:
+        with binding.OutsideDifferentiation():
+            functions = call.at(binding.plain_values(theta))
+            return _in_python(kind, functions, at, plain_rows.each(_plain(count)))
+
+    (form, last, outputs), is_changed = call.notes.run_apart(run)
+    if is_changed:  # which may carry derivatives, or belong to the user
+        return None
+    ys = _stacked(outputs) if rows.n else None
     output_form = _Form.of("an output", outputs[0] if rows.n else None)
     if binding.carries((last, ys)) or not (form.may_be_kept and output_form.may_be_kept):
         return None

@@ -111,6 +111,11 @@ class Closed:
     def carries(self) -> bool:
         return carries(self.theta)
 
+    @property
+    def has_iterators(self) -> bool:
+        """Whether functions may ask something for its next item: a copy would be another one."""
+        return any(hasattr(type(x), "__next__") for x in self._kept)
+
     def at(self, theta: Any) -> Any:
         """The container with other numbers, plain ones if theta is plain, and lists of its own.
 

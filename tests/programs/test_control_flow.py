@@ -7,6 +7,7 @@ What Python gives, differentiated as any Python, is the truth: the loop written 
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 import pickle
 from collections.abc import Callable
@@ -261,6 +262,33 @@ def test_what_turns_change_is_changed_by_every_call() -> None:
     with pytest.warns(RuntimeWarning, match="it changes log"):
         assert [program(2.0), program(3.0), program(2.0)] == [8.0, 27.0, 8.0]
     assert log == 3 * [0, 1, 2]
+
+
+def test_what_turns_add_up_beside_their_state_has_derivatives() -> None:
+    def f(x: Any) -> Any:
+        sums, total = [0.0], 0.0
+
+        def turn(i: int, y: Any) -> Any:
+            nonlocal total
+            sums[0], total = sums[0] + y, total + i * y
+            return y * x
+
+        return cadiff.fori_loop(0, 3, turn, x) + sums[0] * total
+
+    check(f, f, [(1.5,), (2.0,)], 1)
+
+
+def test_numbers_that_nobody_finds_are_recorded_as_they_go() -> None:
+    def f(x: Any) -> Any:
+        same_number = itertools.repeat(x)
+        return cadiff.fori_loop(0, 3, lambda i, y: y * next(same_number), 1.0)
+
+    def g(x: Any) -> Any:
+        factors = iter([2.0, 3.0, 5.0])
+        return cadiff.fori_loop(0, 3, lambda i, y: x * y * next(factors), 1.0)
+
+    check(f, f, [(1.5,), (2.0,)], 1)
+    check(g, g, [(1.5,), (2.0,)], 1)
 
 
 def test_globals_are_watched() -> None:
