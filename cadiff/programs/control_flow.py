@@ -49,8 +49,8 @@ class _Form(NamedTuple):
     are_pythons: list[bool]
 
     @classmethod
-    def of(cls, what: str, item: Any, is_leaf: Any = None) -> _Form:
-        leaves, tree = binding.flattened(item, is_leaf, pairs=True)
+    def of(cls, what: str, item: Any) -> _Form:
+        leaves, tree = binding.flattened(item, pairs=True)
         for leaf in leaves:
             if not isinstance(leaf, _NUMBERS):
                 raise TypeError(
@@ -97,16 +97,10 @@ class _Form(NamedTuple):
         """Whether a program can have such numbers as floats."""
         return all(d.kind in "bi" or d == np.float64 for d in self.dtypes)
 
-    @property
-    def pieces(self) -> list[Piece]:
-        return [
-            Piece(place, shape, dtype.str)
-            for (place, shape), dtype in zip(places(self.shapes), self.dtypes, strict=True)
-        ]
-
     def of_vector(self, vector: Any) -> Any:
         """The containers, with numbers of a vector."""
-        pieces = (piece.of(vector) for piece in self.pieces)
+        leaves = zip(places(self.shapes), self.dtypes, strict=True)
+        pieces = (Piece(*where, dtype.str).of(vector) for where, dtype in leaves)
         if isinstance(vector, np.ndarray):  # where Python's numbers are its own
             pieces = (x.item() if isinstance(x, np.generic) else x for x in pieces)
         return self.tree.fill(pieces)
@@ -227,14 +221,19 @@ def _in_python(
         for row in rows:
             new, output, goes_on = kind.turn(functions, state, row)
             state = form.checked(new, kind.returned, kind.first)
-            outputs.append(output)
+            if output is not None:
+                outputs.append(output)
             if not goes_on:
                 break
     return form, state, outputs
 
 
-def _stacked(outputs: list[Any]) -> Any:
-    """Outputs of all turns, along a new first axis."""
+def _stacked(outputs: list[Any], n: int) -> Any:
+    """Outputs of n turns, along a new first axis."""
+    if not outputs:
+        return None
+    if len(outputs) < n:
+        raise ValueError(f"f returns no y in some turns, and one in {len(outputs)}")
     form = Form.of(outputs[0])
     columns = form.columns(outputs, range(len(outputs)), "turn")
     return form.tree.fill(map(stacked, columns))
@@ -243,7 +242,7 @@ def _stacked(outputs: list[Any]) -> Any:
 def _run(
     kind: _Kind, functions: tuple[Function, ...], state: Any, rows: _Rows, count: Any = None
 ) -> tuple[Any, Any]:
-    """The last state, and the outputs of all turns, stacked; None if there are no rows.
+    """The last state, and the outputs of all turns, stacked; None if there are none.
 
     count: how many turns there are without rows, or None: turns tell.
     """
@@ -252,7 +251,7 @@ def _run(
         if result is not None:
             return result
     _, state, outputs = _in_python(kind, functions, state, rows.each(count))
-    return state, _stacked(outputs) if rows.n else None
+    return state, _stacked(outputs, rows.n)
 
 
 def _as_a_step(
@@ -278,8 +277,8 @@ def _as_a_step(
     (form, last, outputs), is_changed = call.notes.run_apart(run)
     if is_changed:  # which may carry derivatives, or belong to the user
         return None
-    ys = _stacked(outputs) if rows.n else None
-    output_form = _Form.of("an output", outputs[0] if rows.n else None)
+    ys = _stacked(outputs, rows.n)
+    output_form = _Form.of("an output", outputs[0] if outputs else None)
     if binding.carries((last, ys)) or not (form.may_be_kept and output_form.may_be_kept):
         return None
     head = [] if count is None else [_number(count)]

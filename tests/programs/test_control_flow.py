@@ -487,5 +487,7 @@ def test_lengths_and_outputs_are_alike() -> None:
         cadiff.scan(lambda c, t: (c, t), 0.0, ones, length=3)
     with pytest.raises(ValueError, match="at turn 1"):
         cadiff.scan(lambda c, t: (c + 1, np.ones(c)), 0, ones)
+    with pytest.raises(ValueError, match="no y in some turns, and one in 1"):
+        cadiff.scan(lambda c, t: (c + 1, None if c else t), 0, ones)
     with pytest.raises(ValueError, match="at least"):
         cadiff.switch(0, [])
