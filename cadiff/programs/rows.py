@@ -21,8 +21,8 @@ from ..binding import CallError, Code, Container, Dual, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
 from ..transforms._base import Function, Transform
-from ..transforms._mapped import Form, Rows, is_plain, whole
-from ..transforms._outputs import Shape, places
+from ..transforms._mapped import Form, Rows, is_plain
+from ..transforms._outputs import Shape, places, whole
 from .batches import Batch
 from .program import Program
 from .recorded import FloatArray, Recorded

@@ -27,7 +27,6 @@ from ..operations import arrays
 from ..operations.primitives import primitive
 from ..operations.replayed import Replayed, replaced
 from ._checkpoints import is_set
-from ._mapped import whole
 from ._objects import (
     LEAVES,
     MEMORY,
@@ -39,6 +38,7 @@ from ._objects import (
     written_by_code,
     written_by_methods,
 )
+from ._outputs import whole
 from ._solver_side_effects import READ, Notes, is_left, left, unmarked
 
 Function = Callable[..., Any]

@@ -7,14 +7,13 @@ is not known here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import binding, ops
+from .. import binding
 from ..binding import Dual, Tree, Var
 from ..operations import arrays
 from ..operations.recorded_calls import unshared
@@ -33,13 +32,6 @@ def check_axes(name: str, axes: Axes) -> None:
     for axis in binding.flattened(axes)[0]:
         if not is_int(axis):
             raise TypeError(f"{name} is an int, None, or a container of these, not {axis!r}")
-
-
-def whole(part: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
-    """Integers or bools that stand among floats: a recording has what replays compute anew."""
-    if dtype.kind == "b":
-        return ops.value(part) != 0.0
-    return ops.value(part).astype(dtype) if shape else math.floor(ops.value(part))
 
 
 class Leaf(NamedTuple):
