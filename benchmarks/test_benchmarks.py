@@ -19,6 +19,7 @@ from benchmarks import (
     call_contests,
     complex_contests,
     contests,
+    control_flow,
     factor_contests,
     figures,
     linear_contests,
@@ -90,6 +91,10 @@ def test_lengths_of_loops(capsys: pytest.CaptureFixture[str]) -> None:
     costs = loops.lengths((240,), rounds=1)
     assert {count for cost in costs.values() for count in cost} == {240}
     assert capsys.readouterr().out.count("ns a step") == sum(map(len, costs.values()))
+
+
+def test_loops_of_any_length_agree() -> None:
+    assert min(map(min, control_flow.measured("kepler", rounds=1).values())) > 0.0
 
 
 @pytest.mark.parametrize("name", vectors.FUNCTIONS)

@@ -81,6 +81,8 @@ _LATER = {
     ],
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in (module, *names)}
+_LOOPS = ("cond", "fori_loop", "scan", "switch", "while_loop")
+_MODULE_OF |= dict.fromkeys(_LOOPS, "programs.control_flow")
 
 if _typing.TYPE_CHECKING:
     from . import nn, numpy, programs
@@ -94,6 +96,7 @@ if _typing.TYPE_CHECKING:
         sparse_jacobian,
         vmap,
     )
+    from .programs.control_flow import cond, fori_loop, scan, switch, while_loop
 else:
 
     def __getattr__(name: str) -> object:
@@ -122,13 +125,18 @@ __all__ = [
     "build",
     "check_grads",
     "compile",
+    "cond",
     "custom",
+    "fori_loop",
     "make_tape",
     "nan_check",
     "primitive",
+    "scan",
     "sparse_hessian",
     "sparse_jacobian",
+    "switch",
     "vmap",
+    "while_loop",
 ]
 __all__ += _table.__all__
 __all__ += ops.__all__

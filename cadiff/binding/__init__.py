@@ -36,6 +36,7 @@ from .signatures import *
 from .sparse import *
 from .tape import *
 from .trees import *
+from .turns import *
 from .watches import *
 
 register_callers(callers.advice, callers.called, callers.explain, callers.has_own)

@@ -586,6 +586,13 @@ cpdef bint is_deriving() except -1:
     return getattr(deriving, "now", False)
 
 
+def set_deriving(bint now) -> bool:
+    """Begin or end that; answers what it was before."""
+    before = is_deriving()
+    deriving.now = now
+    return before
+
+
 cdef int hold_finite(list atoms, str name) except -1:
     """A guard that derivatives of a step are finite, as here; PointError if they are not."""
     for atom in atoms:

@@ -28,7 +28,7 @@ _ASSIGN = (
 _IN_PLACE = "write x[...] = number, x += number and their like"
 _CONTAINERS = "tuples, lists, dicts and dataclasses are arguments and results"
 _FLATTEN = "cadiff.flatten(tree) gives a vector and a function that takes it apart again"
-_CONTROL = "write Python's own if, for and while: cadiff.compile records them, too"
+_CONTROL = "write Python's own if, for and while, or cadiff.scan, while_loop, cond"
 _SYMBOLS = "write a Python function of numbers, and cadiff.grad(f), cadiff.compile(f)"
 _TABLE = (
     "tables are arrays where they are differentiated: index by position, pass a dict of columns, "
@@ -62,7 +62,7 @@ NAMES = _by_name(
         _GRAD: "GradientTape backward gradients autodiff diff_tape",
         _PLAIN: "no_grad inference_mode enable_grad stop_recording",
         "write cadiff.stop_gradient(x), or cadiff.value(x)": "detach stop_grad",
-        _CONTROL: "lax scan cond while_loop fori_loop switch",
+        _CONTROL: "lax",
         f"{_CONTAINERS}; cadiff.register_container makes others known": "tree tree_util tree_map "
         "pytree register_pytree_node",
         _FLATTEN: "ravel_pytree flatten_util unflatten",

@@ -26,7 +26,7 @@ from .guards cimport noted_guards
 from .recording cimport Guarded, Recording
 from .codes cimport are_any, hold_finite
 
-from .codes import deriving
+from .codes import set_deriving
 from .rules import _OpaqueDerivative, _Step, ObstacleError, PointError
 
 
@@ -312,11 +312,11 @@ cdef class GraphNumbers:
         """What the rule does, as numbers of the graph; None if all are zero. If `finite`, with
         guards that they are."""
         with Guarded(inputs, call.rule) as guarded:
-            deriving.now = True
+            before = set_deriving(True)
             try:
                 terms = call.derivative(way, guarded.lifted, wanted)
             finally:
-                deriving.now = False
+                set_deriving(before)
             if all([term is None for term in terms]):
                 return None
             atoms = [np.zeros(target) if term is None else term

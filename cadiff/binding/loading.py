@@ -34,6 +34,7 @@ MODULES = (
     "borrowed",
     "crew",
     "codes",
+    "turns",
     "graph_numbers",
     "graphs",
     "sparse",

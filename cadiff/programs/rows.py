@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
@@ -21,10 +20,9 @@ from .. import binding
 from ..binding import CallError, Code, Container, Dual, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
-from ..ops import value
 from ..transforms._base import Function, Transform
 from ..transforms._mapped import Form, Rows, is_plain
-from ..transforms._outputs import Shape, places
+from ..transforms._outputs import Shape, places, whole
 from .batches import Batch
 from .program import Program
 from .recorded import FloatArray, Recorded
@@ -51,19 +49,14 @@ class Piece(NamedTuple):
 
     def of(self, vector: Any) -> Any:
         """As f is to have it; in arrays of floats it may write."""
-        kind = np.dtype(self.dtype).kind
-        if self.shape == ():
-            number = vector[self.place.start]
-            if kind == "f":
-                return number
-            return value(number) != 0.0 if kind == "b" else math.floor(value(number))
-        part = vector[self.place]
+        dtype = np.dtype(self.dtype)
+        part = vector[self.place] if self.shape else vector[self.place.start]
         if self.container is not None:
             return self.container.make([*part])
-        part = reshape(part, self.shape)
-        if kind == "f":
-            return part.copy()
-        return value(part) != 0.0 if kind == "b" else value(part).astype(self.dtype)
+        part = reshape(part, self.shape) if self.shape else part
+        if dtype.kind != "f":
+            return whole(part, self.shape, dtype)
+        return part.copy() if self.shape else part
 
 
 def _pieces(leaves: Sequence[Any], shapes: Sequence[Shape]) -> tuple[Piece, ...]:
@@ -117,7 +110,7 @@ class Vectors:
     def __init__(self, rows: Rows, root: Root) -> None:
         self.rows = rows
         self.root = root
-        leaves, self._tree = binding.flattened(rows.others, _is_row, True)
+        leaves, self._tree = binding.flattened(rows.others, is_row, True)
         self._are_numbers = tuple(map(_is_number, leaves))
         self._shared = [leaf for leaf in leaves if _is_number(leaf)]
         self.statics = (*(leaf for leaf in leaves if not _is_number(leaf)), root.function)
@@ -184,7 +177,7 @@ class Vectors:
         return row
 
 
-def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
+def is_row(container: Container, parts: tuple[Any, ...]) -> bool:
     """Whether a container is a list of floats, which is one leaf."""
     return container.is_sequence and not container.beside and set(map(type, parts)) == {float}
 

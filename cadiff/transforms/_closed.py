@@ -25,7 +25,7 @@ from .. import binding
 from ..binding import Complex, Dual, Var, callers, carries
 from ..operations import arrays
 from ..operations.primitives import primitive
-from ..operations.replayed import replaced
+from ..operations.replayed import Replayed, replaced
 from ._checkpoints import is_set
 from ._objects import (
     LEAVES,
@@ -38,6 +38,7 @@ from ._objects import (
     written_by_code,
     written_by_methods,
 )
+from ._outputs import whole
 from ._solver_side_effects import READ, Notes, is_left, left, unmarked
 
 Function = Callable[..., Any]
@@ -64,7 +65,7 @@ class _Parts(tuple[Any, ...]):
     __slots__ = ()
 
 
-_NUMBERS = (Var, Dual, _Slot)
+_NUMBERS = (Var, Dual, _Slot, Replayed)
 
 
 class Closed:
@@ -86,19 +87,34 @@ class Closed:
         self._changed, self._renewed, self._frozen = reach.of(self._tree)
         self._memory, self._kept, self._buffers = reach.memory, reach.kept, reach.buffers
         self._written = {k for k, x in enumerate(self._numbers) if id(x) in reach.written}
-        shapes = [binding.shape(x) for x in self._numbers]
+        shapes = [
+            np.shape(x._plain) if isinstance(x, Replayed) else binding.shape(x)
+            for x in self._numbers
+        ]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
         self._places = [
-            (slice(end - math.prod(shape), end), shape, binding.is_single(x), is_left(x))
+            (
+                slice(end - math.prod(shape), end),
+                shape,
+                binding.is_single(x),
+                is_left(x),
+                _dtype(x),
+            )
             for x, shape, end in zip(self._numbers, shapes, ends.tolist(), strict=True)
         ]
-        parts = [arrays.reshape(unmarked(x), -1) for x in self._numbers]
+        numbers = (x.number if isinstance(x, Replayed) else unmarked(x) for x in self._numbers)
+        parts = [arrays.reshape(arrays.as_array(x), -1) for x in numbers]
         self.notes = Notes([], {}, {})
         self.theta: Any = arrays.concatenate(parts) if parts else np.empty(0)
 
     @property
     def carries(self) -> bool:
         return carries(self.theta)
+
+    @property
+    def has_iterators(self) -> bool:
+        """Whether functions may ask something for its next item: a copy would be another one."""
+        return any(hasattr(type(x), "__next__") for x in self._kept)
 
     def at(self, theta: Any) -> Any:
         """The container with other numbers, plain ones if theta is plain, and lists of its own.
@@ -174,9 +190,16 @@ class Closed:
 
     @staticmethod
     def _part(
-        theta: Any, place: slice, shape: tuple[int, ...], single: bool, is_unknown: bool
+        theta: Any,
+        place: slice,
+        shape: tuple[int, ...],
+        single: bool,
+        is_unknown: bool,
+        dtype: np.dtype[Any] | None,
     ) -> Any:
         part = theta[place.start] if shape == () else arrays.reshape(theta[place], shape)
+        if dtype is not None:
+            return whole(part, shape, dtype)
         if is_unknown:  # unless a function stores something else before it reads it
             part = left(part, theta, why=READ)
         if isinstance(part, np.generic):
@@ -229,7 +252,7 @@ def check(witness: Witness | None) -> None:
 
 def _children(item: Any) -> list[Any]:
     """What an object consists of, where numbers are looked for."""
-    if isinstance(item, (*LEAVES, *_NUMBERS)):
+    if isinstance(item, (*_NUMBERS, *LEAVES)):
         return []
     if isinstance(item, np.ndarray):
         return list(item.flat) if item.dtype == object else []
@@ -281,6 +304,12 @@ def _written_by(function: FunctionType) -> tuple[list[Any], list[Any]]:
     read = [there[name] for name in names if name in there]
     places: list[Any] = [*around, function] if read else around
     return places, [*read, *(cell.cell_contents for cell in around if is_set(cell))]
+
+
+def _dtype(x: Any) -> np.dtype[Any] | None:
+    """That of integers and bools which a replay computes anew; None: it is a float."""
+    dtype = np.asarray(x._plain).dtype if isinstance(x, Replayed) else None
+    return None if dtype is None or dtype.kind == "f" else dtype
 
 
 def _is_buffer(item: Any) -> bool:
@@ -396,7 +425,7 @@ class _Reach:
             elif isinstance(item, CellType) or _is_copied(item) or not _may_reach(item):
                 self._read.append(item)
             for child in _children(item) if _may_reach(item) else ():
-                if isinstance(child, LEAVES):
+                if isinstance(child, LEAVES) and not isinstance(child, Replayed):
                     continue
                 if id(child) not in self._users:
                     self._users[id(child)] = []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from math import prod
+from math import floor, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import binding
+from .. import binding, ops
 from ..binding import Container, Dual, Structure, Var, foreign_names
 from ..operations import arrays
 from ..operations.replayed import Replayed, is_number_mask
@@ -207,6 +207,13 @@ def handed_out(atoms: Sequence[Any]) -> list[Any]:
 
 
 # --- arguments -------------------------------------------------------------------------------
+
+
+def whole(part: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
+    """Integers or bools that stand among floats: a recording has what replays compute anew."""
+    if dtype.kind == "b":
+        return ops.value(part) != 0.0
+    return ops.value(part).astype(dtype) if shape else floor(ops.value(part))
 
 
 def places(shapes: Sequence[Shape]) -> Iterator[tuple[slice, Shape]]:

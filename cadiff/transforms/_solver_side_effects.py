@@ -19,6 +19,7 @@ from .. import binding
 from ..binding import Dual, carries
 from ..operations.guards import NoDerivativeError, valued
 from ..operations.primitives import curried, primitive
+from ._base import T
 from ._objects import ARRAYS, attributes, is_users, store, stored
 
 Function = Callable[..., Any]
@@ -104,6 +105,15 @@ class Notes:
                 if key not in before or not _is_same(key, before[key], x)
             }
         return changes
+
+    def run_apart(self, run: Callable[[], T]) -> tuple[T, bool]:
+        """What functions that were asked for give, and whether they have stored something."""
+        self.is_asking = True
+        try:
+            result = run()
+        finally:
+            self.is_asking = False
+        return result, any(self._changes(k, is_live=False) for k in range(len(self._places)))
 
     def settle(self, name: str, ask: Function, theta: Any, near: float = 0.0) -> None:
         """Give what a solver has left the derivatives that it has, or none.

@@ -1,0 +1,652 @@
+"""Loops and branches as `jax.lax` has them: `scan`, `fori_loop`, `while_loop`, `cond`, `switch`.
+
+Where nothing is recorded for a program they are what they look like in Python, and are
+differentiated like that. In a program they are steps (`kept.py`): each call finds for itself how
+many turns there are, or which branch.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import binding
+from ..binding import Dual, Tree, Var
+from ..operations.arrays import as_array, concatenate, reshape
+from ..operations.making import chooses_anew
+from ..operations.replayed import Replayed, kind_of
+from ..operations.scalars import anew
+from ..transforms._base import Function, answering, check_function, is_int
+from ..transforms._closed import Closed
+from ..transforms._mapped import Form, stacked
+from ..transforms._outputs import Shape, places
+from .kept import GIVEN, UNTIL, Loop, keep
+from .rows import Piece, is_row
+
+_FLOAT = np.dtype(np.float64)
+_NUMBERS = (Var, Dual, np.ndarray, np.generic, bool, int, float, complex, Replayed)
+
+# --- what goes round -----------------------------------------------------------------------------
+
+
+def _dtype(leaf: Any) -> np.dtype[Any]:
+    if isinstance(leaf, (Var, Dual)):
+        return np.dtype(leaf.dtype)
+    return np.asarray(leaf._plain if isinstance(leaf, Replayed) else leaf).dtype
+
+
+class _Form(NamedTuple):
+    """The structure of some numbers: containers, shapes and dtypes; and which are Python's."""
+
+    tree: Tree
+    shapes: list[Shape]
+    dtypes: list[np.dtype[Any]]
+    are_pythons: list[bool]
+
+    @classmethod
+    def of(cls, what: str, item: Any) -> _Form:
+        leaves, tree = binding.flattened(item, pairs=True)
+        for leaf in leaves:
+            if not isinstance(leaf, _NUMBERS):
+                raise TypeError(
+                    f"{what} consists of numbers, arrays, and containers of them, but there is a "
+                    f"{type(leaf).__name__}"
+                )
+        pythons = [isinstance(x, (bool, int, float)) for x in leaves]
+        return cls(tree, [*map(_shape, leaves)], [*map(_dtype, leaves)], pythons)
+
+    def checked(self, item: Any, name: str, what: str) -> Any:
+        """What was returned, called `name`, if it is of this form, that of `what`.
+
+        Python's ints may be floats: as 0 that becomes 0.5, or the other way round.
+        """
+        try:
+            parts = self.tree.parts(item, name, what)
+        except ValueError as error:
+            raise TypeError(str(error)) from None
+        is_changed = False
+        for k, (path, leaf) in enumerate(parts):
+            shape, dtype = self.shapes[k], self.dtypes[k]
+            if type(leaf) is float and shape == () and dtype == _FLOAT:
+                continue
+            is_number = isinstance(leaf, _NUMBERS)
+            given = _dtype(leaf) if is_number else None
+            if not is_number or _shape(leaf) != shape:
+                pass
+            elif given == dtype:
+                continue
+            elif type(leaf) in (bool, int) and dtype.kind in "if":
+                parts[k], is_changed = (path, dtype.type(leaf).item()), True
+                continue
+            elif self.are_pythons[k] and given == _FLOAT and dtype.kind == "i":
+                self.dtypes[k] = _FLOAT
+                continue
+            raise TypeError(
+                f"{path} is {_described(leaf)}, where {what} has {_named(shape, dtype)}: turns "
+                "keep shape and dtype; begin with those that it gets, or convert it"
+            )
+        return self.tree.fill(part for _, part in parts) if is_changed else item
+
+    @property
+    def may_be_kept(self) -> bool:
+        """Whether a program can have such numbers as floats."""
+        return all(d.kind in "bi" or d == np.float64 for d in self.dtypes)
+
+    def of_vector(self, vector: Any) -> Any:
+        """The containers, with numbers of a vector."""
+        leaves = zip(places(self.shapes), self.dtypes, strict=True)
+        pieces = (Piece(*where, dtype.str).of(vector) for where, dtype in leaves)
+        if isinstance(vector, np.ndarray):  # where Python's numbers are its own
+            pieces = (x.item() if isinstance(x, np.generic) else x for x in pieces)
+        return self.tree.fill(pieces)
+
+    @property
+    def size(self) -> int:
+        return sum(map(math.prod, self.shapes))
+
+
+def _filled(parts: Iterable[Any], plain: Any) -> Any:
+    """Containers with numbers that a program finds; `plain` is what they are in this call."""
+    leaves, tree = binding.flattened(plain, pairs=True)
+    pairs = zip(parts, leaves, strict=True)
+    return tree.fill(part if kind_of(leaf) == "f" else anew(leaf, part) for part, leaf in pairs)
+
+
+def _shape(leaf: Any) -> Shape:
+    return np.shape(leaf._plain) if isinstance(leaf, Replayed) else binding.shape(leaf)
+
+
+def _number(leaf: Any) -> Any:
+    return leaf.number if isinstance(leaf, Replayed) else leaf
+
+
+def _described(leaf: Any) -> str:
+    if not isinstance(leaf, _NUMBERS):
+        return f"a {type(leaf).__name__}"
+    return _named(_shape(leaf), _dtype(leaf))
+
+
+def _named(shape: Shape, dtype: np.dtype[Any]) -> str:
+    return f"an array of shape {shape}, {dtype}" if shape else f"a number, {dtype}"
+
+
+def _vector(item: Any) -> Any:
+    """All numbers of containers in a row."""
+    leaves, _ = binding.flattened(item, pairs=True)
+    parts = map(_number, leaves)
+    return concatenate([np.empty(0), *(reshape(as_array(part), -1) for part in parts)])
+
+
+def _plain(item: Any) -> Any:
+    """The same containers with plain numbers, which nothing is said to have read."""
+    return binding.map_leaves(
+        lambda x: x._plain if isinstance(x, Replayed) else binding.plain_values(x), item
+    )
+
+
+def _truth(x: Any, name: str) -> bool:
+    if not isinstance(x, _NUMBERS) or math.prod(_shape(x)) != 1:
+        raise TypeError(f"{name} is one truth value, not {_described(x)}")
+    return bool(x)
+
+
+# --- turns ---------------------------------------------------------------------------------------
+
+
+class _Kind(NamedTuple):
+    """What one turn is.
+
+    `turn(functions, state, row)` gives the next state, an output, and whether there is another
+    turn; `begins(functions, state)`, where turns tell, whether there is a first one.
+    """
+
+    name: str
+    first: str  # what the first state is called
+    returned: str  # and what turns make of it
+    turn: Callable[[Any, Any, Any], tuple[Any, Any, bool]]
+    begins: Callable[[Any, Any], bool] | None = None
+
+
+class _Rows:
+    """What turns get one by one: containers of arrays, with a row for each of n turns."""
+
+    def __init__(self, tree: Tree, arrays: Sequence[Any], n: int) -> None:
+        self.tree = tree
+        self.arrays = arrays
+        self.n = n
+
+    def each(self, count: Any = None) -> Iterator[Any]:
+        """A row after the other; None, so many times or for ever, if there are no rows."""
+        if not self.n:
+            yield from repeat(None) if count is None else repeat(None, max(0, count))
+        columns = [x.tolist() if _is_of_numbers(x) else x for x in self.arrays]
+        for t in range(self.n):
+            yield self.tree.fill([column[t] for column in columns])
+
+    @property
+    def form(self) -> _Form:
+        dtypes = [*map(_dtype, self.arrays)]
+        shapes = [_shape(x)[1:] for x in self.arrays]
+        return _Form(self.tree, shapes, dtypes, [False] * len(shapes))
+
+    def plain(self) -> _Rows:
+        return _Rows(self.tree, _plain(self.arrays), self.n)
+
+    @property
+    def vector(self) -> Any:
+        """All numbers, those of each turn in a row."""
+        parts = [reshape(as_array(_number(x)), (self.n, -1)) for x in self.arrays]
+        if self.n == 0 or not parts:
+            return np.empty(0)
+        return reshape(concatenate(parts, axis=1), -1)
+
+
+def _is_of_numbers(x: Any) -> bool:
+    """Whether items of an array are numbers of Python's, with which Python computes fastest."""
+    return type(x) is np.ndarray and x.ndim == 1 and x.dtype.kind in "bif" and x.itemsize in (1, 8)
+
+
+def _in_python(
+    kind: _Kind, functions: Any, state: Any, rows: Iterable[Any]
+) -> tuple[_Form, Any, list[Any]]:
+    """The form of the state, the last one, and the outputs of all turns."""
+    form = _Form.of(kind.first, state)
+    outputs: list[Any] = []
+    if kind.begins is None or kind.begins(functions, state):
+        for row in rows:
+            new, output, goes_on = kind.turn(functions, state, row)
+            state = form.checked(new, kind.returned, kind.first)
+            if output is not None:
+                outputs.append(output)
+            if not goes_on:
+                break
+    return form, state, outputs
+
+
+def _stacked(outputs: list[Any], n: int) -> Any:
+    """Outputs of n turns, along a new first axis."""
+    if not outputs:
+        return None
+    if len(outputs) < n:
+        raise ValueError(f"f returns no y in some turns, and one in {len(outputs)}")
+    form = Form.of(outputs[0])
+    columns = form.columns(outputs, range(len(outputs)), "turn")
+    return form.tree.fill(map(stacked, columns))
+
+
+def _run(
+    kind: _Kind, functions: tuple[Function, ...], state: Any, rows: _Rows, count: Any = None
+) -> tuple[Any, Any]:
+    """The last state, and the outputs of all turns, stacked; None if there are none.
+
+    count: how many turns there are without rows, or None: turns tell.
+    """
+    if binding.is_guarding() and chooses_anew():
+        result = _as_a_step(kind, functions, state, rows, count)
+        if result is not None:
+            return result
+    _, state, outputs = _in_python(kind, functions, state, rows.each(count))
+    return state, _stacked(outputs, rows.n)
+
+
+def _as_a_step(
+    kind: _Kind, functions: tuple[Function, ...], state: Any, rows: _Rows, count: Any
+) -> tuple[Any, Any] | None:
+    """The same as a step of a program; None: it cannot be one.
+
+    Python runs it once, on plain numbers, and with copies of what the functions may change.
+    """
+    found = Closed(functions)
+    theta, call = found.theta, found.detached()
+    at, plain_rows = _plain(state), rows.plain()
+    row_form = plain_rows.form
+    are_kept = row_form.may_be_kept and _Form.of(kind.first, at).may_be_kept
+    if found.has_iterators or not are_kept:
+        return None
+
+    def run() -> tuple[_Form, Any, list[Any]]:
+        with binding.OutsideDifferentiation():
+            functions = call.at(binding.plain_values(theta))
+            return _in_python(kind, functions, at, plain_rows.each(_plain(count)))
+
+    (form, last, outputs), is_changed = call.notes.run_apart(run)
+    if is_changed:  # which may carry derivatives, or belong to the user
+        return None
+    ys = _stacked(outputs, rows.n)
+    output_form = _Form.of("an output", outputs[0] if outputs else None)
+    if binding.carries((last, ys)) or not (form.may_be_kept and output_form.may_be_kept):
+        return None
+    head = [] if count is None else [_number(count)]
+    numbers = concatenate([np.empty(0), head, theta, _vector(state), rows.vector])
+    if not isinstance(numbers, (Var, Dual)):
+        return last, ys
+    form = form._replace(are_pythons=[False] * len(form.shapes))
+    n_head, n = len(head), form.size
+
+    def turn(shared: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+        args = call.at(shared[n_head:]), form.of_vector(state), row_form.of_vector(row)
+        new, output, goes_on = kind.turn(*args)
+        output = output_form.checked(output, "an output", "the first one")
+        return _vector(form.checked(new, kind.returned, kind.first)), _vector(output), goes_on
+
+    def begins(shared: Any, state: Any) -> bool:
+        assert kind.begins is not None
+        return kind.begins(call.at(shared[n_head:]), form.of_vector(state))
+
+    sizes = n_head + binding.shape(theta)[0], n, row_form.size, output_form.size
+    loop = Loop(
+        *(kind.name, turn, kind.begins and begins, sizes),
+        rows.n if rows.n else UNTIL if count is None else GIVEN,
+        call.at(binding.plain_values(theta)),
+    )
+    leaves, tree = binding.flattened(ys, pairs=True)
+    loop.known = np.concatenate([_vector(last), _Rows(tree, leaves, rows.n).vector])
+    results = keep(numbers, loop=loop)
+    ends = zip(places(form.shapes), form.shapes, strict=True)
+    states = (reshape(results[i], shape) if shape else results[i.start] for (i, _), shape in ends)
+    if not output_form.size:
+        return _filled(states, last), ys
+    matrix = reshape(results[n:], (rows.n, -1))
+    columns = (
+        reshape(matrix[:, place], (rows.n, *shape)) for place, shape in places(output_form.shapes)
+    )
+    return _filled(states, last), _filled(columns, ys)
+
+
+# --- what users call -----------------------------------------------------------------------------
+
+
+def _turn_of_scan(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+    pair = functions[0](state, row)
+    if type(pair) is not tuple or len(pair) != 2:
+        raise TypeError(f"f returns a pair (carry, y), (carry, None) for no y, not {pair!r}")
+    return *pair, True
+
+
+_SCAN = _Kind("scan", "init", "the carry that f returned", _turn_of_scan)
+
+
+@answering
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """`carry, y = f(carry, x)` for each x, as `jax.lax.scan`: a loop that keeps what turns give.
+
+    In a program it is one step, whatever the number of turns: its derivatives, too.
+
+    Parameters
+    ----------
+    f : callable
+        `f(carry, x)` returns the next carry, of the structure, shapes and dtypes of `init`, and an
+        output y: numbers, arrays, containers of them, or None.
+    init : number, array, or container of them
+        The first carry.
+    xs : array, or container of them, optional
+        Of shape (n, ...): x has the same containers, with arrays of shape (...). Without it, x is
+        None.
+    length : int, optional
+        The number of turns, if there are no xs.
+    reverse : bool
+        Begin with the last x. ys stand where their x do.
+
+    Returns
+    -------
+    carry
+        The last one.
+    ys
+        As y, with arrays of shape (n, ...).
+
+    Raises
+    ------
+    TypeError
+        If f returns no pair, or a carry of another structure, shape or dtype than the first.
+    ValueError
+        If arrays of xs differ in their lengths, or outputs from turn to turn.
+
+    See Also
+    --------
+    checkpoint_scan : in little memory, outside of programs.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> def running(total, x):
+    ...     return total + x, total * x
+    >>> cadiff.scan(running, 0.0, np.array([1.0, 2.0, 3.0]))
+    (6.0, array([0., 2., 9.]))
+    """
+    check_function("scan", f)
+    leaves, tree = binding.flattened(xs, is_row)
+    arrays = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in leaves]
+    lengths: dict[int, None] = {}
+    for x in arrays:
+        if not isinstance(x, _NUMBERS) or not _shape(x):
+            raise TypeError(
+                f"xs consists of arrays, with a row for each turn, not {_described(x)}"
+            )
+        lengths[_shape(x)[0]] = None
+    if not arrays and length is None:
+        raise TypeError("without xs, length is the number of turns: scan(f, init, length=n)")
+    if length is not None:
+        lengths[operator.index(length)] = None
+    if len(lengths) != 1 or min(lengths) < 0:
+        raise ValueError(f"xs and length say how many turns there are: {[*lengths]} differ")
+    (n,) = lengths
+    if reverse:
+        arrays = [x[::-1] for x in arrays]
+    if n == 0:
+        return init, _none_of(f, init, tree.fill([np.ones(_shape(x)[1:]) for x in arrays]))
+    carry, ys = _run(_SCAN, (f,), init, _Rows(tree, arrays, n))
+    return carry, binding.map_leaves(lambda y: y[::-1], ys) if reverse else ys
+
+
+def _none_of(f: Function, init: Any, x: Any) -> Any:
+    """The outputs of no turns: arrays of the shapes that f gives for ones."""
+    with binding.OutsideDifferentiation():
+        form = Form.of(f(_plain(init), x)[1])
+    pairs = zip(form.shapes, form.dtypes, strict=True)
+    return form.tree.fill(np.empty((0, *shape), dtype) for shape, dtype in pairs)
+
+
+def _turn_of_while(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+    state = functions[1](state)
+    return state, None, _begins(functions, state)
+
+
+def _begins(functions: Any, state: Any) -> bool:
+    return _truth(functions[0](state), "what cond_fun returned")
+
+
+_WHILE = _Kind("while_loop", "init_val", "what body_fun returned", _turn_of_while, _begins)
+
+
+@answering
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """`val = body_fun(val)` while `cond_fun(val)`, as `jax.lax.while_loop`.
+
+    In a program it is one step: each call finds its own number of turns. It has derivatives of
+    all orders, in forward and in reverse mode.
+
+    Parameters
+    ----------
+    cond_fun : callable
+        Of the value; returns whether there is another turn.
+    body_fun : callable
+        Of the value; returns the next one, of the structure, shapes and dtypes of `init_val`.
+    init_val : number, array, or container of them
+        The first value, and the last one if there are no turns.
+
+    Returns
+    -------
+    The last value, of which `cond_fun` is false.
+
+    Raises
+    ------
+    TypeError
+        If `body_fun` returns another structure, shape or dtype than the first, or `cond_fun`
+        something else than one truth value.
+
+    Notes
+    -----
+    The derivative is that of the turns that are made, as of any loop: of Newton's method it has
+    converged when the value has, one turn later. For what an equation defines, `root` has the
+    derivative of the solution, at the price of one turn.
+
+    In reverse mode values of all turns are kept, up to 64 MB; beyond, turns are run again.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> def cube_root(a):
+    ...     step = lambda x: x - (x**3 - a) / (3.0 * x**2)
+    ...     return cadiff.while_loop(lambda x: abs(x**3 - a) > 1e-12 * a, step, a)
+    >>> program = cadiff.compile(cube_root)
+    >>> round(program(8.0), 9), round(program.grad(8.0), 9), round(program(1e6), 9)
+    (2.0, 0.083333333, 100.0)
+    >>> program.stats()["recordings"]
+    1
+    """
+    check_function("while_loop", cond_fun)
+    check_function("while_loop", body_fun)
+    return _run(_WHILE, (cond_fun, body_fun), init_val, _NO_ROWS)[0]
+
+
+def _turn_of_fori(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+    i, value = state
+    return (i + 1, functions[0](i, value)), None, True
+
+
+_FORI = _Kind("fori_loop", "(lower, init_val)", "(i, what body_fun returned)", _turn_of_fori)
+_NO_ROWS = _Rows(binding.flattened(None)[1], [], 0)
+
+
+@answering
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """`val = body_fun(i, val)` for i from lower to upper - 1, as `jax.lax.fori_loop`.
+
+    In a program it is one step, and lower and upper may be numbers of the call.
+
+    Parameters
+    ----------
+    lower, upper : int
+        The first i, and the one behind the last.
+    body_fun : callable
+        Returns the next value, of the structure, shapes and dtypes of `init_val`.
+    init_val : number, array, or container of them
+        The first value, and the last one if there are no turns.
+
+    Returns
+    -------
+    The last value.
+
+    Raises
+    ------
+    TypeError
+        If `lower` or `upper` is no int, or `body_fun` returns another structure, shape or dtype
+        than the first.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> power = cadiff.compile(lambda x, n: cadiff.fori_loop(0, n, lambda i, y: y * x, 1.0))
+    >>> power.grad(2.0, 3), power.grad(2.0, 10)
+    (12.0, 5120.0)
+    """
+    check_function("fori_loop", body_fun)
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not is_int(bound):
+            raise TypeError(f"{name} is an int, not {_described(bound)}")
+    return _run(_FORI, (body_fun,), (lower, init_val), _NO_ROWS, upper - lower)[0][1]
+
+
+def _turn_of_branch(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+    """That of the number that the state begins with; it goes on unchanged, and nobody reads it."""
+    k, operands = state
+    return state, functions[_bounded(int(k), functions)](*operands), True
+
+
+def _turn_of_asked(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+    pred, *branches = functions
+    return state, branches[not _truth(pred(), "what pred returned")](*state), True
+
+
+def _bounded(k: int, branches: Any) -> int:
+    return max(0, min(k, len(branches) - 1))
+
+
+_BRANCH = _Kind("a branch", "the operands", "", _turn_of_branch)
+_ASKED = _Kind("a branch", "the operands", "", _turn_of_asked)
+_ONE_ROW = _Rows(_NO_ROWS.tree, [], 1)
+
+
+def _branch(kind: _Kind, functions: tuple[Function, ...], state: Any) -> Any:
+    """What a branch gives: a loop of one turn, of which the output is all that is wanted."""
+    are_numbers = all(isinstance(leaf, _NUMBERS) for leaf in binding.flattened(state)[0])
+    if binding.is_guarding() and chooses_anew() and are_numbers:
+        result = _as_a_step(kind, functions, state, _ONE_ROW, None)
+        if result is not None:
+            return binding.map_leaves(lambda y: y[0], result[1])
+    return kind.turn(functions, state, None)[1]
+
+
+@answering
+def cond(
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
+) -> Any:
+    """`true_fun(*operands) if pred else false_fun(*operands)`, as `jax.lax.cond`.
+
+    In a program it is one step: each call finds its own branch.
+
+    Parameters
+    ----------
+    pred : bool, or callable
+        Or a function without arguments that returns it. In a program a comparison of single
+        numbers, as in `cond(x > 0.0, ...)`, is made before `cond` is called, so that each
+        outcome is another recording; with `cond(lambda: x > 0.0, ...)` there is one.
+    true_fun, false_fun : callable
+        Return numbers, arrays, or containers of them: in a program of one structure, and of the
+        same shapes and dtypes.
+    *operands : number, array, or container of them
+        What they are called with. They may read other numbers, too.
+
+    Returns
+    -------
+    What the function that was called returns.
+
+    Raises
+    ------
+    TypeError
+        If `pred` is not one truth value.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> f = cadiff.compile(lambda x: cadiff.cond(lambda: x > 1.0, cadiff.log, abs, x))
+    >>> f.grad(2.0), f.grad(0.5), f.stats()["recordings"]
+    (0.5, 1.0, 1)
+    """
+    check_function("cond", true_fun)
+    check_function("cond", false_fun)
+    if callable(pred):
+        return _branch(_ASKED, (pred, true_fun, false_fun), operands)
+    if isinstance(pred, Replayed) and not pred.is_plain and math.prod(_shape(pred)) == 1:
+        single: Any = pred
+        single = single.reshape(()) if _shape(pred) else single
+        return _branch(_BRANCH, (false_fun, true_fun), (single, operands))
+    return (true_fun if _truth(pred, "pred") else false_fun)(*operands)
+
+
+@answering
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """`branches[index](*operands)`, as `jax.lax.switch`; an index out of bounds is the nearest.
+
+    In a program it is one step: each call finds its own branch, from the index in its arguments.
+
+    Parameters
+    ----------
+    index : int
+        Which one.
+    branches : sequence of callables
+        Return numbers, arrays, or containers of them: in a program of one structure, and of the
+        same shapes and dtypes.
+    *operands : number, array, or container of them
+        What they are called with. They may read other numbers, too.
+
+    Returns
+    -------
+    What the function that was called returns.
+
+    Raises
+    ------
+    TypeError
+        If `index` is no int.
+    ValueError
+        If there are no branches.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> f = cadiff.compile(lambda k, x: cadiff.switch(k, [cadiff.sin, cadiff.exp], x))
+    >>> f.grad(0, 0.0, argnums=1), f.grad(1, 0.0, argnums=1), f.grad(7, 0.0, argnums=1)
+    (1.0, 1.0, 1.0)
+    """
+    for branch in branches:
+        check_function("switch", branch)
+    if not branches:
+        raise ValueError("switch takes one branch at least")
+    if not is_int(index):
+        raise TypeError(f"index is an int, not {_described(index)}")
+    if isinstance(index, Replayed) and not index.is_plain:
+        return _branch(_BRANCH, tuple(branches), (index, operands))
+    return branches[_bounded(int(index), branches)](*operands)

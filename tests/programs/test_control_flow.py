@@ -1,0 +1,493 @@
+"""`scan`, `fori_loop`, `while_loop`, `cond` and `switch`: in Python, and as steps of programs.
+
+What Python gives, differentiated as any Python, is the truth: the loop written out with `for` and
+`while`. Closed forms say that it is one.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff.programs import kept
+
+rng = np.random.default_rng(7)
+
+
+def loops() -> list[kept.Loop]:
+    """All that programs keep now."""
+    return [x for x in gc.get_objects() if type(x) is kept.Loop]
+
+
+def same(actual: Any, expected: Any, rtol: float = 1e-10) -> None:
+    a, b = cadiff.flatten(actual)[0], cadiff.flatten(expected)[0]
+    np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(np.abs(b), initial=1e-300))
+
+
+def _check_at(
+    f: Callable[..., Any], g: Callable[..., Any], program: Any, by_two: Any, args: tuple[Any, ...]
+) -> None:
+    first, *others = args
+    v = np.sin(1.0 + np.arange(float(np.size(first)))).reshape(np.shape(first))[()]
+    same(program(*args), g(*args))
+    same(f(*args), g(*args), 0.0)
+    same(program.grad(*args), cadiff.grad(g)(*args))
+    same(cadiff.grad(f)(*args), cadiff.grad(g)(*args), 1e-13)
+    along = cadiff.jvp(lambda x: g(x, *others), (first,), (v,))
+    same(cadiff.jvp(lambda x: f(x, *others), (first,), (v,)), along)
+    of_f = cadiff.compile(lambda x, *rest: cadiff.jvp(lambda y: f(y, *rest), (x,), (v,))[1])
+    same(of_f(*args), along[1])
+    hessian = cadiff.hessian(g)(*args)
+    same(program.hessian(*args), hessian, 1e-9)
+    same(program.hvp(first, v, *others), np.tensordot(hessian, v, np.ndim(v)), 1e-9)
+    third = cadiff.jacobian(cadiff.hessian(g))(*args)
+    same(by_two.hessian(*args) if np.ndim(v) == 0 else third, third, 1e-8)
+
+
+def check(
+    f: Callable[..., Any], g: Callable[..., Any], points: list[tuple[Any, ...]], recordings: int
+) -> None:
+    """A program of f gives what g does at some points, and its derivatives by the first argument.
+
+    g is f, or the same in plain Python, for which all is recorded eagerly.
+    """
+    program = cadiff.compile(f)
+    by_two = cadiff.compile(cadiff.grad(f))
+    for args in points:
+        _check_at(f, g, program, by_two, args)
+    assert program.stats()["obstacles"] == by_two.stats()["obstacles"] == []
+    assert program.stats()["eager"] == 0
+    assert program.stats()["recordings"] == recordings
+    steps = [vars(loop).get(name) for loop in loops() for name in ("_steps", "_entrance")]
+    assert {x for one in steps if one for x in one._program.stats()["obstacles"]} == set()
+
+
+# --- loops ---------------------------------------------------------------------------------------
+
+
+def cube_root(a: Any) -> Any:
+    return cadiff.while_loop(
+        lambda x: abs(x**3 - a) > 1e-9 * a, lambda x: x - (x**3 - a) / (3.0 * x**2), a
+    )
+
+
+def cube_root_in_python(a: Any) -> Any:
+    x = a
+    while abs(x**3 - a) > 1e-9 * a:
+        x = x - (x**3 - a) / (3.0 * x**2)
+    return x
+
+
+def test_a_while_loop_of_any_number_of_turns_is_one_step() -> None:
+    points = [(a,) for a in np.geomspace(1.0, 1e6, 7).tolist()]  # the first has no turn
+    check(cube_root, cube_root_in_python, points, 1)
+
+
+def test_derivatives_of_newtons_method_are_those_of_the_root() -> None:
+    """Two turns behind the last that changes the value they have converged, too."""
+
+    def root(a: Any) -> Any:
+        def turn(state: Any) -> Any:
+            x, _, after = state
+            step = (cadiff.exp(x) + x - a) / (cadiff.exp(x) + 1.0)
+            return x - step, abs(step), after + (abs(step) < 1e-12)
+
+        return cadiff.while_loop(lambda s: s[2] < 3, turn, (1.0, 1.0, 0))[0]
+
+    program, second = cadiff.compile(root), cadiff.compile(cadiff.grad(root))
+    for a in (0.5, 3.0, 40.0):
+        x = mpmath.findroot(lambda x, a=a: mpmath.exp(x) + x - a, math.log(a + 1.0))
+        first = 1 / (mpmath.exp(x) + 1)
+        of_first = -mpmath.exp(x) * first**3
+        of_second = (3 * mpmath.exp(2 * x) * first**5) - mpmath.exp(x) * first**4
+        same(program(a), float(x), 1e-14)
+        same(program.grad(a), float(first), 1e-13)
+        same(program.hessian(a), float(of_first), 1e-12)
+        same(second.hessian(a), float(of_second), 1e-11)
+
+
+def test_64_numbers_of_turns_are_one_recording() -> None:
+    @cadiff.compile
+    def power(x: Any, n: Any) -> Any:
+        return cadiff.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * x), (0, 1.0))[1]
+
+    for n in range(64):
+        same(power(1.1, float(n)), 1.1**n, 1e-13)
+        same(power.grad(1.1, float(n)), n * 1.1 ** (n - 1), 1e-13)
+        same(power.hessian(1.1, float(n)), n * (n - 1) * 1.1 ** (n - 2), 1e-13)
+    assert power.stats()["recordings"] == 1
+    assert power.stats()["eager"] == 0
+
+
+def test_bounds_of_a_fori_loop_are_numbers_of_the_call() -> None:
+    def f(x: Any, lower: Any, upper: Any, data: Any) -> Any:
+        turn = lambda i, y: y * cadiff.sin(x[i] + i) + data[i]  # noqa: E731
+        return cadiff.fori_loop(lower, upper, turn, x[0])
+
+    def g(x: Any, lower: int, upper: int, data: Any) -> Any:
+        y = x[0]
+        for i in range(lower, upper):
+            y = y * cadiff.sin(x[i] + i) + data[i]
+        return y
+
+    x, data = rng.random(5), rng.random(5)
+    points = [(x, *bounds, data) for bounds in ((0, 5), (1, 3), (2, 2), (3, 1), (0, 4))]
+    check(f, g, points, 2)  # with ints as constants, and as inputs
+
+
+def test_a_scan_has_carries_rows_and_outputs_in_containers() -> None:
+    def f(x: Any, xs: Any, length: Any = None, reverse: bool = False) -> Any:
+        def turn(carry: Any, row: Any) -> Any:
+            (u, k), t = carry["pair"], carry["t"]
+            new = {"pair": (cadiff.sin(u * row["a"]) + x[1], k + 1), "t": t * 0.5 + row["b"][0]}
+            return new, [u * row["b"], (k, None)]
+
+        init = {"pair": (x[0], 0), "t": np.ones(2) * x[2]}
+        last, (ys, (ks, _)) = cadiff.scan(turn, init, xs, length, reverse)
+        return last["pair"][0] * last["t"].sum() + (ys[:, 1] * cnp.arange(6.0)[::-1] * ks).sum()
+
+    xs = {"a": rng.random(6), "b": rng.random((6, 2))}
+    check(f, f, [(rng.random(3), xs), (rng.random(3), xs)], 1)
+    check(f, f, [(rng.random(3), xs, 6, True)], 1)
+    program = cadiff.compile(f)
+    x = rng.random(3)
+    same(program.grad(x, xs, argnums=1)["b"], cadiff.grad(f, 1)(x, xs)["b"])
+    plain = f(x, {"a": xs["a"][::-1], "b": xs["b"][::-1]})
+    assert plain != f(x, xs, None, True)  # whose outputs stand the other way round
+
+
+def test_a_scan_is_the_loop_that_it_looks_like() -> None:
+    total, ys = cadiff.scan(lambda c, x: (c + x, c * x), 0.0, [1.0, 2.0, 3.0])
+    assert (total, ys.tolist()) == (6.0, [0.0, 2.0, 9.0])
+    total, ys = cadiff.scan(lambda c, x: (2.0 * c + x, c), 1.0, np.arange(3.0), reverse=True)
+    assert (total, ys.tolist()) == (18.0, [9.0, 4.0, 1.0])
+    assert cadiff.scan(lambda c, _: (c * 3, None), 1, length=4) == (81, None)
+    carry, ys = cadiff.scan(lambda c, x: (c, (x * c, 1)), 2.0, np.ones((0, 3)))
+    assert (carry, ys[0].shape, ys[1].shape, ys[1].dtype.kind) == (2.0, (0, 3), (0,), "i")
+    empty = cadiff.compile(lambda x: cadiff.scan(lambda c, t: (c * 2.0, c * t), x, np.ones(0)))
+    last, ys = empty(3.0)
+    assert (last, ys.shape) == (3.0, (0,))
+    same(
+        cadiff.compile(lambda x: cadiff.scan(lambda c, t: (c, t), x, np.ones(0))[0]).grad(2.0), 1.0
+    )
+
+
+def test_states_are_arrays_and_whatever_turns_read_has_derivatives() -> None:
+    scale = 0.9
+
+    class Model:
+        def __init__(self, weights: Any) -> None:
+            self.weights = weights
+
+        def step(self, x: Any) -> Any:
+            return self.weights @ x * scale + 1.0
+
+    def f(weights: Any, b: Any) -> Any:
+        model = Model(weights)
+        far = lambda x: cnp.sum((model.step(x) - x) ** 2) > 1e-8  # noqa: E731
+        return cadiff.while_loop(far, model.step, b).sum()
+
+    b = rng.random(3)
+    points = [(0.2 * rng.random((3, 3)), b), (0.35 * rng.random((3, 3)), b)]
+    check(f, f, points, 1)
+    last = points[-1][0]
+    truth = np.linalg.solve(np.eye(3) - scale * last, np.ones(3)).sum()
+    assert abs(cadiff.compile(f)(last, b) - truth) < 1e-3
+
+
+def test_beyond_a_limit_turns_are_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        ys = cadiff.scan(lambda c, t: (cadiff.sin(c * x) + t, c), x, np.linspace(0.0, 1.0, 777))[1]
+        return ys[::7].sum()
+
+    program = cadiff.compile(f)
+    whole = program.grad(1.2), program.hessian(1.2)
+    monkeypatch.setattr(kept, "MOST_BYTES", 0)  # 64 states are kept
+    program.clear()
+    assert (program.grad(1.2), program.hessian(1.2)) == whole
+    same(whole[0], cadiff.grad(f)(1.2))
+
+
+def test_turns_branch_by_guards_of_their_own() -> None:
+    def f(x: Any) -> Any:
+        def turn(state: Any) -> Any:
+            k, v = state
+            if v > 2.0:
+                return k + 1, 0.3 * v
+            return k + 1, 0.9 * v + x if v > 1.0 else 1.7 * v + 0.1
+
+        return cadiff.while_loop(lambda state: state[0] < 30, turn, (0, x))[1]
+
+    check(f, f, [(x,) for x in np.linspace(0.1, 2.9, 5).tolist()], 1)
+    assert max(len(loop._steps.codes) for loop in loops() if "_steps" in vars(loop)) >= 4
+
+
+def test_turns_may_call_primitives() -> None:
+    @cadiff.primitive
+    def odd(x: Any) -> Any:
+        return x * 3.0
+
+    odd.defvjp(lambda ans, x: lambda g: 3.0 * g)
+
+    @cadiff.compile
+    def f(x: Any) -> Any:
+        return cadiff.fori_loop(0, 4, lambda i, y: odd(y) + x, x)
+
+    for x in (1.0, 2.0):
+        same(f(x), 121.0 * x)
+        same(f.grad(x), 121.0)
+
+
+def test_what_turns_change_is_changed_by_every_call() -> None:
+    log: list[Any] = []
+
+    def f(x: Any) -> Any:
+        def turn(i: int, y: Any) -> Any:
+            log.append(i)
+            return y * x
+
+        return cadiff.fori_loop(0, 3, turn, 1.0)
+
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning, match="it changes log"):
+        assert [program(2.0), program(3.0), program(2.0)] == [8.0, 27.0, 8.0]
+    assert log == 3 * [0, 1, 2]
+
+
+def test_what_turns_add_up_beside_their_state_has_derivatives() -> None:
+    def f(x: Any) -> Any:
+        sums, total = [0.0], 0.0
+
+        def turn(i: int, y: Any) -> Any:
+            nonlocal total
+            sums[0], total = sums[0] + y, total + i * y
+            return y * x
+
+        return cadiff.fori_loop(0, 3, turn, x) + sums[0] * total
+
+    check(f, f, [(1.5,), (2.0,)], 1)
+
+
+def test_numbers_that_nobody_finds_are_recorded_as_they_go() -> None:
+    def f(x: Any) -> Any:
+        same_number = itertools.repeat(x)
+        return cadiff.fori_loop(0, 3, lambda i, y: y * next(same_number), 1.0)
+
+    def g(x: Any) -> Any:
+        factors = iter([2.0, 3.0, 5.0])
+        return cadiff.fori_loop(0, 3, lambda i, y: x * y * next(factors), 1.0)
+
+    check(f, f, [(1.5,), (2.0,)], 1)
+    check(g, g, [(1.5,), (2.0,)], 1)
+
+
+def test_globals_are_watched() -> None:
+    space: dict[str, Any] = {"cadiff": cadiff, "factor": 2.0}
+    exec(
+        "def turn(i, y): return y * factor + i\n"
+        "def f(x, n): return cadiff.fori_loop(0, n, turn, x)\n",
+        space,
+    )
+    program = cadiff.compile(space["f"])
+    assert [program(1.0, 2), program(1.0, 3)] == [5.0, 12.0]
+    space["factor"] = 3.0
+    assert [program(1.0, 2), program(1.0, 3)] == [10.0, 32.0]
+
+
+# --- branches ------------------------------------------------------------------------------------
+
+
+def test_a_branch_is_chosen_by_each_call() -> None:
+    def f(x: Any) -> Any:
+        halves = lambda v: cadiff.sin(v[0]) * x[1]  # noqa: E731
+        return cadiff.cond(lambda: x[0] > 0.5, halves, lambda v: v[0] ** 3 + v[1], x)
+
+    check(f, f, [(np.array([a, 0.7]),) for a in (0.1, 0.9, 0.2, 0.8)], 1)
+
+
+def test_the_index_of_a_branch_is_a_number_of_the_call() -> None:
+    branches = [cadiff.sin, lambda v: v**3, lambda v: 2.0]
+
+    def f(x: Any, k: Any) -> Any:
+        return cadiff.switch(k, branches, x)
+
+    def g(x: Any, k: int) -> Any:
+        return branches[max(0, min(k, 2))](x)
+
+    check(f, g, [(0.6, k) for k in (0, 1, 2, -3, 7, 1)], 2)
+
+
+def test_a_flag_chooses_a_branch() -> None:
+    @cadiff.compile
+    def f(flag: Any, x: Any) -> Any:
+        return cadiff.cond(flag, lambda v: (v**2, 1), lambda v: (v**3, 0), x)
+
+    g = cadiff.compile(lambda flag, x: f(flag, x)[0])
+    for flag in (True, False, True, False):
+        value, k = f(flag, 2.0)
+        assert (value, k) == ((4.0, 1) if flag else (8.0, 0))
+        assert g.grad(flag, 2.0, argnums=1) == (4.0 if flag else 12.0)
+
+
+def test_a_branch_that_is_not_taken_is_not_run() -> None:
+    def factorial(n: Any) -> Any:
+        return cadiff.cond(n > 1, lambda n: n * factorial(n - 1), lambda n: 1, n)
+
+    assert factorial(5) == 120
+    assert cadiff.cond(np.True_, lambda: 1, lambda: 1 // 0) == 1
+    assert cadiff.cond(lambda: False, lambda: 1 // 0, lambda: "text") == "text"
+
+
+def test_loops_stand_in_loops_and_branches_in_them() -> None:
+    def f(x: Any) -> Any:
+        def outer(i: int, s: Any) -> Any:
+            t = cadiff.while_loop(
+                lambda t: t[1] < 2.0 * x, lambda t: (t[0] * 1.01 + x, t[1] * 1.5 + 0.1), (s, 0.5)
+            )[0]
+            return cadiff.cond(lambda: t > 4.0, lambda v: v * 0.5, lambda v: v * x + i, t)
+
+        return cadiff.fori_loop(0, 3, outer, x)
+
+    check(f, f, [(0.2,), (1.0,), (2.2,)], 1)
+
+
+# --- many points, matrices, other ways to run ----------------------------------------------------
+
+
+def test_points_have_their_own_numbers_of_turns() -> None:
+    points = np.geomspace(1.0, 1e6, 300)
+    roots, slopes = [], []
+    for a in points.tolist():
+        roots.append(cube_root_in_python(a))
+        slopes.append(cadiff.grad(cube_root_in_python)(a))
+    same(cadiff.vmap(cube_root)(points), roots)
+    same(cadiff.vmap(cadiff.grad(cube_root))(points), slopes)
+    same(cadiff.grad(lambda x: cadiff.vmap(cube_root)(x).sum())(points), slopes)
+    program = cadiff.compile(cube_root)
+    same(program.batch(points), roots)
+    same(program.batch(points, what="value_and_grad")[1], slopes)
+    assert program.stats()["recordings"] == 1
+
+
+def test_sparse_matrices_have_all_entries() -> None:
+    def f(x: Any) -> Any:
+        return cadiff.scan(lambda c, t: (c + t, cadiff.sin(t) * c), 0.0, x)[1]
+
+    x = rng.random(6)
+    program, total = cadiff.compile(f), cadiff.compile(lambda x: f(x).sum())
+    jacobian = cadiff.jacobian(f)(x)
+    same(program.sparse_jacobian(x).toarray(), jacobian)
+    same(program.jacobian(x), jacobian)
+    same(cadiff.sparse_jacobian(f)(x).toarray(), jacobian)
+    hessian = cadiff.hessian(lambda x: f(x).sum())(x)
+    same(total.sparse_hessian(x).toarray(), hessian)
+    third = cadiff.jacobian(cadiff.hessian(lambda x: f(x).sum()))
+    for mode in (cadiff.jacfwd, cadiff.jacrev):
+        same(cadiff.compile(mode(mode(cadiff.grad(lambda x: f(x).sum()))))(x), third(x))
+
+
+def test_programs_with_loops_are_exact_if_asked_and_verified() -> None:
+    def f(x: Any) -> Any:
+        return cadiff.fori_loop(0, 50, lambda i, c: cadiff.sin(c * x) + 1e-3 * i * x, x)
+
+    truth = f(0.7), cadiff.grad(f)(0.7)
+    exact = cadiff.compile(f, optimize=False)
+    assert (exact(0.7), exact.grad(0.7)) == truth
+    always = cadiff.compile(f, verify="always")
+    same((always(0.7), always.grad(0.7)), truth, 1e-13)
+
+
+def test_programs_with_loops_have_no_text_in_c() -> None:
+    program = cadiff.compile(cube_root)
+    program(8.0)
+    with pytest.raises(ValueError, match="a loop, which is a function of Python"):
+        program.to_c()
+    assert "a loop" in program.to_text()
+
+
+def half(i: Any, x: Any) -> Any:
+    return 0.5 * x + i
+
+
+def half_often(x: Any) -> Any:
+    return cadiff.fori_loop(0, 3, half, x)
+
+
+def test_programs_with_loops_are_pickled_without_their_recordings() -> None:
+    program = cadiff.compile(half_often)
+    value = program(8.0)
+    again = pickle.loads(pickle.dumps(program))
+    assert (again(8.0), again.grad(8.0)) == (value, 0.125)
+
+
+def test_other_numbers_go_round_in_python() -> None:
+    turn = lambda i, z: z * z * 0.5 + i  # noqa: E731
+    f = lambda x: cadiff.fori_loop(0, 3, turn, x * 1j)  # noqa: E731
+    same(cadiff.compile(f)(1.5), f(1.5))
+    g = lambda x: cadiff.fori_loop(0, 3, turn, x)  # noqa: E731
+    single = np.ones(2, np.float32)
+    assert cadiff.compile(g)(single).dtype == g(single).dtype
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+ones = np.ones(2)
+WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "shape": (
+        lambda x: cadiff.while_loop(
+            lambda c: c[0].sum() < 3.0, lambda c: (c[0][:1], 1.0), (x, 1.0)
+        ),
+        r"what body_fun returned\[0\] is an array of shape \(1,\), float64, where init_val has an "
+        r"array of shape \(2,\), float64",
+    ),
+    "structure": (
+        lambda x: cadiff.while_loop(lambda c: c[0].sum() < 3.0, lambda c: c[0], (x, 1.0)),
+        "what body_fun returned must have the structure of init_val: expected a tuple of 2",
+    ),
+    "dtype": (
+        lambda x: cadiff.fori_loop(0, 2, lambda i, c: c * x, np.arange(2)),
+        r"\(i, what body_fun returned\)\[1\] is an array of shape \(2,\), float64, where .*int64",
+    ),
+    "bool": (lambda x: cadiff.fori_loop(0, 2, lambda i, c: c + x[0], True), "a number, bool"),
+    "text": (lambda x: cadiff.fori_loop(0, 2, lambda i, c: c, "a"), "there is a str"),
+    "no pair": (lambda x: cadiff.scan(lambda c, t: c, 0.0, x), "f returns a pair"),
+    "a number of rows": (
+        lambda x: cadiff.scan(lambda c, t: (c, t), 0.0, 3.0),
+        "consists of arrays",
+    ),
+    "no length": (lambda x: cadiff.scan(lambda c, t: (c, t), 0.0), "length=n"),
+    "truths": (lambda x: cadiff.while_loop(lambda c: c < 3.0, lambda c: c, x), "one truth value"),
+    "pred": (lambda x: cadiff.cond(x, abs, abs, x), "pred is one truth value"),
+    "index": (lambda x: cadiff.switch(0.5, [abs], x), "index is an int, not a number, float64"),
+    "bound": (lambda x: cadiff.fori_loop(0.5, 2, half, x), "lower is an int"),
+    "function": (lambda x: cadiff.switch(0, [3], x), "takes a function, not int"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_say_what_was_given_and_expected(name: str) -> None:
+    f, text = WRONG[name]
+    for run in (f, cadiff.compile(f)):
+        with pytest.raises(TypeError, match=text):
+            run(ones)
+
+
+def test_lengths_and_outputs_are_alike() -> None:
+    with pytest.raises(ValueError, match=r"\[2, 3\] differ"):
+        cadiff.scan(lambda c, t: (c, t), 0.0, ones, length=3)
+    with pytest.raises(ValueError, match="at turn 1"):
+        cadiff.scan(lambda c, t: (c + 1, np.ones(c)), 0, ones)
+    with pytest.raises(ValueError, match="no y in some turns, and one in 1"):
+        cadiff.scan(lambda c, t: (c + 1, None if c else t), 0, ones)
+    with pytest.raises(ValueError, match="at least"):
+        cadiff.switch(0, [])
