@@ -25,7 +25,7 @@ from .tape cimport (
     active_zeros, Checks, checks_of, enter_step, leave_step, on_tape, plan_shape, plan_strides,
     plan_view, rule_views, step_under_way, strided_view, view_of,
 )
-from .atoms cimport highest_tag, only_number, shape
+from .atoms cimport carries, highest_tag, only_number, shape
 from .arguments cimport ArgumentNode
 from .recording cimport note_error, Recording
 
@@ -874,7 +874,11 @@ def split_aux(out) -> tuple[Any, Any]:
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(
             "with has_aux=True, f returns a pair (out, aux), not "
-            + (f"a tuple of {len(out)}" if isinstance(out, tuple) else type(out).__name__)
+            + (
+                f"a tuple of {len(out)}" if isinstance(out, tuple)
+                else f"a {type(out).__name__}" if isinstance(out, (list, dict)) or not carries(out)
+                else "out alone"
+            )
         )
     return out
 
