@@ -723,9 +723,9 @@ def _by_values(g: Any, s: Any, with_vectors: Any, is_square: bool) -> Any:
     none = nought(s)
     if not np.any(none):
         return g
-    if not np.any(np.abs(held(with_vectors)) > 0.0):
-        return g * signs(s)
-    lost = none & (np.abs(held(g)) > s.shape[-1] * TOLERANCE * largest(g[..., None])[..., 0])
+    reached = largest(with_vectors)[..., 0] > 0.0
+    g = where(reached, g, g * signs(s))
+    lost = none & reached & (np.abs(held(g)) > s.shape[-1] * TOLERANCE * largest(g[..., None])[..., 0])
     if is_square:
         lost = lost & (np.sum(none, axis=-1, keepdims=True) > 1)
     if np.any(lost):

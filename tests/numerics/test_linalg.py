@@ -465,6 +465,18 @@ def test_what_is_put_together_of_smaller_powers_has_a_derivative() -> None:
     np.testing.assert_allclose(gradient, wanted, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the derivative")
+def test_each_matrix_of_a_stack_is_asked_by_itself() -> None:
+    def f(a: Any) -> Any:
+        u, s, vh = np.linalg.svd(a)
+        return np.sum((u * s[..., None, :]) @ vh * W)
+
+    stack = np.array([np.zeros((3, 3)), TURN, np.diag([1.0, 2.0, 0.0]), np.eye(3)])
+    gradient = cadiff.grad(f)(stack)
+    for own, a in zip(gradient, stack, strict=True):
+        np.testing.assert_allclose(own, cadiff.grad(f)(a), atol=1e-14)
+
+
 SECOND = {
     "eigvals": lambda a: np.sum(np.linalg.eigvals(a) ** 2),
     "eigvalsh": lambda a: np.sum(np.linalg.eigvalsh(a) ** 2),
