@@ -288,11 +288,24 @@ TURN = 1e-6  # times the largest: what rounding leaves of cotangents that do not
 NOUGHT = 1e-8  # cotangents below, times that, are rounding: those of vectors are of the order of 1
 UNEVEN = 1e-3  # times their sizes: how far cotangents of equal values differ, at most
 TOLERANCE = 4.0 * EPSILON  # times n and the largest: what LAPACK's eigenvalues may be off
+OF_SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # in single precision
+UNIT = 1e-10  # how far from 1 the length of a column is in double precision, at most
 
 
 def largest(x: Any) -> Any:
     """The largest absolute value in each matrix of a stack."""
     return np.max(np.abs(held(x)), axis=(-2, -1), initial=0.0, keepdims=True)
+
+
+def rounding(values: Any, *vectors: Any) -> float:
+    """What n times the largest value are to be multiplied by, to be what LAPACK may be off.
+
+    Plain numbers of rules are doubles: lengths of columns tell in which precision they were found.
+    """
+    for v in vectors:
+        if type(v) is np.ndarray and np.any(np.abs(np.sum(np.abs(v) ** 2, -2) - 1.0) > UNIT):
+            return OF_SINGLE
+    return OF_SINGLE if binding.is_single(values) else TOLERANCE
 
 
 def touched(g: Any) -> Any:
@@ -309,30 +322,28 @@ def touched(g: Any) -> Any:
 # large as w, and less, of its square, where the derivative of f at 0 is 0, and so is the result.
 
 
-def _reaches(none: Mask, sizes: Any, along: Any, values: Any) -> Mask:
+def _reaches(none: Mask, sizes: Any, along: Any, values: Any, *vectors: Any) -> Mask:
     """Where there is no gap, whether what is differentiated depends on vectors of a pair."""
-    n = none.shape[-1]
-    most = largest(sizes)
-    limit = (n * TOLERANCE) ** 2 * (largest(along[..., None]) * largest(values[..., None]) + most)
+    off, most = none.shape[-1] * rounding(values, *vectors), largest(sizes)
+    limit = off**2 * (largest(along[..., None]) * largest(values[..., None]) + most)
     # nan is more than any
     reached: Mask = none & (~(sizes <= limit) | (uneven(along) & (most > 0.0)))
     return reached
 
 
-def _leaves(x: Any, along: Any, values: Any, sizes: Any, none: Mask) -> Mask:
+def _leaves(x: Any, along: Any, values: Any, vectors: Any, sizes: Any, none: Mask) -> Mask:
     """The same where a vector of a singular value 0 leaves the span of the others."""
     most = largest(along[..., None]) * largest(values[..., None]) + largest(sizes)
-    reached: Mask = none & ~(np.abs(held(x)) <= (none.shape[-1] * TOLERANCE) ** 2 * most)
+    off = values.shape[-1] * rounding(values, *vectors)
+    reached: Mask = none & ~(np.abs(held(x)) <= off**2 * most)
     return reached
 
 
 def uneven(along: Any) -> Mask:
     """For each pair of values, whether cotangents tell them from each other, beyond rounding."""
     along = held(along)
-    gaps, rounding = np.abs(differences(along)), along.shape[-1] * TOLERANCE
-    apart: Mask = (gaps > UNEVEN * sums(np.abs(along))) & (
-        gaps > rounding * largest(along[..., None])
-    )
+    gaps, off = np.abs(differences(along)), along.shape[-1] * TOLERANCE
+    apart: Mask = (gaps > UNEVEN * sums(np.abs(along))) & (gaps > off * largest(along[..., None]))
     return apart
 
 
@@ -379,7 +390,7 @@ def _change(a: Any) -> Any:
 
 
 def _coupled(values: Any, along: Any, sizes: Sizes, a: Any, v: Any, lower: bool) -> Any:
-    none = equal(values)
+    none = equal(values, differences, v)
     if not np.any(none):
         return np.zeros(none.shape)
     still = held(v)
@@ -401,8 +412,12 @@ def _undetermined_in(places: Mask, a: Any, v: Any) -> Any:
 
 
 def _coupled_by_svd(s: Any, along: Any, sizes: Sizes, a: Any, u: Any, v: Any) -> Any:
-    zero = nought(s)
-    none = equal(s) | equal(s, sums) | (zero[..., None] & identity(s.shape[-1]))
+    zero = nought(s, u, v)
+    none = (
+        equal(s, differences, u, v)
+        | equal(s, sums, u, v)
+        | (zero[..., None] & identity(s.shape[-1]))
+    )
     if not np.any(none):
         return 0.0 * a
     reached = _any_of_pair(sizes(), along)
@@ -424,24 +439,27 @@ def _which(x: Any, cause: Any = None) -> Lost:
     return lambda none: _matters(none, x, cause)
 
 
-def equal(values: Any, gaps: Gaps = differences) -> Mask:
+def equal(values: Any, gaps: Gaps = differences, *vectors: Any) -> Mask:
     """Which pairs of values have a gap that is nothing beside the largest value."""
     n = values.shape[-1]
-    none: Mask = np.abs(held(gaps(values))) <= n * TOLERANCE * largest(values[..., None])
+    off = n * rounding(values, *vectors)
+    none: Mask = np.abs(held(gaps(values))) <= off * largest(values[..., None])
     return none & ~identity(n)
 
 
-def over_gaps(x: Any, gaps: Gaps, values: Any, lost: Lost, what: str, warn: Warn) -> Any:
+def over_gaps(
+    x: Any, gaps: Gaps, values: Any, lost: Lost, what: str, warn: Warn, *vectors: Any
+) -> Any:
     """Divide x by the gaps between values, off the diagonal; some values may be repeated.
 
     Where a gap is nothing beside the largest value, the quotient is 0, or nan where `lost` says so
     of such places, of which `warn` is told.
     """
     if type(x) is type(values) is np.ndarray and values.dtype.kind == "f":
-        quotient = binding.over_gaps(x, values, gaps is sums, TOLERANCE)
+        quotient = binding.over_gaps(x, values, gaps is sums, OF_SINGLE)
         if quotient is not None:
             return quotient
-    none = equal(values, gaps)
+    none = equal(values, gaps, *vectors)
     which = lost(none) if np.any(none) else none
     on = identity(values.shape[-1])
     quotient = _quotient(x, gaps(values), none | on, which, f"{what} at repeated ones", warn)
@@ -476,9 +494,9 @@ _still.primitive.loop = lambda v, g, *a: (
 _still.defvjp(None, None, None)
 
 
-def over_values(x: Any, values: Any, lost: Lost, what: str, warn: Warn) -> Any:
+def over_values(x: Any, values: Any, lost: Lost, what: str, warn: Warn, *vectors: Any) -> Any:
     """The columns of x divided by singular values; at those that are 0 as in `over_gaps`."""
-    none = nought(values)[..., None, :] & np.ones(x.shape, bool)
+    none = nought(values, *vectors)[..., None, :] & np.ones(x.shape, bool)
     which = lost(none) if np.any(none) else none
     quotient = _quotient(
         x, values[..., None, :], none, which, f"{what} at a singular value 0", warn
@@ -486,10 +504,12 @@ def over_values(x: Any, values: Any, lost: Lost, what: str, warn: Warn) -> Any:
     return quotient + undetermined(x, none) if carries(x) and np.any(none) else quotient
 
 
-def nought(values: Any) -> Mask:
+def nought(values: Any, *vectors: Any) -> Mask:
     """Which singular values are nothing beside the largest."""
     n = values.shape[-1]
-    none: Mask = held(values) <= n * TOLERANCE * largest(values[..., None])[..., 0]
+    none: Mask = (
+        held(values) <= n * rounding(values, *vectors) * largest(values[..., None])[..., 0]
+    )
     return none
 
 
@@ -521,9 +541,9 @@ def eigh_pull(ans: Any, a: Any, g: Any, lower: bool = True, **_: Any) -> Any:
     along = g[0] + _still(v, g[1]) if is_complex_number(m) else g[0]
 
     def reached(none: Mask) -> Mask:
-        return _reaches(none, touched(g[1]), g[0], w)
+        return _reaches(none, touched(g[1]), g[0], w, v)
 
-    middle = on_diagonal(along) + over_gaps(m, differences, w, reached, VECTORS, warn_nan)
+    middle = on_diagonal(along) + over_gaps(m, differences, w, reached, VECTORS, warn_nan, v)
     if carries(a):
         middle = middle + _coupled(w, g[0], lambda: touched(g[1]), a, v, lower)
     return folded(v @ middle @ H(v), lower)
@@ -605,9 +625,9 @@ def eig_pull(ans: Any, a: Any, g: Any) -> Any:
     m = H(v) @ (g[1] - v * _along(v, g[1]))
 
     def reached(none: Mask) -> Mask:
-        return _reaches(none, touched(g[1]), g[0], w) | (none & uneven(g[0]))
+        return _reaches(none, touched(g[1]), g[0], w, v) | (none & uneven(g[0]))
 
-    turned = over_gaps(m, lambda x: conjugate(differences(x)), w, reached, VECTORS, warn_nan)
+    turned = over_gaps(m, lambda x: conjugate(differences(x)), w, reached, VECTORS, warn_nan, v)
     middle = on_diagonal(along) + turned
     if carries(a):
         middle = middle + _coupled_in(w, g[0], lambda: touched(g[1]), a, v)
@@ -713,19 +733,23 @@ def signs(s: Any) -> Any:
     return (held(s) > 0.0).astype(float)
 
 
-def _by_values(g: Any, s: Any, with_vectors: Any, is_square: bool) -> Any:
+def _by_values(g: Any, s: Any, with_vectors: Any, is_square: bool, *vectors: Any) -> Any:
     """The cotangents of singular values that turn into those of the matrix.
 
     By itself a singular value 0 is an absolute value at its kink. With its vectors, one of which
     changes sign as it goes through 0, it is smooth, if the matrix is square; but several of them
     are not, nor is one that is the length of what several rows or columns have beside the others.
     """
-    none = nought(s)
+    none = nought(s, *vectors)
     if not np.any(none):
         return g
     reached = largest(with_vectors)[..., 0] > 0.0
     g = where(reached, g, g * signs(s))
-    lost = none & reached & (np.abs(held(g)) > s.shape[-1] * TOLERANCE * largest(g[..., None])[..., 0])
+    lost = (
+        none
+        & reached
+        & (np.abs(held(g)) > s.shape[-1] * TOLERANCE * largest(g[..., None])[..., 0])
+    )
     if is_square:
         lost = lost & (np.sum(none, axis=-1, keepdims=True) > 1)
     if np.any(lost):
@@ -755,14 +779,15 @@ def svd_pull(ans: Any, a: Any, g: Any, full: bool = False, **_: Any) -> Any:
         return touched(gu) + touched(gv)
 
     def reached(none: Mask) -> Mask:
-        return _reaches(none, sizes(), g[1], s)
+        return _reaches(none, sizes(), g[1], s, u, v)
 
     def left(x: Any) -> Any:
-        return over_values(x, s, partial(_leaves, x, g[1], s, sizes()), SINGULAR, warn_nan)
+        lost = partial(_leaves, x, g[1], s, (u, v), sizes())
+        return over_values(x, s, lost, SINGULAR, warn_nan, u, v)
 
-    middle = on_diagonal(_by_values(g[1], s, sizes(), rows == columns))
-    middle = middle + over_gaps(ku + kv, differences, s, reached, SINGULAR, warn_nan)
-    middle = middle + over_gaps(one, sums, s, reached, SINGULAR, warn_nan)
+    middle = on_diagonal(_by_values(g[1], s, sizes(), rows == columns, u, v))
+    middle = middle + over_gaps(ku + kv, differences, s, reached, SINGULAR, warn_nan, u, v)
+    middle = middle + over_gaps(one, sums, s, reached, SINGULAR, warn_nan, u, v)
     if is_complex_number(one):
         both = concatenate([u, v], axis=-2), concatenate([gu, gv], axis=-2)
         middle = middle + on_diagonal(_still(*both)) + 0.5 * left(_turns(one))
