@@ -582,7 +582,8 @@ cdef int refuse_leaf(object tree, object path) except -1:
         "int, an ndarray of real numbers (or complex ones), or containers of them (lists, dicts, dataclasses; for other "
         "classes: cadiff.register_container)"
         + (
-            "; pass other values by keyword, or choose the arguments to differentiate with argnums"
+            "; other values are passed by keyword, or left out by argnums, where these are taken, "
+            "or stand in a function of the rest: lambda x: f(x, other)"
             if path.startswith("argument") else ""
         )
     ) from None

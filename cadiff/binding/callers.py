@@ -529,6 +529,8 @@ def _of_call(function: Any, name: str, here: str) -> str:
             "write cadiff.array([...]), which holds numbers with derivatives, instead of "
             f"{name}([...])"
         )
+    if name.endswith(".fill"):
+        return "make the array with cadiff.zeros or cadiff.array, which holds such numbers"
     kind = type(getattr(function, "__self__", function))
     public = [m for m in list(sys.modules) if m.startswith(("numpy", "scipy.")) and "._" not in m]
     for one, called in ((function, own), (kind, kind.__name__)):

@@ -15,7 +15,7 @@ from .generated.tape cimport *
 from .complexes cimport is_complex
 from .trees cimport opened
 from .tape cimport on_tape
-from .atoms cimport highest_tag, only_number, shape
+from .atoms cimport carries, highest_tag, only_number, shape
 from .arguments cimport ArgumentNode
 from .recording cimport note_error, Recording
 from .recorded_sweeps cimport pull_recorded
@@ -252,7 +252,11 @@ def split_aux(out) -> tuple[Any, Any]:
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(
             "with has_aux=True, f returns a pair (out, aux), not "
-            + (f"a tuple of {len(out)}" if isinstance(out, tuple) else type(out).__name__)
+            + (
+                f"a tuple of {len(out)}" if isinstance(out, tuple)
+                else f"a {type(out).__name__}" if isinstance(out, (list, dict)) or not carries(out)
+                else "out alone"
+            )
         )
     return out
 

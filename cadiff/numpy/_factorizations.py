@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import is_complex_number
+from ..binding import carries, is_complex_number
 from ..binding import unguarded as value
 from ..operations.arrays import concatenate, sum
 from ..operations.complexes import imag
@@ -71,9 +71,13 @@ from ._systems import solve, solve_triangle
 
 Warn = Callable[[str], None]
 Gaps = Callable[[Any], Any]  # of values, a matrix
-Cause = Callable[[], Any]  # what may depend on vectors that are not determined
+Lost = Callable[[Mask], Mask]  # where quotients without a gap are not known, among such places
 
 VECTORS = "eigenvectors"
+INSTEAD = (
+    "; what can be written with functions of the whole matrix has its own: trace, slogdet, "
+    "matrix_power, solve, expm, sqrtm, logm"
+)
 SINGULAR = "singular vectors"
 
 
@@ -282,12 +286,26 @@ def _padded(x: Any, like: Any) -> Any:
 DEFECTIVE = 0.1  # what the condition of eigenvectors makes of rounding, at least
 TURN = 1e-6  # times the largest: what rounding leaves of cotangents that do not turn, at most
 NOUGHT = 1e-8  # cotangents below, times that, are rounding: those of vectors are of the order of 1
+UNEVEN = 1e-3  # times their sizes: how far cotangents of equal values differ, at most
 TOLERANCE = 4.0 * EPSILON  # times n and the largest: what LAPACK's eigenvalues may be off
+OF_SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # in single precision
+UNIT = 1e-10  # how far from 1 the length of a column is in double precision, at most
 
 
 def largest(x: Any) -> Any:
     """The largest absolute value in each matrix of a stack."""
     return np.max(np.abs(held(x)), axis=(-2, -1), initial=0.0, keepdims=True)
+
+
+def rounding(values: Any, *vectors: Any) -> float:
+    """What n times the largest value are to be multiplied by, to be what LAPACK may be off.
+
+    Plain numbers of rules are doubles: lengths of columns tell in which precision they were found.
+    """
+    for v in vectors:
+        if type(v) is np.ndarray and np.any(np.abs(np.sum(np.abs(v) ** 2, -2) - 1.0) > UNIT):
+            return OF_SINGLE
+    return OF_SINGLE if binding.is_single(values) else TOLERANCE
 
 
 def touched(g: Any) -> Any:
@@ -296,22 +314,156 @@ def touched(g: Any) -> Any:
     return sizes[..., :, None] + sizes[..., None, :]
 
 
-def over_gaps(x: Any, gaps: Gaps, values: Any, cause: Cause, what: str, warn: Warn) -> Any:
+# A function of a matrix that goes by its vectors is smooth as a rule where values are equal, but
+# what it does to a pair of equal ones cannot be told from cotangents of vectors and values: of
+# v @ f(w) @ v.T it is what couples the two, times the quotient 0 / 0 of f(w[j]) - f(w[i]) and
+# w[j] - w[i], while f times that is all that arrives. So the result is nan, unless nothing depends
+# on the vectors of the pair. Next to 0 these have cotangents of the order of rounding if f is as
+# large as w, and less, of its square, where the derivative of f at 0 is 0, and so is the result.
+
+
+def _reaches(none: Mask, sizes: Any, along: Any, values: Any, *vectors: Any) -> Mask:
+    """Where there is no gap, whether what is differentiated depends on vectors of a pair."""
+    off, most = none.shape[-1] * rounding(values, *vectors), largest(sizes)
+    limit = off**2 * (largest(along[..., None]) * largest(values[..., None]) + most)
+    # nan is more than any
+    reached: Mask = none & (~(sizes <= limit) | (uneven(along) & (most > 0.0)))
+    return reached
+
+
+def _leaves(x: Any, along: Any, values: Any, vectors: Any, sizes: Any, none: Mask) -> Mask:
+    """The same where a vector of a singular value 0 leaves the span of the others."""
+    most = largest(along[..., None]) * largest(values[..., None]) + largest(sizes)
+    off = values.shape[-1] * rounding(values, *vectors)
+    reached: Mask = none & ~(np.abs(held(x)) <= off**2 * most)
+    return reached
+
+
+def uneven(along: Any) -> Mask:
+    """For each pair of values, whether cotangents tell them from each other, beyond rounding."""
+    along = held(along)
+    gaps, off = np.abs(differences(along)), along.shape[-1] * TOLERANCE
+    apart: Mask = (gaps > UNEVEN * sums(np.abs(along))) & (gaps > off * largest(along[..., None]))
+    return apart
+
+
+def _any_of_pair(sizes: Any, along: Any) -> Mask:
+    """For each pair, whether there is a cotangent of its vectors or values, or none of any."""
+    both = sizes + sums(np.abs(held(along)))
+    there: Mask = ~(both <= 0.0) | (largest(both) <= 0.0)
+    return there
+
+
+@on_matrices
+def _undetermined(x: Any, places: Any) -> Any:
+    """Zeros, of which the derivative by x is not known at some places: nan, if x changes there."""
+    return np.zeros_like(x)
+
+
+def _not_known(g: Any, places: Any, warn: Warn) -> Any:
+    lost = _matters(held(real(places)) > 0.5, g)
+    if np.any(lost):
+        warn(f"the second derivative by vectors at repeated ones is not known: nan{INSTEAD}")
+    return where(lost, np.nan, 0.0 * real(g))
+
+
+_undetermined.defvjp(lambda ans, x, places: lambda g: _not_known(g, places, warn_nan), None)
+_undetermined.defjvp(lambda g, ans, x, places: _not_known(g, places, doubt), None)
+
+
+def undetermined(x: Any, places: Mask) -> Any:
+    """Zeros in the shape of x, whose derivative by the elements at these places is not known."""
+    if not carries(x) or not np.any(places):
+        return np.zeros(x.shape)
+    return _undetermined(x, where(places, 1.0, np.zeros(x.shape)))
+
+
+# What a rule has found of a pair of equal values has a derivative it knows no better. Zeros are
+# added, of which the derivative by what couples the two is nan.
+
+Sizes = Callable[[], Any]  # for each pair, of cotangents of vectors
+
+
+def _change(a: Any) -> Any:
+    """A matrix of zeros with the derivative of a."""
+    return a - held(a)
+
+
+def _coupled(values: Any, along: Any, sizes: Sizes, a: Any, v: Any, lower: bool) -> Any:
+    none = equal(values, differences, v)
+    if not np.any(none):
+        return np.zeros(none.shape)
+    still = held(v)
+    coupling = H(still) @ mirrored(_change(a), lower) @ still
+    return undetermined(coupling, none & _any_of_pair(sizes(), along))
+
+
+def _coupled_in(values: Any, along: Any, sizes: Sizes, a: Any, v: Any) -> Any:
+    """The same in the basis of eigenvectors v that are not orthogonal."""
+    none = equal(values)
+    if not np.any(none):
+        return np.zeros(none.shape)
+    return _undetermined_in(none & _any_of_pair(sizes(), along), a, v)
+
+
+def _undetermined_in(places: Mask, a: Any, v: Any) -> Any:
+    still = held(v)
+    return undetermined(solve(still, _change(a) @ still), places)
+
+
+def _coupled_by_svd(s: Any, along: Any, sizes: Sizes, a: Any, u: Any, v: Any) -> Any:
+    zero = nought(s, u, v)
+    none = (
+        equal(s, differences, u, v)
+        | equal(s, sums, u, v)
+        | (zero[..., None] & identity(s.shape[-1]))
+    )
+    if not np.any(none):
+        return 0.0 * a
+    reached = _any_of_pair(sizes(), along)
+    u, v, change = held(u), held(v), _change(a)
+    p = H(u) @ change @ v
+    found = u @ undetermined(p, none & reached) @ H(v)
+    columns = zero & diagonal(reached)
+    if a.shape[-2] > s.shape[-1]:
+        beside = change @ v - u @ p
+        found = found + undetermined(beside, columns[..., None, :]) @ H(v)
+    if a.shape[-1] > s.shape[-1]:
+        beside = H(change) @ u - v @ H(p)
+        found = found + u @ H(undetermined(beside, columns[..., None, :]))
+    return found
+
+
+def _which(x: Any, cause: Any = None) -> Lost:
+    """What forward rules lose where there is no gap: what is not rounding."""
+    return lambda none: _matters(none, x, cause)
+
+
+def equal(values: Any, gaps: Gaps = differences, *vectors: Any) -> Mask:
+    """Which pairs of values have a gap that is nothing beside the largest value."""
+    n = values.shape[-1]
+    off = n * rounding(values, *vectors)
+    none: Mask = np.abs(held(gaps(values))) <= off * largest(values[..., None])
+    return none & ~identity(n)
+
+
+def over_gaps(
+    x: Any, gaps: Gaps, values: Any, lost: Lost, what: str, warn: Warn, *vectors: Any
+) -> Any:
     """Divide x by the gaps between values, off the diagonal; some values may be repeated.
 
-    Where a gap is nothing beside the largest value, the quotient is 0 if the cause is 0 there, so
-    that nothing depends on it; otherwise nan, of which `warn` is told.
+    Where a gap is nothing beside the largest value, the quotient is 0, or nan where `lost` says so
+    of such places, of which `warn` is told.
     """
     if type(x) is type(values) is np.ndarray and values.dtype.kind == "f":
-        quotient = binding.over_gaps(x, values, gaps is sums, TOLERANCE)
+        quotient = binding.over_gaps(x, values, gaps is sums, OF_SINGLE)
         if quotient is not None:
             return quotient
-    n = values.shape[-1]
-    on = identity(n)
-    between = gaps(values)
-    none = np.abs(held(between)) <= n * TOLERANCE * largest(values[..., None])
-    lost = _matters(none & ~on, cause())
-    return _quotient(x, between, none | on, lost, f"{what} at repeated ones", warn)
+    none = equal(values, gaps, *vectors)
+    which = lost(none) if np.any(none) else none
+    on = identity(values.shape[-1])
+    quotient = _quotient(x, gaps(values), none | on, which, f"{what} at repeated ones", warn)
+    return quotient + undetermined(x, none) if carries(x) and np.any(none) else quotient
 
 
 @partial(on_pairs, real=(True,))
@@ -342,20 +494,29 @@ _still.primitive.loop = lambda v, g, *a: (
 _still.defvjp(None, None, None)
 
 
-def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
+def over_values(x: Any, values: Any, lost: Lost, what: str, warn: Warn, *vectors: Any) -> Any:
     """The columns of x divided by singular values; at those that are 0 as in `over_gaps`."""
-    n = x.shape[-1]
-    none = held(values)[..., None, :] <= n * TOLERANCE * largest(values[..., None])
-    lost = _matters(none, x, cause)
-    return _quotient(x, values[..., None, :], none, lost, f"{what} at a singular value 0", warn)
+    none = nought(values, *vectors)[..., None, :] & np.ones(x.shape, bool)
+    which = lost(none) if np.any(none) else none
+    quotient = _quotient(
+        x, values[..., None, :], none, which, f"{what} at a singular value 0", warn
+    )
+    return quotient + undetermined(x, none) if carries(x) and np.any(none) else quotient
 
 
-def _matters(none: Any, x: Any, cause: Any = None) -> Any:
+def nought(values: Any, *vectors: Any) -> Mask:
+    """Which singular values are nothing beside the largest."""
+    n = values.shape[-1]
+    none: Mask = (
+        held(values) <= n * rounding(values, *vectors) * largest(values[..., None])[..., 0]
+    )
+    return none
+
+
+def _matters(none: Mask, x: Any, cause: Any = None) -> Mask:
     """Where that a gap is nothing matters: x is not nothing beside the largest of its cause."""
-    if not np.any(none):
-        return none
     tolerance = none.shape[-1] * TOLERANCE
-    matters: Mask = np.abs(held(x)) > tolerance * largest(x if cause is None else cause)
+    matters: Mask = ~(np.abs(held(x)) <= tolerance * largest(x if cause is None else cause))
     return none & matters
 
 
@@ -363,7 +524,7 @@ def _quotient(x: Any, y: Any, none: Mask, lost: Mask, what: str, warn: Warn) -> 
     quotient = where(none, 0.0, x / where(none, 1.0, y))
     if not np.any(lost):
         return quotient
-    warn(f"the derivative of {what} does not exist: nan")
+    warn(f"the derivative of {what} does not exist: nan{INSTEAD}")
     return where(lost, np.nan, quotient)
 
 
@@ -378,14 +539,20 @@ def eigh_pull(ans: Any, a: Any, g: Any, lower: bool = True, **_: Any) -> Any:
     w, v = ans
     m = skew(H(v) @ g[1])
     along = g[0] + _still(v, g[1]) if is_complex_number(m) else g[0]
-    turned = over_gaps(m, differences, w, lambda: touched(g[1]), VECTORS, warn_nan)
-    return folded(v @ (on_diagonal(along) + turned) @ H(v), lower)
+
+    def reached(none: Mask) -> Mask:
+        return _reaches(none, touched(g[1]), g[0], w, v)
+
+    middle = on_diagonal(along) + over_gaps(m, differences, w, reached, VECTORS, warn_nan, v)
+    if carries(a):
+        middle = middle + _coupled(w, g[0], lambda: touched(g[1]), a, v, lower)
+    return folded(v @ middle @ H(v), lower)
 
 
 def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True, **_: Any) -> Any:
     w, v = ans
     m = H(v) @ mirrored(g, lower) @ v
-    return real(diagonal(m)), v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
+    return real(diagonal(m)), v @ over_gaps(m, differences, w, _which(m), VECTORS, doubt)
 
 
 eigh.calls_lapack(lapack.eigh)
@@ -399,9 +566,12 @@ def eigvalsh(a: Any, *, lower: bool = True) -> Any:
     return np.linalg.eigvalsh(a, UPLO="L" if lower else "U")
 
 
-def values_pull(g: Any, v: Any, lower: bool = True) -> Any:
-    """The cotangent of a Hermitian matrix by those of its eigenvalues, and its eigenvectors."""
-    return folded(outer_product(v * g[..., None, :], v), lower)
+def values_pull(g: Any, a: Any, w: Any, v: Any, lower: bool = True) -> Any:
+    """The cotangent of a Hermitian matrix by those of its eigenvalues w, and its eigenvectors."""
+    found = outer_product(v * g[..., None, :], v)
+    if carries(a):
+        found = found + v @ _coupled(w, g, lambda: 0.0, a, v, lower) @ H(v)
+    return folded(found, lower)
 
 
 def values_push(g: Any, v: Any, lower: bool = True) -> Any:
@@ -411,7 +581,7 @@ def values_push(g: Any, v: Any, lower: bool = True) -> Any:
 
 eigvalsh.calls_lapack(lapack.eigvalsh)
 eigvalsh.defrules(
-    lambda ans, a, g, lower=True: values_pull(g, eigh(a, lower=lower)[1], lower),
+    lambda ans, a, g, lower=True: values_pull(g, a, ans, eigh(a, lower=lower)[1], lower),
     lambda g, ans, a, lower=True: values_push(g, eigh(a, lower=lower)[1], lower),
     "...ij->...k",
 )
@@ -453,10 +623,15 @@ def eig_pull(ans: Any, a: Any, g: Any) -> Any:
     w, v = ans
     along = g[0] + _still(v, g[1], a) if is_complex_number(v) else g[0]
     m = H(v) @ (g[1] - v * _along(v, g[1]))
-    turned = over_gaps(
-        m, lambda x: conjugate(differences(x)), w, lambda: touched(g[1]), VECTORS, warn_nan
-    )
-    return _by_basis(solve(H(v), (on_diagonal(along) + turned) @ H(v)), v, warn_nan)
+
+    def reached(none: Mask) -> Mask:
+        return _reaches(none, touched(g[1]), g[0], w, v) | (none & uneven(g[0]))
+
+    turned = over_gaps(m, lambda x: conjugate(differences(x)), w, reached, VECTORS, warn_nan, v)
+    middle = on_diagonal(along) + turned
+    if carries(a):
+        middle = middle + _coupled_in(w, g[0], lambda: touched(g[1]), a, v)
+    return _by_basis(solve(H(v), middle @ H(v)), v, warn_nan)
 
 
 def _moved(v: Any, g: Any) -> Any:
@@ -464,11 +639,22 @@ def _moved(v: Any, g: Any) -> Any:
     return _by_basis(solve(v, g @ v), v, doubt)
 
 
+def _values_along(m: Any, w: Any, a: Any, v: Any) -> Any:
+    """The tangents of eigenvalues, given that of the matrix in the basis of eigenvectors v."""
+    if not carries(a):
+        return diagonal(m)
+    none = equal(w)
+    if not np.any(none):
+        return diagonal(m)
+    coupled = none & _matters(none, m)
+    return diagonal(m) + sum(_undetermined_in(coupled | T(coupled), a, v), axis=-1)
+
+
 def eig_push(g: Any, ans: Any, a: Any) -> Any:
     w, v = ans
     m = _moved(v, g)
-    dv = v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
-    return diagonal(m), dv - v * _along(v, dv)
+    dv = v @ over_gaps(m, differences, w, _which(m), VECTORS, doubt)
+    return _values_along(m, w, a, v), dv - v * _along(v, dv)
 
 
 eig.calls_lapack(lapack.eig)
@@ -511,11 +697,20 @@ def _pairs(distances: Any) -> Any:
 
 def eigvals_pull(ans: Any, a: Any, g: Any) -> Any:
     v = _eigenvectors(a, ans)
-    return _by_basis(solve(H(v), g[..., :, None] * H(v)), v, warn_nan)
+    middle = g[..., :, None] * H(v)
+    if not carries(a):
+        lost = equal(ans) & uneven(g)
+        if np.any(lost):
+            warn_nan("the derivative of single ones of equal eigenvalues does not exist: nan")
+            middle = middle + on_diagonal(where(np.any(lost, axis=-1), np.nan, 0.0)) @ H(v)
+    else:
+        middle = middle + _coupled_in(ans, g, lambda: 0.0, a, v) @ H(v)
+    return _by_basis(solve(H(v), middle), v, warn_nan)
 
 
 def eigvals_push(g: Any, ans: Any, a: Any) -> Any:
-    return diagonal(_moved(_eigenvectors(a, ans), g))
+    v = _eigenvectors(a, ans)
+    return _values_along(_moved(v, g), ans, a, v)
 
 
 eigvals.calls_lapack(lapack.eigvals)
@@ -538,20 +733,28 @@ def signs(s: Any) -> Any:
     return (held(s) > 0.0).astype(float)
 
 
-def _by_values(g: Any, s: Any, with_vectors: Any) -> Any:
+def _by_values(g: Any, s: Any, with_vectors: Any, is_square: bool, *vectors: Any) -> Any:
     """The cotangents of singular values that turn into those of the matrix.
 
     By itself a singular value 0 is an absolute value at its kink. With its vectors, one of which
-    changes sign as it goes through 0, it is smooth; but several of them are not.
+    changes sign as it goes through 0, it is smooth, if the matrix is square; but several of them
+    are not, nor is one that is the length of what several rows or columns have beside the others.
     """
-    none = held(s) <= s.shape[-1] * TOLERANCE * largest(s[..., None])[..., 0]
+    none = nought(s, *vectors)
     if not np.any(none):
         return g
-    if not np.any(np.abs(held(with_vectors)) > 0.0):
-        return g * signs(s)
-    lost = none & (np.sum(none, axis=-1, keepdims=True) > 1) & (np.abs(held(g)) > 0.0)
+    reached = largest(with_vectors)[..., 0] > 0.0
+    g = where(reached, g, g * signs(s))
+    lost = (
+        none
+        & reached
+        & (np.abs(held(g)) > s.shape[-1] * TOLERANCE * largest(g[..., None])[..., 0])
+    )
+    if is_square:
+        lost = lost & (np.sum(none, axis=-1, keepdims=True) > 1)
     if np.any(lost):
-        warn_nan(f"the derivative of {SINGULAR} at several singular values 0 does not exist: nan")
+        which = "several singular values 0" if is_square else "a singular value 0"
+        warn_nan(f"the derivative of {SINGULAR} at {which} does not exist: nan")
         return where(lost, np.nan, g)
     return g
 
@@ -572,36 +775,45 @@ def svd_pull(ans: Any, a: Any, g: Any, full: bool = False, **_: Any) -> Any:
     ku, kv = skew(mu), skew(mv)
     one = ku - kv
 
-    def cause() -> Any:
+    def sizes() -> Any:
         return touched(gu) + touched(gv)
 
-    middle = on_diagonal(_by_values(g[1], s, cause()))
-    middle = middle + over_gaps(ku + kv, differences, s, cause, SINGULAR, warn_nan)
-    middle = middle + over_gaps(one, sums, s, cause, SINGULAR, warn_nan)
+    def reached(none: Mask) -> Mask:
+        return _reaches(none, sizes(), g[1], s, u, v)
+
+    def left(x: Any) -> Any:
+        lost = partial(_leaves, x, g[1], s, (u, v), sizes())
+        return over_values(x, s, lost, SINGULAR, warn_nan, u, v)
+
+    middle = on_diagonal(_by_values(g[1], s, sizes(), rows == columns, u, v))
+    middle = middle + over_gaps(ku + kv, differences, s, reached, SINGULAR, warn_nan, u, v)
+    middle = middle + over_gaps(one, sums, s, reached, SINGULAR, warn_nan, u, v)
     if is_complex_number(one):
         both = concatenate([u, v], axis=-2), concatenate([gu, gv], axis=-2)
-        middle = middle + on_diagonal(_still(*both))
-        middle = middle + 0.5 * over_values(_turns(one), s, cause(), SINGULAR, warn_nan)
+        middle = middle + on_diagonal(_still(*both)) + 0.5 * left(_turns(one))
     result = u @ middle @ H(v)
     if rows > k:
-        result = result + over_values(gu - u @ mu, s, gu, SINGULAR, warn_nan) @ H(v)
+        result = result + left(gu - u @ mu) @ H(v)
     if columns > k:
-        result = result + u @ H(over_values(gv - v @ mv, s, gv, SINGULAR, warn_nan))
-    return result
+        result = result + u @ H(left(gv - v @ mv))
+    return result + _coupled_by_svd(s, g[1], sizes, a, u, v) if carries(a) else result
 
 
 def _apart(g: Any, u: Any, s: Any, v: Any, a: Any, p: Any) -> tuple[Any, Any, Any]:
     """How u and v turn against each other along g, and what leaves the columns of each."""
     right, left = g @ v, H(g) @ u
     minus = p - H(p)
-    one = over_gaps(minus, sums, s, lambda: minus, SINGULAR, doubt)
+    one = over_gaps(minus, sums, s, _which(minus), SINGULAR, doubt)
     if is_complex_number(one):
-        one = one + over_values(_turns(p), s, p, SINGULAR, doubt)
+        turns = _turns(p)
+        one = one + over_values(turns, s, _which(turns, p), SINGULAR, doubt)
     du = dv = 0.0
     if a.shape[-2] > u.shape[-1]:
-        du = over_values(right - u @ p, s, right, SINGULAR, doubt)
+        beside = right - u @ p
+        du = over_values(beside, s, _which(beside, right), SINGULAR, doubt)
     if a.shape[-1] > u.shape[-1]:
-        dv = over_values(left - v @ H(p), s, left, SINGULAR, doubt)
+        beside = left - v @ H(p)
+        dv = over_values(beside, s, _which(beside, left), SINGULAR, doubt)
     return one, du, dv
 
 
@@ -612,7 +824,7 @@ def svd_push(g: Any, ans: Any, a: Any, full: bool = False, **_: Any) -> Any:
     p = H(u) @ g @ v
     one, du, dv = _apart(g, u, s, v, a, p)
     plus = p + H(p)
-    both = over_gaps(plus, differences, s, lambda: plus, SINGULAR, doubt)
+    both = over_gaps(plus, differences, s, _which(plus), SINGULAR, doubt)
     du, dv = 0.5 * (u @ (both + one)) + du, 0.5 * (v @ (both - one)) + dv
     return _completed(du, ans[0]), real(diagonal(p)) * signs(s), H(_completed(dv, whole))
 
@@ -633,8 +845,9 @@ def svdvals(a: Any) -> Any:
 
 
 def _svdvals_pull(ans: Any, a: Any, g: Any) -> Any:
-    u, _, vh = svd(a)
-    return (u * (g * signs(ans))[..., None, :]) @ vh
+    u, s, vh = svd(a)
+    result = (u * (g * signs(ans))[..., None, :]) @ vh
+    return result + _coupled_by_svd(s, g, lambda: 0.0, a, u, H(vh)) if carries(a) else result
 
 
 def _svdvals_push(g: Any, ans: Any, a: Any) -> Any:

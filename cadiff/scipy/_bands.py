@@ -237,7 +237,7 @@ def _vectors(a: Any, name: str, width: int, lower: bool, options: Any) -> Any:
 
 
 eigvalsh.defrules(
-    lambda ans, a, g, **how: factor.values_pull(g, _vectors(a, **how)),
+    lambda ans, a, g, **how: factor.values_pull(g, a, ans, _vectors(a, **how)),
     lambda g, ans, a, **how: factor.values_push(g, _vectors(a, **how)),
     "ij->k",
 )

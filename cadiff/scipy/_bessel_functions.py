@@ -262,7 +262,11 @@ agm(a, b)
 # Where one is 0 the formula has no limit; that is of the order of the root of their quotient.
 _agm_slope(ans, a, b) = sqrt(divide(b, a)) if a == 0.0 or b == 0.0 else
     2.0 / (3.0 * math.pi) * (square(ans / a) * elliprd(0.0, square(b / a), 1.0))
-_zeta(x, q)           q: -x * _zeta(x + 1.0, q)
+_zeta(x, q)
+    x: _zeta_above.slope(0, x, q) - log(q) * power(q, -x)
+    q: -x * _zeta(x + 1.0, q)
+# Without its first term, beside which the others may be nothing while their derivatives are not.
+_zeta_above(x, q)     q: -x * _zeta_above(x + 1.0, q)
 zetac(x)
 # The real part of f(x + iγ), where ∂f/∂σ is σ f″; and of iᵏ times the nth derivative.
 voigt_profile(x, sigma, gamma)
@@ -362,11 +366,23 @@ _carlson(const n, const i, const j, const k, const m, x, y, z, p)
     z: -k * _carlson(n, i, j, k + 1, m, x, y, z, p)
     p: -m * _carlson(n, i, j, k, m + 1, x, y, z, p)
 
-# Jacobi's elliptic functions and the amplitude.
-_ellipj_sn(u, m)      u: _ellipj_cn(u, m) * _ellipj_dn(u, m)
-_ellipj_cn(u, m)      u: -_ellipj_sn(u, m) * _ellipj_dn(u, m)
-_ellipj_dn(u, m)      u: -m * _ellipj_sn(u, m) * _ellipj_cn(u, m)
-_ellipj_ph(u, m)      u: _ellipj_dn(u, m)
+# Jacobi's elliptic functions and the amplitude φ, of which u is the elliptic integral.
+_ellipj_sn(u, m)
+    u: _ellipj_cn(u, m) * _ellipj_dn(u, m)
+    m: _ellipj_cn(u, m) * _amplitude_by_m(u, m)
+_ellipj_cn(u, m)
+    u: -_ellipj_sn(u, m) * _ellipj_dn(u, m)
+    m: -_ellipj_sn(u, m) * _amplitude_by_m(u, m)
+_ellipj_dn(u, m)
+    u: -m * _ellipj_sn(u, m) * _ellipj_cn(u, m)
+    m: -_ellipj_sn(u, m) / _ellipj_dn(u, m)
+        * (0.5 * _ellipj_sn(u, m) + m * _ellipj_cn(u, m) * _amplitude_by_m(u, m))
+_ellipj_ph(u, m)
+    u: _ellipj_dn(u, m)
+    m: _amplitude_by_m(u, m)
+_amplitude_by_m(u, m) =
+    -_ellipj_dn(u, m) * _first_integral_by_m(
+        _ellipj_sn(u, m), _ellipj_cn(u, m), square(_ellipj_dn(u, m)), _ellipj_ph(u, m), m)
 
 # Parabolic cylinder functions (DLMF 12.2), and Mathieu's, whose x is in degrees (DLMF 28.2).
 _pbdv_d(v, x)         x: _pbdv_dp(v, x)
@@ -424,9 +440,11 @@ ellipeinc(phi, m)
 # By m Carlson's R_D, whose sum with whole half-turns goes as the complete integrals do
 # (DLMF 19.25.5 and 19.25.9, after a step of integration by parts).
 _half_turns(phi) = np.rint(phi / math.pi)
-_first_by_m(phi, m) = s * square(s) / 6.0 * elliprd(square(cos(phi)), 1.0, 1.0 - m * square(s))
+_first_by_m(phi, m) = _first_integral_by_m(
+    sin(phi), cos(phi), 1.0 - m * square(sin(phi)), phi, m)
+_first_integral_by_m(s, c, rest, phi, m) =
+    cos(math.pi * _half_turns(phi)) * s * square(s) / 6.0 * elliprd(square(c), 1.0, rest)
     + _whole_by_m(phi, _ellipk_slope, m)
-    where s = sin(phi - math.pi * _half_turns(phi))
 _second_by_m(phi, m) = s * square(s) / -6.0 * elliprd(square(cos(phi)), 1.0 - m * square(s), 1.0)
     + _whole_by_m(phi, _ellipe_slope, m)
     where s = sin(phi - math.pi * _half_turns(phi))

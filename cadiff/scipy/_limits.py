@@ -60,6 +60,10 @@ _log_fall(x, c) =
 bradford_gen._pdf(x, c) = reciprocal((1.0 + c * x) * _log1p_over(1.0, c))
 bradford_gen._cdf(x, c) = _log1p_over(x, c) / _log1p_over(1.0, c)
 bradford_gen._ppf(q, c) = q * _log1p_over(1.0, c) * exprel(q * log1p(c))
+# Moments about 0: means of powers of x over 1 + c x.
+_bradford_moment(n, c) = hyp2f1(1.0, n + 1.0, n + 2.0, -c) / ((n + 1.0) * _log1p_over(1.0, c))
+
+truncexpon_gen._munp(n, b) = power(b, n) * hyp1f1(n + 1.0, n + 2.0, -b) / ((n + 1.0) * exprel(-b))
 
 genexpon_gen._logpdf(x, a, b, c) = log(a - b * expm1(-c * x)) + _exponent(x, a, b, c)
 genexpon_gen._pdf(x, a, b, c) = (a - b * expm1(-c * x)) * exp(_exponent(x, a, b, c))
@@ -250,6 +254,23 @@ def _extreme_moments(self: Any, original: Function, c: Any) -> tuple[Any, ...]:
     found = beside("c", 0.0)(functools.partial(original, self), c)
     values = (functools.partial(lambda k, c: st.genextreme._stats(c)[k], k) for k in range(4))
     return tuple(valued(x, _value(held(c), of=of)) for x, of in zip(found, values, strict=True))
+
+
+@kernels("scipy.stats._continuous_distns", "bradford_gen._stats", within=True)
+def _bradford_moments(self: Any, original: Function, c: Any, moments: str = "mv") -> Any:
+    c = as_number(c)
+    one, two, three, four = (NAMES["_bradford_moment"](float(n), c) for n in range(1, 5))
+    spread = two - one * one
+    found = (
+        one,
+        spread,
+        (three - 3.0 * one * two + 2.0 * one**3) / spread**1.5,
+        (four - 4.0 * one * three + 6.0 * one * one * two - 3.0 * one**4) / spread**2 - 3.0,
+    )
+    values = original(self, held(c), moments=moments)
+    return tuple(
+        None if value is None else valued(x, value) for x, value in zip(found, values, strict=True)
+    )
 
 
 NAMES = globals()

@@ -45,16 +45,10 @@ hyp2f1(a, b, c, z)
 hyperu(a, b, x)
     a: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
     b: 1.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
-_zeta(x, q)           x: 0.5 / (2.0 / np.abs(x - 1.0) + np.abs(np.log(np.abs(q) + TINY)))
-_riemann_zeta(x)      x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
+_zeta_above(x, q)     x: 0.5 / (2.0 / np.abs(x - 1.0) + np.log1p(q))
 zetac(x)              x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
 wright_bessel(a, b, x)  b: 0.3 / (1.0 + np.log1p(x)) above 0
 log_wright_bessel(a, b, x)  b: 0.3 / (1.0 + np.log1p(x)) above 0
-_ellipj_sn(u, m)      m: _jacobi_step(u, m) between 0 and 1
-_ellipj_cn(u, m)      m: _jacobi_step(u, m) between 0 and 1
-_ellipj_dn(u, m)      m: _jacobi_step(u, m) between 0 and 1
-_ellipj_ph(u, m)      m: _jacobi_step(u, m) between 0 and 1
-_jacobi_step(u, m) = 0.3 / (1.0 + 0.2 * np.abs(u))
 eval_jacobi(n, alpha, beta, x)
     alpha: 1.0
     beta: 1.0

@@ -298,6 +298,7 @@ VALUES: dict[str, Function] = {
     "_tricomi_integral": lambda *args: _quadratures.tricomi(*args),
     "_iv_even": lambda v, z: 0.5 * (sp.iv(v, z) + sp.iv(-v, z)),
     "_ive_even": lambda v, z: 0.5 * (sp.ive(v, z) + sp.ive(-v, z)),
+    "_zeta_above": lambda x, q: sp.zeta(x, q + 1.0),
     "_voigt_slope": lambda n, k, x, sigma, gamma: np.real(
         np.array([1, 1j, -1, -1j])[int(np.max(k)) % 4]
         * _analytic.faddeeva_values(n, x + 1j * gamma, sigma)
@@ -432,7 +433,11 @@ implements(sp.polygamma)(polygamma)  # which is `psi` to the last bit, of plain 
 
 # Riemann's goes on below 1; SciPy has its ufunc under a private name.
 _riemann_zeta = _Elementwise(
-    "_riemann_zeta", "x", lambda x: sp.zeta(x), {}, getattr(sp._ufuncs, "_riemann_zeta", None)
+    "_riemann_zeta",
+    "x",
+    lambda x: sp.zeta(x),
+    {"x": "zetac.slope(0, x)"},
+    getattr(sp._ufuncs, "_riemann_zeta", None),
 )
 
 

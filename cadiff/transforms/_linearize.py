@@ -188,6 +188,16 @@ class LinearMap:
             )
         return self._pull(vectors[0])
 
+    __array_ufunc__ = None  # so that an array on the left asks here
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise TypeError(
+            "a LinearMap is called: write lin(t) for lin @ t, lin.T(u) or lin.vjp(u) for u @ lin, "
+            "and lin.as_linear_operator() for what multiplies"
+        )
+
+    __rmatmul__ = __mul__ = __rmul__ = __matmul__
+
     def jvp(self, /, *tangents: Any) -> Any:
         """The map of tangents, one for each argument, of its structure: what a call gives."""
         return self(*tangents)

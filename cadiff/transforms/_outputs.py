@@ -113,6 +113,12 @@ class Output:
             return restored(atoms[0], self._vectors[0])
         return self._tree.fill([*map(restored, atoms, self._vectors)])
 
+    def in_words(self) -> str:
+        """What it is, for an error message."""
+        if self._tree.container is None or self._tree.children is None:
+            return _of_shape(self.shapes[0])
+        return self._tree.container.describe(len(self._tree.children))
+
     def in_precision(self, atoms: Sequence[Any]) -> Sequence[Any]:
         """Other atoms in the precision of these: those of float32 are of float32."""
         if True not in self._singles:
@@ -149,14 +155,18 @@ class Output:
                 raise TypeError(f"{path} is complex, but what f returned is real")
             if leaf.shapes != [shape] or leaf._tree.container is not None:
                 raise ValueError(
-                    f"{path} must have the structure of what f returned: expected a leaf of shape "
-                    f"{shape}, got leaves of shapes {leaf.shapes}"
+                    f"{path} must have the structure of what f returned: expected "
+                    f"{_of_shape(shape)}, got {leaf.in_words()}"
                 )
             atoms += leaf.atoms
         return atoms
 
 
 _, _LEAF = binding.flattened(0.0, None)
+
+
+def _of_shape(shape: Shape) -> str:
+    return f"an array of shape {shape}" if shape else "a number"
 
 
 def is_vector(container: Container, parts: tuple[Any, ...]) -> bool:

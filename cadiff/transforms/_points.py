@@ -112,7 +112,8 @@ def _by_series(f: Function, x: float, order: int) -> Any:
     with binding.WithoutPrograms(), Recording((x,), (0,)) as recording:
         output = Output(recording.run_function(f, {}))
         if recording.is_plain(output.atoms) and recording.passes_series:
-            result = output.fill(binding.high_derivatives(recording, output.atoms, order))
+            found = binding.high_derivatives(recording, output.atoms, order)
+            result = output.fill(_in_precision(x, found))
         output.atoms.clear()
     return result
 
@@ -124,7 +125,12 @@ def _by_nesting(f: Function, x: Any, order: int) -> Any:
     output, _, tangents, _, _ = run_forward(
         lambda x: _by_nesting(f, x, order - 1), (x,), {}, (0,), [1.0]
     )
-    return output.fill([*map(as_result, tangents)])
+    return output.fill(_in_precision(x, [*map(as_result, tangents)]))
+
+
+def _in_precision(x: Any, found: Sequence[Any]) -> Sequence[Any]:
+    """Derivatives by x, of float32 if x is."""
+    return [*map(binding.narrowed, found)] if binding.is_single(x) else found
 
 
 def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArray[Any]:

@@ -109,7 +109,7 @@ AUX: dict[str, Callable[[Function], Any]] = {
 @pytest.mark.parametrize(
     ("f", "given"),
     [
-        (lambda x: x, "Var|Dual"),
+        (lambda x: x, "out alone"),
         (lambda x: [x, 1], "list"),
         (lambda x: (x, 1, 2), "tuple of 3"),
         (lambda x: (x,), "tuple of 1"),

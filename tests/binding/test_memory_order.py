@@ -134,3 +134,35 @@ def test_orders_of_vectors(order: str) -> None:
             assert way() == X @ X
     with pytest.raises(ValueError, match="order must be one of"):
         cadiff.grad(lambda x: np.sum(x.ravel("B")))(TABLE)
+
+
+COLUMNS: dict[str, Function] = {
+    "product": lambda x: 2.0 * x.T,
+    "of two": lambda x: x.T * x.T,
+    "function": lambda x: numpy.exp(x.T),
+    "swapped": lambda x: -numpy.swapaxes(x, 0, 1),
+    "copy": lambda x: x.T.copy(),
+    "with an array in order": lambda x: x.T * numpy.ones((3, 2)),
+    "in order": lambda x: 2.0 * x,
+}
+ROWS: dict[str, Function] = {
+    "ravel": lambda y: y.ravel(),
+    "reshape": lambda y: y.reshape(-1),
+    "function": lambda y: numpy.reshape(y, (1, -1))[0],
+    "same shape": lambda y: y.reshape(y.shape)[0],
+    "one axis more": lambda y: y.reshape((*y.shape, 1))[0, :, 0],
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_what_numpy_copies_is_no_view(columns: str, row: str) -> None:
+    """NumPy has results in the order of operands, and copies such a table to have it in a row."""
+
+    def f(x: Any) -> Any:
+        y = COLUMNS[columns](x)
+        ROWS[row](y)[1] = 50.0
+        return y.sum()
+
+    for value in ways(f, TABLE):
+        assert value() == pytest.approx(f(TABLE), rel=1e-14)

@@ -25,6 +25,12 @@ from cadiff.scipy.stats import binned_statistic
 from ..helpers.mistakes import check
 
 
+def _filled(x: Any) -> Any:
+    a = np.zeros(3)
+    a.fill(x)
+    return a[0]
+
+
 def _assigned(x: Any) -> Any:
     a = np.zeros(3)
     a[0] = x
@@ -40,6 +46,7 @@ WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "index": (lambda x: [1.0, 2.0][x], ["index", r"int\(cadiff\.value\(v\)\)"]),
     "text": (lambda x: "%f" % x, ["as text", r"cadiff\.value\(v\)"]),  # noqa: UP031
     "assigned": (_assigned, [r"'a\[0\]' is assigned", r"cadiff\.zeros\(shape\)"]),
+    "filled": (_filled, [r"make the array with cadiff\.zeros"]),
     "array": (lambda x: np.array([x], dtype=float), [r"cadiff\.array\(\[\.\.\.\]\)"]),
     "library": (lambda x: statistics.fmean([x]), [r"statistics\.fmean computes", "primitive"]),
     "of ints": (lambda x: math.comb(x, 1), [r"math\.comb\(x, 1\)", r"int\(cadiff\.value\(v\)\)"]),

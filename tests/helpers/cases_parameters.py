@@ -26,7 +26,7 @@ def f_below(m: Real, n: Real, x: Real) -> Real:
 
 def elliptic(name: str) -> Case:
     return Case(
-        lambda u, m: mp.ellipfun(name, u, m=m), points([-0.7, 0.3, 4.0], [0.1, 0.9]), (0, 1)
+        lambda u, m: mp.ellipfun(name, u, m=m), points([-0.7, 1e-6, 4.0], [0.1, 0.9]), (0, 1)
     )
 
 
@@ -155,7 +155,7 @@ CASES: dict[str, Case] = {
     "hyp1f1": Case(mp.hyp1f1, points([0.5, -1.3, 2.0], [1.5, 3.0], [-3.0, 0.1, 20.0]), (0, 1)),
     "hyp2f1": Case(mp.hyp2f1, points([0.5, 2.0], [0.7], [1.9], [-3.0, 0.1, 0.8]), (0, 1, 2)),
     "hyperu": Case(mp.hyperu, points([0.5, 2.0], [0.7, 1.6], [0.3, 4.0]), (0, 1, 2)),
-    "zeta": Case(mp.zeta, points([1.0001, 1.5, 7.3], [0.2, 1.0, 100.0]), (0,)),
+    "zeta": Case(mp.zeta, points([1.0001, 1.5, 7.3, 80.0], [0.2, 1.0, 100.0]), (0,)),
     "zeta_of_riemann": Case(mp.zeta, line(-3.3, 0.5, 1.5, 7.3)),
     "zetac": Case(lambda x: mp.zeta(x) - 1, line(0.5, 1.5, 7.3, 30.0)),
     "agm": Case(mp.agm, points([0.3, 2.0], [1.0, 50.0]), (0, 1)),

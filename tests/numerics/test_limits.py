@@ -129,6 +129,13 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], Twin, float, bool]] = {
         of("bradford.cdf", X), lambda c: mp.log1p(c * x) / mp.log1p(c), 0.0, False),
     "bradford.ppf": (
         of("bradford.ppf", Q), lambda c: mp.expm1(q * mp.log1p(c)) / c, 0.0, False),
+    "bradford.mean": (
+        of("bradford.mean"), lambda c: 1 / mp.log1p(c) - 1 / c, 0.0, False),
+    "bradford.var": (
+        of("bradford.var"),
+        lambda c: ((c + 2) * mp.log1p(c) - 2 * c) / (2 * c * mp.log1p(c) ** 2), 0.0, False),
+    "truncexpon.mean": (
+        of("truncexpon.mean"), lambda b: 1 - b / mp.expm1(b), 0.0, False),
     "genexpon.logpdf": (
         of("genexpon.logpdf", X, before=(0.5, 1.25)),
         lambda c: mp.log(0.5 - 1.25 * mp.expm1(-c * x)) - 1.75 * x - 1.25 * mp.expm1(-c * x) / c,

@@ -654,3 +654,18 @@ def test_assigned_numbers_in_maps_of_maps(f: Any) -> None:
         assert pulled(1.0) == pytest.approx(slope, rel=1e-15)
     assert cadiff.linearize(f, 1.5)[1](1.0) == pytest.approx(slope, rel=1e-15)
     assert cadiff.grad(lambda g: cadiff.jvp(f, (1.5,), (g,))[1])(1.0) == pytest.approx(slope)
+
+
+def test_a_map_is_called_not_multiplied() -> None:
+    out, lin = cadiff.linearize(np.sin, np.array([1.0, 2.0]))
+    for multiply in (lambda: lin @ out, lambda: out @ lin, lambda: 2.0 * lin, lambda: lin.T @ out):
+        with pytest.raises(TypeError, match=r"a LinearMap is called: write lin\(t\)"):
+            multiply()
+
+
+def test_a_cotangent_of_another_structure_is_described() -> None:
+    pull = cadiff.vjp(np.sin, np.array([1.0, 2.0]))[1]
+    with pytest.raises(ValueError, match=r"array of shape \(2,\), got a dict with the keys"):
+        pull({"a": 1.0})
+    with pytest.raises(ValueError, match=r"array of shape \(2,\), got an array of shape \(3,\)"):
+        pull(np.ones(3))

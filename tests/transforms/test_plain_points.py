@@ -191,3 +191,13 @@ def test_an_error_in_f_ends_the_differentiation() -> None:
     assert not cadiff.binding.is_differentiating()
     outer = cadiff.jvp(lambda x: cadiff.derivative(lambda y: x * y, 2.0), (3.0,), (1.0,))
     assert outer == (3.0, 1.0)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_derivatives_by_single_numbers_are_single(order: int) -> None:
+    x = numpy.float32(0.7)
+    for f in (np.sin, lambda x: x * x * x, lambda x: 3.0, cadiff.compile(np.cos)):
+        assert type(cadiff.derivative(f, x, order=order)) is numpy.float32
+        assert type(cadiff.derivative(f, 0, (x,), order=order)) is numpy.float32
+    assert cadiff.derivative(lambda x: np.stack([x, x]), x, order=order).dtype == numpy.float32
+    assert type(cadiff.derivative(np.sin, 0.7, order=order)) is float

@@ -57,6 +57,9 @@ PyObject *cad_array_copy(CadVar *var) {
     }
     PyObject *operand = (PyObject *)var;
     PyObject *copy = cad_array_apply(CAD_OP_positive, &operand);
+    if (copy != NULL && CAD_IS_VAR_ARRAY(copy)) { /* in C's order, as NumPy's method */
+        CAD_VAR(copy)->view->flags &= ~(uint32_t)CAD_BY_COLUMNS;
+    }
     const int is_cell = var->view->ndim == 0 && (var->view->flags & CAD_CELL) != 0;
     if (copy != NULL && is_cell && CAD_VAR(copy)->tape == NULL) { /* of a constant: its place */
         const npy_intp length = 1;

@@ -46,6 +46,30 @@ PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape, int is
 
 /* --- operations of kinds --- */
 
+/* Whether NumPy puts a result in another order than C's: that of its operands, if it is that of
+ * none of them. */
+static int is_by_columns(const CadArrayOperands *all) {
+    int found = 0;
+    for (int i = 0; i < all->n; i++) {
+        const CadArrayOperand *of = &all->of[i];
+        int64_t inner = 0;
+        int axes = 0, ordered = 1;
+        for (int k = of->ndim; k-- > 0;) {
+            const int64_t stride = of->strides[k] < 0 ? -of->strides[k] : of->strides[k];
+            if (stride != 0 && of->shape[k] > 1) {
+                ordered = ordered && stride >= inner;
+                inner = stride;
+                axes++;
+            }
+        }
+        if (axes > 1 && ordered) {
+            return 0;
+        }
+        found = found || axes > 1;
+    }
+    return found;
+}
+
 static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,
                         int ndim, const npy_intp *seen, int is_single) {
     int64_t strides[4][NPY_MAXDIMS];
@@ -73,9 +97,15 @@ static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, 
         passive = passive && all->of[i].passive;
     }
     CadSlot out;
-    return cad_push(all->tape, &request, &out) < 0
-               ? NULL
-               : cad_result_view(all->tape, out, ndim, seen, request.slots, passive, is_single);
+    if (cad_push(all->tape, &request, &out) < 0) {
+        return NULL;
+    }
+    PyObject *result =
+        cad_result_view(all->tape, out, ndim, seen, request.slots, passive, is_single);
+    if (result != NULL && ndim > 1 && summed == 0 && is_by_columns(all)) {
+        CAD_VAR(result)->view->flags |= CAD_BY_COLUMNS;
+    }
+    return result;
 }
 
 PyObject *cad_record_kind(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,
