@@ -124,7 +124,6 @@ class Window(NamedTuple):
 
 
 def _window_along(ndim: int, axis: int, size: Any, origin: Any, mode: int, cval: Any) -> Window:
-    """A window along a single axis."""
     shape, origins = [1] * ndim, [0] * ndim
     shape[axis], origins[axis] = int(size), int(origin)
     return Window(tuple(shape), tuple(origins), mode, _outside(cval))
