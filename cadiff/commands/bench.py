@@ -37,7 +37,6 @@ SECONDS_A_ROUND = 2e-3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
     parser.add_argument("--json", action="store_true", help="print seconds a call as JSON")
 
 

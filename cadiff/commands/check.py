@@ -18,7 +18,6 @@ from .targets import CommandError, add_target, find_function, points_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
     add_target(parser)
     parser.add_argument("--order", type=int, default=1, help="derivatives up to this order")
     parser.add_argument("--rtol", type=float, help="the relative difference that is allowed")

@@ -32,7 +32,6 @@ REQUIRED_DIGITS = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
     parser.add_argument("--no-timing", action="store_true", help="only fit and compare")
     parser.add_argument("--json", action="store_true", help="print the comparisons as JSON")
 
@@ -123,7 +122,6 @@ def scientific(x: float) -> str:
 
 
 def print_comparisons(title: str, rows: Sequence[Comparison]) -> None:
-    """Print one line for each comparison, under a title."""
     print(f"{title}\n")
     print(f"  {'data set':8}  start  parameter  {'computed':>16}  {'certified':>16}  digits")
     for row in rows:

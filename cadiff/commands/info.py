@@ -31,7 +31,6 @@ OPTIONAL = ("scipy", "matplotlib", "pandas", "tqdm")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     parser.add_argument(
         "--clear-native", action="store_true", help="remove machine code of programs from the disk"

@@ -23,7 +23,6 @@ FORMS = {"tape": ("text", "dot", "svg"), "program": ("text", "dot", "c")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
     add_target(parser)
     parser.add_argument("--what", choices=FORMS, default="tape", help="what to show")
     parser.add_argument(

@@ -129,7 +129,6 @@ class _Settings(NamedTuple):
     random: np.random.Generator
 
     def scaled(self, factor: float) -> _Settings:
-        """The settings with other tolerances."""
         return self._replace(atol=factor * self.atol, rtol=factor * self.rtol)
 
 
@@ -458,12 +457,10 @@ def _first_derivative(
 
 
 def _joined(atoms: Sequence[Any]) -> FloatArray:
-    """The values of all atoms as one vector."""
     return np.concatenate([np.empty(0), *(np.ravel(binding.unguarded(atom)) for atom in atoms)])
 
 
 def _split(vector: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-    """A vector as atoms of the shapes given."""
     return [
         vector[part].reshape(shape) if shape else vector[part].item()
         for part, shape in places(shapes)

@@ -256,12 +256,10 @@ class Tape:
 
     @cached_property
     def _ops(self) -> NDArray[np.int64]:
-        """The operation of each entry."""
         return (self._entries[:, 0].astype(np.int64) & ~_ARRAY_BIT) >> 2
 
     @cached_property
     def _operations(self) -> NDArray[np.int64]:
-        """The entries that are operations."""
         is_operation = self._ops != _THIRD
         is_operation[: self._n_input_entries] = False
         return np.flatnonzero(is_operation)
@@ -344,7 +342,6 @@ class Tape:
         return a if self._ops[index] == _LEAF else 1
 
     def _shape_of(self, index: int) -> Shape:
-        """The shape of what an entry made."""
         noted: Shape | None = self._shapes[int(self._shape_numbers[index])]
         if noted is not None:
             return noted
@@ -418,7 +415,6 @@ class Tape:
         return Operand(name, node, low)
 
     def _view(self, slot: int, shape: Shape, strides: Sequence[int]) -> NDArray[np.float64]:
-        """The values that a view sees."""
         place = self._values[slot - self._base :]
         steps = [8 * stride for stride in strides]
         return np.lib.stride_tricks.as_strided(place, shape, steps, writeable=False)

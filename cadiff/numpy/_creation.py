@@ -234,7 +234,6 @@ def full_like(
 
 
 def _like(original: Callable[..., Any], fill: float) -> None:
-    """One of the `_like` functions."""
 
     def like(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         x = as_number(a)

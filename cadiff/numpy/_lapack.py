@@ -65,7 +65,6 @@ def cholesky(is_complex: bool, a: Any, upper: bool = False) -> Any:
 
 
 def inv(is_complex: bool, a: Any) -> Loops | None:
-    """The inverse matrix."""
     return _of_one(is_complex, ("inv",), "z->z", "(#n,n)->(#n,n)", "ax")
 
 
@@ -111,7 +110,6 @@ def svd(is_complex: bool, a: Any, full: bool = False) -> Loops | None:
 
 
 def svdvals(is_complex: bool, a: Any) -> Loops | None:
-    """Singular values."""
     return _of_one(is_complex, _named(a, "svd"), "z->d", "(#m,n)->(k)", "as")
 
 

@@ -228,7 +228,6 @@ def part(x: Any, mask: Mask) -> Any:
 
 
 def diagonal(x: Any) -> Any:
-    """The diagonal of each matrix."""
     if type(x) is np.ndarray:
         return x.diagonal(0, -2, -1)
     n = min(x.shape[-2:])
@@ -236,12 +235,10 @@ def diagonal(x: Any) -> Any:
 
 
 def on_diagonal(x: Any) -> Any:
-    """The matrix with x on its diagonal."""
     return where(identity(x.shape[-1]), x[..., None], 0.0)
 
 
 def real_diagonal(x: Any) -> Any:
-    """The real part of the diagonal, in a matrix."""
     if is_complex_number(x):
         return on_diagonal(real(diagonal(x)))
     return part(x, identity(x.shape[-1]))

@@ -250,7 +250,6 @@ _det_factored.defpattern("...ij->...")
 
 
 def det(a: Any) -> Any:
-    """The determinant."""
     return _det_factored(a, *factors_of(a))
 
 

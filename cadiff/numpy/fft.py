@@ -82,7 +82,6 @@ def along(
     of_half: bool,
     options: Options,
 ) -> Transform:
-    """The transform of arrays of a shape along one axis."""
     place = normalize_axis_index(axis, len(shape))
     if length is None:
         length = 2 * (shape[place] - 1) if of_half else shape[place]

@@ -78,7 +78,6 @@ def imag(z: ComplexNumber) -> Number:
 
 
 def conjugate(z: ComplexNumber) -> ComplexNumber:
-    """The complex conjugate."""
     z = joined(z)
     return z.conjugate() if isinstance(z, Complex) else np.conjugate(z)
 
@@ -202,7 +201,6 @@ def _sech_squared(z: Any) -> Any:
 
 
 def _slope_of_tanh(w: Any, z: Any) -> Any:
-    """The derivative of tanh at z, where it is w."""
     return where(absolute(z) < 0.75, 1.0 - square(w), _sech_squared(z))
 
 

@@ -296,7 +296,6 @@ def _restored(
 
 
 def _result(form: _Form, outputs: Numbers) -> Any:
-    """A result, of its numbers."""
     parts = [outputs[part.number] if type(part) is _Place else part for part in form.parts]
     x = binding.complex_of_parts(*parts) if len(parts) == 2 else parts[0]
     return x if form.order is None else x.transpose(form.order)
@@ -318,7 +317,6 @@ class _Again:
         raise NotImplementedError
 
     def pull_cotangents(self, operands: Numbers, outs: Any, cotangents: Numbers) -> Numbers:
-        """Cotangents of the operands."""
         return self._pulled(operands, cotangents)[1]
 
     def _pulled(
@@ -337,11 +335,9 @@ class _Again:
         return answer, pulled
 
     def push_tangents(self, operands: Numbers, outs: Any, tangents: Numbers) -> Numbers:
-        """Tangents of the results."""
         return [tangent for _, tangent in self.along(operands, tangents)]
 
     def along(self, operands: Numbers, tangents: Numbers) -> list[tuple[Number, Number]]:
-        """The results and their tangents."""
         with binding.Forward() as tag:
             duals = [binding.make_dual(x, t, tag) for x, t in zip(operands, tangents, strict=True)]
             pairs, _ = _taken_apart(self.run(duals), self.orders)

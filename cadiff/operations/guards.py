@@ -238,7 +238,6 @@ def truths(x: Any, equality: bool = True) -> NDArray[np.bool_]:
 
 
 def nans(x: Any) -> NDArray[np.bool_]:
-    """Which elements are nan."""
     if depends(x):
         note_nans(x)
     mask: NDArray[np.bool_] = np.isnan(np.asarray(plain_values(x)))
@@ -246,7 +245,6 @@ def nans(x: Any) -> NDArray[np.bool_]:
 
 
 def infinite(x: Any, sign: float) -> NDArray[np.bool_]:
-    """Which elements are infinite and of a sign."""
     if depends(x):
         binding.compare(_taken(x), sign * math.inf, EQUAL)
     mask: NDArray[np.bool_] = np.asarray(plain_values(x)) == sign * math.inf

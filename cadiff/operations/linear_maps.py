@@ -121,7 +121,6 @@ class _Call(Rule):
     def pull_cotangents(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
     ) -> Numbers:
-        """A cotangent for each operand; None for those that are not wanted."""
         adjoint, how = self.operation.adjoint(self.kwargs["how"], self.kwargs["shape"])
         pulled = adjoint(how, *cotangents)
         if wanted is None and len(self.which) == len(pulled) and True not in self.passive:

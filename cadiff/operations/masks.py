@@ -193,7 +193,6 @@ class Mask(Operand, NDArrayOperatorsMixin):
         return self.copy()
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
-        """As of an array."""
         check_order(kwargs.get("order"), self.shape)
         if kwargs or self.is_plain:
             return self.read_values.reshape(*shape, **kwargs)
@@ -283,15 +282,12 @@ class Mask(Operand, NDArrayOperatorsMixin):
         return np.logical_not(np.logical_not(self).any(axis))
 
     def sum(self, *args: Any, **kwargs: Any) -> Any:
-        """As of an array."""
         return np.sum(self, *args, **kwargs)
 
     def mean(self, *args: Any, **kwargs: Any) -> Any:
-        """As of an array."""
         return np.mean(self, *args, **kwargs)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        """As of an array."""
         kind = np.dtype(dtype)
         if is_value(self) and kind.kind in "iu" and not (args or kwargs):
             return _truncated(self, kind)

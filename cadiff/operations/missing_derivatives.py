@@ -27,7 +27,6 @@ _doubts = _Doubts()
 
 
 def warn_nan(message: str) -> None:
-    """Warn that a derivative does not exist."""
     if not binding.is_deriving():  # else what meets the nan warns
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 

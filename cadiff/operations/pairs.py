@@ -73,7 +73,6 @@ class _Call(Rule):
     """One call, as the tape keeps it."""
 
     def compute_results(self, operands: Numbers) -> Numbers:
-        """The results for other operands."""
         self._kept = None
         args = self._with(operands)
         return as_list(self.operation.function(*args, **self.kwargs))

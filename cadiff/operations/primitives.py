@@ -546,7 +546,6 @@ class primitive:  # noqa: N801 - a decorator
         inputs: Numbers,
         kwargs: dict[str, Any],
     ) -> Numbers:
-        """The tangents of all results, for those of some arguments."""
 
         def sums() -> list[Number]:
             total: list[Number] | None = None

@@ -133,7 +133,6 @@ class Replayed:
 
     @property
     def is_float(self) -> bool:
-        """Whether it stands for floats."""
         return kind_of(self._plain) == "f"
 
     @property
@@ -215,6 +214,5 @@ def unread(tree: Any) -> list[Replayed]:
 
 
 def origins_of(masks: list[Replayed]) -> tuple[Memory, ...]:
-    """What some are made of."""
     found = tuple(dict.fromkeys(origin for mask in masks for origin in mask.memory.origins))
     return found if len(found) <= MOST_ORIGINS else (Memory.joint(found),)

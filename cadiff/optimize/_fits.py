@@ -327,7 +327,6 @@ def _names_of_parameters(f: Callable[..., Any]) -> list[str]:
 
 
 def _of_numbers(f: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
-    """F as a function of all numbers of its parameters."""
     tree, names = parameters.tree, _names_of_parameters(f)
     by_name = isinstance(tree, dict) and set(tree) <= set(names)
     by_position = isinstance(tree, (list, tuple))

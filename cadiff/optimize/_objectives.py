@@ -142,7 +142,6 @@ class Derivatives:
         return self._is_sparse[what]
 
     def matrix(self, what: str, x: FloatArray, may_be_sparse: bool = True) -> Any:
-        """The Jacobian or Hessian at x."""
 
         def exact(x: FloatArray) -> Any:
             if what == "jacobian" and self.is_eager():

@@ -135,7 +135,6 @@ class Parameters:
             )
 
     def of_vectors(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """F as a function of a vector."""
         if self.unflatten is None:
             return f
 
@@ -159,7 +158,6 @@ def flat(result: Any) -> Any:
 
 
 def flat_results(f: Callable[..., Any]) -> Callable[..., Any]:
-    """F with vectors for results."""
 
     def of_numbers(*args: Any) -> Any:
         return flat(f(*args))

@@ -181,7 +181,6 @@ class _Run(threading.Thread):
             self.found = self._process.wait(), said
 
     def end(self) -> None:
-        """End it, if it still runs."""
         self._is_over = True
         self._kill()
         if self.ident is not None:  # it was started
@@ -199,7 +198,6 @@ class _Run(threading.Thread):
 
 
 def end_all() -> None:
-    """End the compilers that run."""
     for run in list(_runs):
         run.end()
 

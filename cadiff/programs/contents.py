@@ -34,7 +34,6 @@ from .reasons import IDENTITY, OUTSIDE, OWN_ARITHMETIC, UNKNOWN, NoStandIns, Unw
 
 
 def of_value(walk: Findings, value: Any, path: str) -> None:
-    """All that is in a value."""
     kind = type(value)
     root = module_of(kind).partition(".")[0]
     if issubclass(kind, type):

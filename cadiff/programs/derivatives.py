@@ -184,7 +184,6 @@ class Derivatives:
         return self._computed(asked, recorded, code, recorded.returned)
 
     def _gradient(self, asked: Asked, recorded: Recorded) -> Any:
-        """The gradient; value and gradient, if that is asked for."""
         call = asked.call
         if not recorded.is_number:
             _refuse(asked, recorded)

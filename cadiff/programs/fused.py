@@ -187,7 +187,6 @@ def _seen(numbers: Places, region: Region) -> Places:
 
 
 def _are_within(region: Region, bounds: Iterable[Bounds]) -> bool:
-    """Whether a region reaches into some bounds."""
     if isinstance(region, np.ndarray):
         return any(bool(((region >= low) & (region <= high)).any()) for low, high in bounds)
     first, shape, steps, _ = region

@@ -250,7 +250,6 @@ class _Listing:
     # --- what reads what ---
 
     def reads_and_writes(self, line: _Line) -> tuple[Places, Places]:
-        """The places that a line reads, and those that it writes."""
         reads, writes = self.named_places(line)
         return in_workspace(self.parts, reads), in_workspace(self.parts, writes)
 

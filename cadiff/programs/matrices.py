@@ -178,7 +178,6 @@ class SparseMatrices:
         kwargs: Mapping[str, Any],
         argnums: int | Sequence[int] = 0,
     ) -> Any:
-        """The matrix that is requested."""
         recent = self._recent
         if (
             recent is not None

@@ -262,7 +262,6 @@ class Recorded:
 
 
 def codes_of(made: Code | MatrixPlan) -> list[Code]:
-    """The code, or those of a plan."""
     if isinstance(made, Code):
         return [made]
     return [made.code] if made.point is None else [made.point, made.code]

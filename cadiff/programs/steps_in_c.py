@@ -97,7 +97,6 @@ class Steps:
             yield f"memcpy({room}, {table}, sizeof {table});"
 
     def listed(self, places: Places) -> str:
-        """The numbers at some places."""
         if len(places) == 1:
             return self.operand(int(places[0]))
         self.reaches_constants |= bool((places < 0).any())
@@ -513,7 +512,6 @@ def _in_order(shape: Sequence[int]) -> list[int]:
 
 
 def _sum(first: str, step: int, n: int) -> str:
-    """The sum of n numbers."""
     return f"cad_sum(&{first}, {step}, {n})"
 
 

@@ -88,7 +88,6 @@ class Traces:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all of it."""
         self.fast_paths.clear()
         self.no_stand_ins.clear()
         self.runs_on_own = False

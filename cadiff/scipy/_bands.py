@@ -73,7 +73,6 @@ class Banded(Solver):
 
 
 def adjoint_band(ab: Any, below: int, above: int) -> Any:
-    """The diagonals of the adjoint matrix."""
     adjoint = np.zeros_like(ab)
     n = ab.shape[1]
     for row in range(len(ab)):

@@ -99,10 +99,10 @@ _airye_bi(z)          z: _airye_bip(z) - sqrt(relu(z)) * ans
 _airye_bip(z)         z: z * _airye_bi(z) - sqrt(relu(z)) * ans
 
 # Kelvin's functions, parts of solutions of x² w'' + x w' = i x² w.
-ber(x)                x: berp(x)
-bei(x)                x: beip(x)
-ker(x)                x: kerp(x)
-kei(x)                x: keip(x)
+ber _kelvin_be_re(x)  x: berp(x)
+bei _kelvin_be_im(x)  x: beip(x)
+ker _kelvin_ke_re(x)  x: kerp(x)
+kei _kelvin_ke_im(x)  x: keip(x)
 berp(x)
     x: -ans / x - bei(x) if abs(x) > 0.5 else
         -square(x) * (3.0 / 16.0 - q * (7.0 / 18432.0 - q * (11.0 / 176947200.0)))
@@ -280,20 +280,15 @@ _voigt_slope(const n, const k, x, sigma, gamma)
 _fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
 _fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
 # The integrals of exp(±it²) from x on, and with exp(∓i(x² + π/4)) / √π.
-_modfresnelp_f_re(x)  x: -cos(square(x))
+_modfresnelp_f_re _modfresnelm_f_re(x)  x: -cos(square(x))
 _modfresnelp_f_im(x)  x: -sin(square(x))
 _modfresnelp_k_re(x)  x: 2.0 * x * _modfresnelp_k_im(x) - 1.0 / ROOT_2PI
 _modfresnelp_k_im(x)  x: -2.0 * x * _modfresnelp_k_re(x) + 1.0 / ROOT_2PI
-_modfresnelm_f_re(x)  x: -cos(square(x))
 _modfresnelm_f_im(x)  x: sin(square(x))
 _modfresnelm_k_re(x)  x: -2.0 * x * _modfresnelm_k_im(x) - 1.0 / ROOT_2PI
 _modfresnelm_k_im(x)  x: 2.0 * x * _modfresnelm_k_re(x) - 1.0 / ROOT_2PI
 _wofz_re(z)           z: -2.0 * z * ans
 _wofz_im(z)           z: 2.0 / ROOT_PI * dawsn.slope(0, z)
-_kelvin_be_re(x)      x: berp(x)
-_kelvin_be_im(x)      x: beip(x)
-_kelvin_ke_re(x)      x: kerp(x)
-_kelvin_ke_im(x)      x: keip(x)
 _kelvin_bep_re(x)     x: berp.slope(0, x)
 _kelvin_bep_im(x)     x: beip.slope(0, x)
 _kelvin_kep_re(x)     x: kerp.slope(0, x)
@@ -391,8 +386,7 @@ _pbvv_v(v, x)         x: _pbvv_vp(v, x)
 _pbvv_vp(v, x)        x: (0.25 * square(x) - v - 0.5) * _pbvv_v(v, x)
 _pbwa_w(a, x)         x: _pbwa_wp(a, x)
 _pbwa_wp(a, x)        x: (a - 0.25 * square(x)) * _pbwa_w(a, x)
-mathieu_a(const m, q)
-mathieu_b(const m, q)
+mathieu_a mathieu_b(const m, q)
 _mathieu_cem_y(const m, q, x)  x: DEGREE * _mathieu_cem_yp(m, q, x)
 _mathieu_cem_yp(const m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_a(m, q)) * _mathieu_cem_y(m, q, x)
@@ -401,8 +395,7 @@ _mathieu_sem_yp(const m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_b(m, q)) * _mathieu_sem_y(m, q, x)
 # Spheroidal functions (DLMF 30.2 and 30.11). With u = x² - 1 or, of radial oblate ones, x² + 1,
 # (u w')' = (λ - (cx)² ± m²/u) w, where c is imaginary for oblate angular ones.
-pro_cv(const m, const n, c)
-obl_cv(const m, const n, c)
+pro_cv obl_cv(const m, const n, c)
 _spheroidal(f, slope, m, n, c, x, u, factor) =
     ((factor + np.square(m) * (square(x) - u) / u) * f(m, n, c, x) - 2.0 * x * slope) / u
 

@@ -22,15 +22,13 @@ _binom_pmf(const k, n, p)
     p: ans * (_absorbing(k, p) - _absorbing(n - k, 1.0 - p))
 _binom_cdf(const k, n, p)  n: -_beta_by_b(k + 1.0, n - k, p)
     p: -beta_density(k + 1.0, n - k, p)
-_binom_ppf(q, n, p)  q: 0.0 n: 0.0 p: 0.0
-_binom_isf(q, n, p)  q: 0.0 n: 0.0 p: 0.0
+_binom_ppf _binom_isf(q, n, p)  q: 0.0 n: 0.0 p: 0.0
 _nbinom_pmf(const k, r, p)
     r: ans * (log(p) + digamma_gap(0, r, k))
     p: ans * (r / p - _absorbing(k, 1.0 - p))
 _nbinom_cdf(const k, r, p)  r: _beta_by_a(r, k + 1.0, p)
     p: beta_density(r, k + 1.0, p)
-_nbinom_ppf(q, r, p)  q: 0.0 r: 0.0 p: 0.0
-_nbinom_isf(q, r, p)  q: 0.0 r: 0.0 p: 0.0
+_nbinom_ppf _nbinom_isf(q, r, p)  q: 0.0 r: 0.0 p: 0.0
 _nbinom_mean(r, p)    r: ans / r
     p: -r / square(p)
 _nbinom_variance(r, p)  r: ans / r
@@ -41,12 +39,8 @@ _nbinom_kurtosis_excess(r, p)  r: -ans / r
     p: p * (2.0 - p) / (r * square(1.0 - p))
 
 # Of whole numbers alone.
-_hypergeom_pmf(const k, const n, const N, const M)
-_hypergeom_cdf(const k, const n, const N, const M)
-_hypergeom_sf(const k, const n, const N, const M)
-_hypergeom_mean(const n, const N, const M)
-_hypergeom_variance(const n, const N, const M)
-_hypergeom_skewness(const n, const N, const M)
+_hypergeom_pmf _hypergeom_cdf _hypergeom_sf(const k, const n, const N, const M)
+_hypergeom_mean _hypergeom_variance _hypergeom_skewness(const n, const N, const M)
 
 # --- noncentral distributions --------------------------------------------------------------------
 
@@ -61,10 +55,7 @@ chndtr(x, df, nc)     x: _ncx2_density(x, df, nc)
     nc: -_ncx2_density(x, df + 2.0, nc)
 _ncf_pdf(x, v1, v2, l)
 _ncf_sf(x, v1, v2, l)   x: -_ncf_density(ans, x, v1, v2, l)
-_ncf_mean(v1, v2, l)
-_ncf_variance(v1, v2, l)
-_ncf_skewness(v1, v2, l)
-_ncf_kurtosis_excess(v1, v2, l)
+_ncf_mean _ncf_variance _ncf_skewness _ncf_kurtosis_excess(v1, v2, l)
 ncfdtr(dfn, dfd, nc, f)  f: _ncf_density(ans, f, dfn, dfd, nc)
 # At 0, where the ufuncs are 0, by the central densities.
 _ncx2_density(x, k, l) =
@@ -76,10 +67,7 @@ _ncf_density(ans, x, v1, v2, l) =
     if x == 0.0 else 0.0 if ans == 0.0 else _ncf_pdf(x, v1, v2, l)
 _nct_pdf(x, v, l)
 _nct_sf(x, v, l)      x: 0.0 if ans == 0.0 else -_nct_pdf(x, v, l)
-_nct_mean(v, l)
-_nct_variance(v, l)
-_nct_skewness(v, l)
-_nct_kurtosis_excess(v, l)
+_nct_mean _nct_variance _nct_skewness _nct_kurtosis_excess(v, l)
 nctdtr(df, nc, t)     t: 0.0 if ans == 0.0 else _nct_pdf(t, df, nc)
 
 # --- other distributions -------------------------------------------------------------------------
@@ -148,8 +136,7 @@ _lgam1p(x)            x: digamma(1.0 + x)
 _igam_fac(a, x)       a: x * gamma_density(a, x) * (log(x) - digamma(a))
     x: gamma_density(a, x) * (a - x)
 _scaled_exp1(x)
-_iv_ratio(v, x)
-_iv_ratio_c(v, x)
+_iv_ratio _iv_ratio_c(v, x)
 """
 
 # Rows "name(parameters) = F(arguments)": at the value F is the parameter that is missing there.
@@ -186,15 +173,11 @@ _skewnorm_isf(q, loc, scale, a) = _skewnorm_sf(ans, loc, scale, a)
 """
 
 STEPS = """
-_ncx2_pdf(x, k, l)    k: _noncentral_step(k, l) above 0
-_ncx2_sf(x, k, l)     k: _noncentral_step(k, l) above 0
+_ncx2_pdf _ncx2_sf(x, k, l)  k: _noncentral_step(k, l) above 0
 chndtr(x, df, nc)     df: _noncentral_step(df, nc) above 0
 _ncf_pdf(x, v1, v2, l)
     x: 0.2 * x
-    v1: _noncentral_step(v1, l) above 0
-    v2: _noncentral_step(v2, 0.0) above 0
-    l: _noncentral_step(v1, l) above 0
-_ncf_sf(x, v1, v2, l)
+_ncf_pdf _ncf_sf(x, v1, v2, l)
     v1: _noncentral_step(v1, l) above 0
     v2: _noncentral_step(v2, 0.0) above 0
     l: _noncentral_step(v1, l) above 0
@@ -204,9 +187,7 @@ ncfdtr(dfn, dfd, nc, f)
     nc: _noncentral_step(dfn, nc) above 0
 _nct_pdf(x, v, l)
     x: 0.3 / (1.0 + 1.0 / np.sqrt(v))
-    v: 0.15 * v
-    l: 0.3
-_nct_sf(x, v, l)
+_nct_pdf _nct_sf(x, v, l)
     v: 0.15 * v
     l: 0.3
 nctdtr(df, nc, t)
@@ -216,10 +197,7 @@ _landau_pdf(x, loc, scale)  x: 0.3 * np.maximum(scale, 0.5 * (x - loc))
 _gen_harmonic(n, a)   a: 0.5 / (1.0 + np.log(n))
 _normalized_gen_harmonic(j, k, n, a)  a: 0.5 / (1.0 + np.log(n))
 _scaled_exp1(x)       x: 0.2 * x
-_iv_ratio(v, x)
-    v: 0.2 * (v - 0.4)
-    x: 0.2 * x
-_iv_ratio_c(v, x)
+_iv_ratio _iv_ratio_c(v, x)
     v: 0.2 * (v - 0.4)
     x: 0.2 * x
 _noncentral_step(k, l) = 0.5 * np.sqrt(1.0 + k + l) if l > 0.5 else 0.15 * (k + l)

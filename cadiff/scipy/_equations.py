@@ -313,13 +313,11 @@ _ldl.defjvp(_ldl_push)
 
 @partial(on_matrices, real_results=functions.without_noise)
 def _signm(a: Any) -> Any:
-    """The sign of a matrix."""
     return scipy.linalg.signm(a)
 
 
 @partial(on_matrices, real_results=functions.without_noise, called="fractional_matrix_power")
 def power(a: Any, *, t: float) -> Any:
-    """The power of a matrix, whole or not."""
     return functions.without_draws(scipy.linalg.fractional_matrix_power, a, t)
 
 

@@ -146,7 +146,7 @@ def formulas_of(names: dict[str, Any], *modules: ModuleType) -> Callable[[str, s
 
 
 def rows_of(text: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
-    """Name, parameters, and what follows them, of the rows of a table.
+    """Name, parameters, and what follows them, of the rows of a table, each of one name or more.
 
     That is a formula behind "=", or one for each of some parameters, behind its name and a colon.
     What is indented continues a row; rows may be apart, with comments between them. In front of a
@@ -154,13 +154,14 @@ def rows_of(text: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
     """
     for row in re.findall(r"^\w.*(?:\n .*)*", text, re.MULTILINE):
         head, _, rest = re.sub(r"\n +", "\n", row).partition(")")
-        name, _, parameters = head.partition("(")
-        if rest.startswith(" ="):
-            yield name, parameters, rest[2:]
-        else:
-            keys = "|".join(parameters.replace(CONSTANT, "").split(", "))
-            parts = re.split(rf"\s({keys}): ", rest)
-            yield name, parameters, dict(zip(parts[1::2], parts[2::2], strict=True))
+        names, _, parameters = head.partition("(")
+        for name in names.split():
+            if rest.startswith(" ="):
+                yield name, parameters, rest[2:]
+            else:
+                keys = "|".join(parameters.replace(CONSTANT, "").split(", "))
+                parts = re.split(rf"\s({keys}): ", rest)
+                yield name, parameters, dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def refusal(name: str, parameter: str) -> Callable[..., Any]:

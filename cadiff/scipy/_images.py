@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import BSpline, PPoly
 from scipy.ndimage import _nd_image, _rank_filter_1d
 from scipy.sparse import csr_array
 
@@ -124,7 +125,6 @@ class Window(NamedTuple):
 
 
 def _window_along(ndim: int, axis: int, size: Any, origin: Any, mode: int, cval: Any) -> Window:
-    """A window along a single axis."""
     shape, origins = [1] * ndim, [0] * ndim
     shape[axis], origins[axis] = int(size), int(origin)
     return Window(tuple(shape), tuple(origins), mode, _outside(cval))
@@ -434,24 +434,17 @@ class Between(NamedTuple):
         return self._replace(cval=0.0)
 
 
-def b_splines(n: int, u: Real, order: int) -> list[Real]:
-    """The n + 1 B-splines of degree n between two knots, or a derivative of them.
+@functools.lru_cache(maxsize=64)
+def _pieces(n: int, order: int) -> Real:
+    """A derivative of the B-spline of degree n with knots at whole numbers: a column per piece."""
+    spline = PPoly.from_spline(BSpline.basis_element(np.arange(n + 2.0)))
+    pieces: Real = spline.derivative(order).c[:, n : 2 * n + 1]  # knots at the ends are repeated
+    return pieces
 
-    By the recursion of Cox and de Boor for knots at whole numbers; u is the distance from the knot
-    before. The last steps, as many as the order, are those of derivatives.
-    """
-    h = [np.ones_like(u)]
-    for j in range(1, n + 1):
-        before, h = h, [np.zeros_like(u) for _ in range(j + 1)]
-        for m, w in enumerate(before, start=1):
-            if j <= n - order:
-                w = w / j
-                h[m - 1] += w * (m - u)
-                h[m] += w * (u + (j - m))
-            else:
-                h[m - 1] -= w
-                h[m] += w
-    return [0.0 * w for w in h] if order > n else h
+
+def b_splines(n: int, u: Real, order: int) -> list[Real]:
+    """The n + 1 B-splines between two knots, or a derivative; u is the distance from the first."""
+    return [np.polyval(piece, u) for piece in _pieces(n, order).T[::-1]]
 
 
 def _led_back(x: Real, n: int, mode: int, order: int) -> tuple[Real, Real]:

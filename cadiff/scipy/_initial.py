@@ -49,7 +49,6 @@ class _CallFlow(Flow):
         self.least = np.max(1e-8 if rtol is None else rtol) * size
 
     def absolute(self, given: dict[str, Any]) -> Any:
-        """The absolute tolerance."""
         return given.get("atol", 1e-6)
 
     def absolute_for(self, scale: FloatArray) -> FloatArray:

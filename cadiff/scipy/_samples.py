@@ -638,9 +638,7 @@ _fisher_variance(const M, const n, const N, odds)
     odds: over 0.2 * odds above 0
 _wallenius_mass(const k, const M, const n, const N, odds)
     odds: over 0.6 * odds / (1.0 + 0.1 * np.abs(k - n * N / M)) above 0
-_wallenius_mean(const M, const n, const N, odds)
-    odds: over 0.6 * odds above 0
-_wallenius_variance(const M, const n, const N, odds)
+_wallenius_mean _wallenius_variance(const M, const n, const N, odds)
     odds: over 0.6 * odds above 0
 # Nolan's integrals, without what SciPy rounds them to where they are hard.
 _stable_density(x, alpha, beta)

@@ -133,7 +133,6 @@ def pair(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def are_complex(*args: Any) -> bool:
-    """Whether one of some arguments is complex."""
     return any(map(is_complex_number, args))
 
 

@@ -103,7 +103,6 @@ class Structure:
         return found.data - 1, found.row, found.col
 
     def adjoint(self, data: Any) -> tuple[Structure, Any]:
-        """The structure and the data of the adjoint matrix."""
         if issubclass(self.kind, LISTED):  # of which the data are the same
             return Structure(self.filled(np.zeros(self.form)).T), conjugate(data)
         turned = self.numbered.tocsr().T  # SciPy's own `T` loses entries of wide diagonals

@@ -129,7 +129,6 @@ class Trigonometric(NamedTuple):
     sizes: tuple[int, ...] = ()
 
     def scale_edges(self, x: Real, factor: float) -> Real:
-        """An array with its edges multiplied by a factor."""
         if factor == 1.0:
             return x
         x = x.copy()
@@ -140,7 +139,6 @@ class Trigonometric(NamedTuple):
 
     @property
     def edges(self) -> tuple[int, ...]:
-        """Which elements are the edges."""
         return (0, -1) if self.type == 1 else (0,) if self.name == "dct" else (-1,)
 
     @property

@@ -234,7 +234,7 @@ for _name, _parameters, _row in rows_of(_steps.STEPS + _distribution_ufuncs.STEP
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
     else:
-        WIDTHS[_name] = _row
+        WIDTHS[_name] = WIDTHS.get(_name, {}) | _row
 
 
 def _result_of(name: str, k: int | None, part: str) -> Function:

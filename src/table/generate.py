@@ -343,16 +343,10 @@ def c_direct(rows: list[Row]) -> Iterator[str]:
 def c_docs(rows: list[Row]) -> Iterator[str]:
     """What is known of an operation: CAD_DOC(word, name, arity, calls, ufunc, text)."""
     for row in rows:
-        fields = [
-            row.word,
-            c_string(row.name),
-            str(len(row.operands)),
-            str(int(row.calls)),
-            c_string(row.ufunc),
-        ]
-        doc = f"{row.name}({', '.join(row.operands)}, /)\n--\n\n{docstring(row)}"
-        fields.append(c_string(doc).replace("\n", "\\n"))
-        yield f"CAD_DOC({', '.join(fields)})"
+        name, ufunc, calls = c_string(row.name), c_string(row.ufunc), int(row.calls)
+        doc = c_string(f"{row.name}({', '.join(row.operands)}, /)\n--\n\n{docstring(row)}")
+        text = doc.replace("\n", "\\n")
+        yield f"CAD_DOC({row.word}, {name}, {len(row.operands)}, {calls}, {ufunc}, {text})"
     for alias, name in ALIASES.items():
         yield f"CAD_ALIAS({c_string(alias)}, {c_string(name)})"
 
@@ -407,30 +401,41 @@ def natural_order(name: str) -> list[str | int]:
 
 
 GENERATED = "Generated from src/table/ops.def by generate.py: change the table, not this file."
-HEADER = f'"""{GENERATED}"""'
+FUNCTIONS = f'''"""{GENERATED}"""
+
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..binding import Dual, Var
+
+_Number = TypeVar("_Number", Var, Dual)
+'''
+METHODS = f'''"""{GENERATED}"""
+
+from typing import Any
+
+from typing_extensions import Self
+
+class Methods:'''
+OPERATIONS = """# The operations
+
+Generated from `src/table/ops.def` by `python src/table/generate.py derived`. Every row
+is a function of the package, and a method of `Var` and `Dual` if it has one or two
+operands. Outside the domain, value and derivative are nan. In derivatives, `v` is the
+value and `amul` the product in which an exact zero absorbs.
+
+| operation | domain | derivatives (v is the value) | convention |
+|---|---|---|---|"""
 
 
 def function_stubs(rows: list[Row]) -> str:
     """cadiff/operations/table.pyi: the functions of the package."""
     by_name = {row.name: row for row in rows if row.public}
     by_name |= {alias: by_name[name] for alias, name in ALIASES.items()}
-    lines = [
-        HEADER,
-        "",
-        "from typing import Any, TypeVar, overload",
-        "",
-        "import numpy as np",
-        "from numpy.typing import ArrayLike, NDArray",
-        "",
-        "from ..binding import Dual, Var",
-        "",
-        '_Number = TypeVar("_Number", Var, Dual)',
-        "",
-        "__all__ = [",
-        *(f'    "{name}",' for name in sorted(by_name, key=natural_order)),
-        "]",
-        "",
-    ]
+    names = sorted(by_name, key=natural_order)
+    lines = [FUNCTIONS, "__all__ = [", *(f'    "{name}",' for name in names), "]", ""]
     for name, row in sorted(by_name.items()):
         if len(row.operands) == 1:
             kinds = [
@@ -450,15 +455,7 @@ def function_stubs(rows: list[Row]) -> str:
 
 def method_stubs(rows: list[Row]) -> str:
     """cadiff/operations/methods.pyi: the methods of Var and Dual that are named like ufuncs."""
-    lines = [
-        HEADER,
-        "",
-        "from typing import Any",
-        "",
-        "from typing_extensions import Self",
-        "",
-        "class Methods:",
-    ]
+    lines = [METHODS]
     for row in sorted(rows, key=lambda row: row.name):
         if row.public and len(row.operands) == 1:
             lines.append(f"    def {row.name}(self) -> Self: ...")
@@ -469,17 +466,7 @@ def method_stubs(rows: list[Row]) -> str:
 
 def markdown(rows: list[Row]) -> str:
     """The table of the documentation."""
-    lines = [
-        "# The operations",
-        "",
-        "Generated from `src/table/ops.def` by `python src/table/generate.py derived`. Every row",
-        "is a function of the package, and a method of `Var` and `Dual` if it has one or two",
-        "operands. Outside the domain, value and derivative are nan. In derivatives, `v` is the",
-        "value and `amul` the product in which an exact zero absorbs.",
-        "",
-        "| operation | domain | derivatives (v is the value) | convention |",
-        "|---|---|---|---|",
-    ]
+    lines = [OPERATIONS]
     for row in rows:
         if row.public:
             cells = [

@@ -4,6 +4,7 @@
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
@@ -50,10 +51,7 @@ PyObject *cad_array_kind(CadOp op, PyObject *const *operands, int ndim, const np
 
 PyObject *cad_array_copy(CadVar *var) {
     if (var->kind == CAD_STALE) {
-        PyObject *values = cad_var_values((PyObject *)var);
-        PyObject *copy = values == NULL ? NULL : cad_var_stale(values);
-        Py_XDECREF(values);
-        return copy;
+        return cad_then(cad_var_values((PyObject *)var), cad_var_stale);
     }
     PyObject *operand = (PyObject *)var;
     PyObject *copy = cad_array_apply(CAD_OP_positive, &operand);

@@ -4,6 +4,7 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
@@ -115,8 +116,7 @@ static PyObject *target_of(CadVar *var, PyObject *key) {
     PyObject *whole = cad_key_with_ellipsis(key);
     PyObject *array =
         whole == NULL ? NULL : cad_var_transient(var, var->tape->values, NPY_ARRAY_WRITEABLE);
-    PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
-    Py_XDECREF(array);
+    PyObject *part = cad_then_with(array, PyObject_GetItem, whole);
     Py_XDECREF(whole);
     return part;
 }

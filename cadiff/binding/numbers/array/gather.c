@@ -4,6 +4,7 @@
 #include "numbers/array/inner.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
@@ -11,9 +12,7 @@
 PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key) {
     size_t low, high;
     cad_var_bounds(var, &low, &high);
-    PyObject *numbers = cad_var_offsets(var, low);
-    PyObject *part = numbers == NULL ? NULL : PyObject_GetItem(numbers, key);
-    Py_XDECREF(numbers);
+    PyObject *part = cad_then_with(cad_var_offsets(var, low), PyObject_GetItem, key);
     PyObject *offsets =
         part == NULL ? NULL : PyArray_FROMANY(part, NPY_INT64, 0, 0, NPY_ARRAY_CARRAY_RO);
     Py_XDECREF(part);

@@ -30,7 +30,7 @@ static PyObject *general_item(CadVar *var, PyObject *key) {
     Py_DECREF(taken);
     PyObject *whole = cad_key_with_ellipsis(key);
     PyObject *array = whole == NULL ? NULL : cad_var_transient(var, var->tape->values, 0);
-    PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
+    PyObject *part = cad_then_with(array, PyObject_GetItem, whole);
     PyObject *result = NULL;
     if (part != NULL && cad_is_in_values(var->tape, part)) {
         result = part_at(var, key, part);
@@ -40,7 +40,6 @@ static PyObject *general_item(CadVar *var, PyObject *key) {
         result = cad_array_gather(var, key);
     }
     Py_XDECREF(part);
-    Py_XDECREF(array);
     Py_XDECREF(whole);
     return result;
 }
@@ -131,8 +130,7 @@ PyObject *cad_number_at(PyObject *number, PyObject *key) {
     }
     PyObject *mask = mask_of_one(key);
     PyObject *array = mask == NULL ? NULL : cad_with_axes(number, 1);
-    PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, mask);
-    Py_XDECREF(array);
+    PyObject *part = cad_then_with(array, PyObject_GetItem, mask);
     Py_XDECREF(mask);
     return part;
 }

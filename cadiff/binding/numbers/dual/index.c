@@ -5,17 +5,11 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/components.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 
 /* --- parts --- */
-
-/* From the parts of primal and tangent at one index: of views of no axes another one. */
-static PyObject *from_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
-    const int is_cell =
-        PyArray_Check(primal) ? PyArray_NDIM((PyArrayObject *)primal) == 0 : cad_is_cell(primal);
-    return (is_cell ? cad_dual_cell : cad_dual_from)(primal, tangent, tag);
-}
 
 static PyObject *not_array(void) {
     PyErr_SetString(PyExc_TypeError,
@@ -28,10 +22,7 @@ static PyObject *tangent_key(const CadDual *dual, PyObject *key) {
     if (!cad_has_ellipsis(key) || !cad_dual_has_lanes(dual)) {
         return Py_NewRef(key);
     }
-    PyObject *all = PySlice_New(NULL, NULL, NULL);
-    PyObject *whole = all == NULL ? NULL : cad_key_before(key, all);
-    Py_XDECREF(all);
-    return whole;
+    return cad_with(cad_key_before, key, PySlice_New(NULL, NULL, NULL));
 }
 
 static PyObject *dual_subscript(CadDual *dual, PyObject *key) {
@@ -42,11 +33,8 @@ static PyObject *dual_subscript(CadDual *dual, PyObject *key) {
     PyObject *other = tangent_key(dual, key);
     PyObject *p = other == NULL ? NULL : PyObject_GetItem(dual->primal_object, key);
     PyObject *t = p == NULL ? NULL : PyObject_GetItem(dual->tangent_object, other);
-    PyObject *part = t == NULL ? NULL : from_parts(p, t, dual->tag);
-    Py_XDECREF(t);
-    Py_XDECREF(p);
     Py_XDECREF(other);
-    return part;
+    return cad_dual_of_parts(p, t, dual->tag);
 }
 
 static Py_ssize_t dual_length(CadDual *dual) {

@@ -34,11 +34,8 @@ static PyObject *get_transpose(CadDual *dual, void *closure) {
     PyObject *p = axes == NULL ? NULL : PyObject_GetAttrString(dual->primal_object, "T");
     PyObject *t =
         p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "transpose", "(O)", axes);
-    PyObject *result = t == NULL ? NULL : cad_dual_from(p, t, dual->tag);
-    Py_XDECREF(p);
-    Py_XDECREF(t);
     Py_XDECREF(axes);
-    return result;
+    return cad_dual_of_parts(p, t, dual->tag);
 }
 
 PyGetSetDef cad_dual_attributes[] = {

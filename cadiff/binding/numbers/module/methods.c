@@ -333,12 +333,7 @@ static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
     CadDual *dual = CAD_DUAL(self);
     PyObject *p = PyObject_CallMethod(dual->primal_object, "copy", NULL);
     PyObject *t = p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "copy", NULL);
-    PyObject *copy = t == NULL             ? NULL
-                     : cad_ndim(self) == 0 ? cad_dual_cell(p, t, dual->tag)
-                                           : cad_dual_from(p, t, dual->tag);
-    Py_XDECREF(p);
-    Py_XDECREF(t);
-    return copy;
+    return cad_dual_of_parts(p, t, dual->tag);
 }
 
 /* Whether astype() is told not to copy without need, nor to lay the elements out anew. */
@@ -386,13 +381,10 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
                                    dtype);
     }
     if (!is_float) {
-        PyErr_Format(PyExc_TypeError,
-                     "numbers with derivatives are floating and cannot become %S: take "
-                     "cadiff.value(v).astype(...)",
-                     dtype);
-    }
-    if (!is_float) {
-        return NULL;
+        return PyErr_Format(PyExc_TypeError,
+                            "numbers with derivatives are floating and cannot become %S: take "
+                            "cadiff.value(v).astype(...)",
+                            dtype);
     }
     const int is_single = cad_is_single(self);
     if ((kind == NPY_FLOAT) == is_single) {

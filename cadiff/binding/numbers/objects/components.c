@@ -190,6 +190,17 @@ PyObject *cad_dual_cell(PyObject *primal, PyObject *tangent, CadTag tag) {
     return new_from_objects(CAD_DUAL_ARRAY, Py_NewRef(primal), Py_NewRef(tangent), tag);
 }
 
+PyObject *cad_dual_of_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
+    PyObject *dual = NULL;
+    if (primal != NULL && tangent != NULL) {
+        const int is_cell = PyArray_Check(primal) ? cad_ndim(primal) == 0 : cad_is_cell(primal);
+        dual = (is_cell ? cad_dual_cell : cad_dual_from)(primal, tangent, tag);
+    }
+    Py_XDECREF(primal);
+    Py_XDECREF(tangent);
+    return dual;
+}
+
 /* --- components --- */
 
 /* A component of an array as it may leave it. */

@@ -40,6 +40,10 @@ PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag);
 /* A view of no axes: of components that are such views, and for lanes one of one axis. */
 PyObject *cad_dual_cell(PyObject *primal, PyObject *tangent, CadTag tag);
 
+/* A Dual of parts of another one, which it takes over: of views of no axes such a view. NULL is
+ * what has failed. */
+PyObject *cad_dual_of_parts(PyObject *primal, PyObject *tangent, CadTag tag);
+
 void cad_dual_dealloc(CadDual *dual);
 
 /* A tag above all that are in use. */

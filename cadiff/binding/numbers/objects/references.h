@@ -30,11 +30,17 @@ static inline PyObject *cad_then_with(PyObject *taken, PyObject *function(PyObje
     return result;
 }
 
-/* object[taken] */
-static inline PyObject *cad_item(PyObject *object, PyObject *taken) {
-    PyObject *result = taken == NULL ? NULL : PyObject_GetItem(object, taken);
+/* function(first, taken), of which the first one stays the caller's */
+static inline PyObject *cad_with(PyObject *function(PyObject *, PyObject *), PyObject *first,
+                                 PyObject *taken) {
+    PyObject *result = taken == NULL ? NULL : function(first, taken);
     Py_XDECREF(taken);
     return result;
+}
+
+/* object[taken] */
+static inline PyObject *cad_item(PyObject *object, PyObject *taken) {
+    return cad_with(PyObject_GetItem, object, taken);
 }
 
 /* taken.name */

@@ -1,6 +1,7 @@
 /* The geometry of views over numbers: the slots they cover, their order, and the shape that
  * Python sees. No number is read here. */
 #include "numbers/objects/views.h"
+#include "numbers/objects/references.h"
 
 void cad_var_bounds(const CadVar *var, size_t *low, size_t *high) {
     *low = *high = var->slot;
@@ -93,10 +94,7 @@ PyObject *cad_key_before(PyObject *key, PyObject *item) {
     if (!PyTuple_Check(key)) {
         return PyTuple_Pack(2, key, item);
     }
-    PyObject *tail = PyTuple_Pack(1, item);
-    PyObject *whole = tail == NULL ? NULL : PySequence_Concat(key, tail);
-    Py_XDECREF(tail);
-    return whole;
+    return cad_with(PySequence_Concat, key, PyTuple_Pack(1, item));
 }
 
 PyObject *cad_key_with_ellipsis(PyObject *key) {

@@ -19,8 +19,7 @@ CadPointer *cad_function_in_place_of(PyObject *function) {
 
 CadPointer *cad_find_function(const char *name) {
     PyObject *function = PyObject_GetAttrString(cad_state.numpy, name);
-    PyObject *ours = function == NULL ? NULL : cad_function_in_place_of(function);
-    Py_XDECREF(function);
+    PyObject *ours = cad_then(function, cad_function_in_place_of);
     if (ours == NULL && !PyErr_Occurred()) {
         PyErr_Format(PyExc_TypeError, "numbers with derivatives do not support %s", name);
     }
@@ -37,8 +36,7 @@ int cad_find_op(PyObject *ufunc) {
     }
     /* A ufunc of SciPy, which is not imported on its account. */
     PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
-    op = name == NULL ? NULL : PyDict_GetItemWithError(cad_state.op_of_name, name);
-    Py_XDECREF(name);
+    op = cad_with(PyDict_GetItemWithError, cad_state.op_of_name, name);
     if (op == NULL) {
         return PyErr_Occurred() ? -1 : -2;
     }

@@ -130,11 +130,7 @@ static PyObject *var_transpose(CadVar *var, void *closure) {
         return Py_NewRef(var);
     }
     if (var->kind == CAD_STALE) {
-        PyObject *values = cad_var_values((PyObject *)var);
-        PyObject *turned =
-            values == NULL ? NULL : PyArray_Transpose((PyArrayObject *)values, NULL);
-        Py_XDECREF(values);
-        return cad_then(turned, cad_var_stale);
+        return cad_then(cad_attribute(cad_var_values((PyObject *)var), "T"), cad_var_stale);
     }
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     const int ndim = var->view->ndim;
