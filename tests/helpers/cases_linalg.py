@@ -989,7 +989,7 @@ def takes_stacks(call: Callable[..., Any], *args: Any) -> bool:
         warnings.simplefilter("error", FutureWarning)
         try:
             call(scipy.linalg, *args)
-        except (ValueError, FutureWarning):
+        except (ValueError, TypeError, FutureWarning):
             return False
     return True
 
