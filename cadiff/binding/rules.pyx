@@ -106,7 +106,8 @@ cad_state.rule_hook = rule_hook
 # tangents gives those of the results, its rule for cotangents gives these with their tangents.
 
 cdef class Along:
-    """A buffer with a number for each slot from `base` on, as arrays of the shapes of Vars."""
+    """A buffer with a number for each slot from `base` on, as arrays of the shapes of Vars. Sweeps
+    leave those of constants as they find them: these are 0, whatever stands there."""
 
     cdef cnp.ndarray numbers
     cdef CadSlot base
@@ -122,6 +123,8 @@ cdef class Along:
         return cad_var_slots(CAD_VAR(var)) - self.base
 
     cdef values_of(self, var):
+        if cad_tape_is_constant(CAD_VAR(var).tape, CAD_VAR(var).slot):
+            return zeros_like(var) if cad_ndim(var) > 0 else 0.0
         part = self.part(var)
         if part is not None:
             return part.copy()

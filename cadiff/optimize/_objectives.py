@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,9 @@ SPARSE = 0.25  # of the entries of a matrix, at most
 LARGE_HESSIAN = 2_000  # variables; larger ones that are not sparse are multiplied by vectors only
 SOME_RECORDINGS = 4  # which a function may need, one for each of its branches
 EAGER_GRADIENTS = 8  # beyond which it is worth recording; many runs take no more
-LONG = 0.5  # seconds in derivatives, beyond which it is worth asking what differences would cost
+# Seconds of a processor in derivatives, beyond which it is worth asking what differences would
+# cost. What else the machine does says nothing of either.
+LONG = 0.5
 
 
 class Derivatives:
@@ -115,12 +117,12 @@ class Derivatives:
 
     def timed(self, name: str, *args: Any, eagerly: bool = False) -> Any:
         """What a method of the program answers, or f itself."""
-        begun = perf_counter()
+        begun = thread_time()
         method = partial(self.eager_derivatives, name) if eagerly else getattr(self.program, name)
         result = method(*args, *self.args)
         kind = f"{name}, eagerly" if eagerly else name
         if kind in self._begun:
-            self.seconds += perf_counter() - begun
+            self.seconds += thread_time() - begun
             self.calls += 1
         elif self.has_program:
             counts = self.program.stats()
@@ -172,13 +174,14 @@ class Derivatives:
         """Warn where so many values for each derivative would have taken half of the time."""
         if self.seconds < LONG:
             return
-        begun = perf_counter()
+        begun = thread_time()
         self.value(x)
-        by_differences = (perf_counter() - begun) * many * self.calls
+        by_differences = (thread_time() - begun) * many * self.calls
         if 2.0 * by_differences < self.seconds:
             warn_caller(
-                f"{self.name} took {self.seconds:.2g} s for {self.calls} derivatives, and finite "
-                f"differences would take {by_differences:.2g} s. {self._cause(many)}; "
+                f"{self.name} took {self.seconds:.2g} s of a processor for {self.calls} "
+                f"derivatives, and finite differences would take {by_differences:.2g} s. "
+                f"{self._cause(many)}; "
                 'jac="2-point" takes finite differences, which give fewer digits'
             )
 

@@ -37,8 +37,7 @@ from .text_in_c import divided, function, place_text, table
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
-_MOST_NUMBERS = 32  # of an instruction over several, where its formula is plain arithmetic;
-_MOST_VALUES = 8  # where it calls functions, of which NumPy and the core compute several at once
+_MOST_NUMBERS = 32  # of an instruction over several
 _ALIKE = 3  # loops that share a function
 
 _LONG = "long vectors"
@@ -195,8 +194,9 @@ class _Pieces(Steps):
             return ""
         if k in self.fused.tiles:
             return _LONG
-        most = _MOST_VALUES if Trait.OPERATES[i.kind] and not VECTOR_FORMS[i.op] else _MOST_NUMBERS
-        if prod(shape_of(self.parts, i)) > most or self.is_elsewhere(places):
+        if Trait.OPERATES[i.kind] and not VECTOR_FORMS[i.op]:
+            return _LONG  # of functions, which NumPy and the core round otherwise than C's library
+        if prod(shape_of(self.parts, i)) > _MOST_NUMBERS or self.is_elsewhere(places):
             return _LONG
         if (Trait.OVER_LISTS | Trait.OVER_CHECKS)[i.kind] and self.n_shared:
             shared = np.less(first_places(reads), self.n_shared)

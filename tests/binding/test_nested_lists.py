@@ -68,8 +68,8 @@ def filled(tree: Any, x: Any) -> Any:
 def total_of(array: Callable[[Any], Any], tree: Any) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
         y = array(filled(tree, x))
-        weights = numpy.cos(numpy.arange(float(y.size))).reshape(y.shape)
-        return np.sum(y * y * weights) * x[1]
+        weights = 2.0 + numpy.cos(numpy.arange(float(y.size))).reshape(y.shape)
+        return np.sum(y * y * weights) * x[1]  # in which no terms cancel
 
     return f
 

@@ -373,6 +373,21 @@ def test_a_branch_of_a_derivative_alone_is_taken_again() -> None:
             compared(moved[:1], moved[1:], 1e-9)
 
 
+@pytest.mark.parametrize(
+    "product", [cadiff.hessian, lambda f: lambda c: cadiff.hvp(f)(c, 1.0)], ids=["hessian", "hvp"]
+)
+def test_constants_do_not_move_where_a_rule_takes_over(product: Any) -> None:
+    """In a second-order sweep that comes to another branch: whatever sweeps before it left where
+    tangents of constants would stand."""
+    constants, x = numpy.tile([0.4, 0.0, 2.2, 0.0], 150), numpy.ones(3000)
+    second = product(lambda c: np.sum(special.boxcox1p(constants, c)))
+    points = (2.0, 0.1, 0.0)
+    wanted = [as_recorded(lambda c=c: second(c)) for c in points]
+    for c, expected in zip(points, wanted, strict=True):
+        cadiff.hvp(lambda x: np.sum(x**3))(x, 1e3 * x)
+        assert second(c) == pytest.approx(expected, rel=1e-12)
+
+
 def test_what_raises_raises_what_the_function_raises() -> None:
     gradient = cadiff.grad(lambda a: np.sum(np.linalg.solve(a, numpy.ones(2))))
     twice(gradient, numpy.eye(2))

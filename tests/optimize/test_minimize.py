@@ -7,6 +7,7 @@ import warnings
 from array import array
 from collections.abc import Callable
 from fractions import Fraction
+from time import sleep
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -501,7 +502,7 @@ def test_help_shows_the_arguments_of_scipy() -> None:
 def test_a_warning_where_differences_would_be_cheaper(monkeypatch: Any) -> None:
     """A function of one parameter, the rule of which takes a hundred times as long as it does."""
     clock = [0.0]
-    monkeypatch.setattr(optimize._objectives, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(optimize._objectives, "thread_time", lambda: clock[0])
 
     def taking(seconds: float, result: Any) -> Any:
         clock[0] += seconds
@@ -555,7 +556,7 @@ def test_the_warning_names_what_takes_the_time(f: Any, times: int, cause: str) -
 def test_no_warning_of_what_is_done_once(monkeypatch: Any) -> None:
     """A recording takes its time, whichever way derivatives are found."""
     clock = [0.0]
-    monkeypatch.setattr(optimize._objectives, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(optimize._objectives, "thread_time", lambda: clock[0])
 
     def f(x: Any) -> Any:
         clock[0] += 10.0
@@ -563,6 +564,23 @@ def test_no_warning_of_what_is_done_once(monkeypatch: Any) -> None:
 
     assert minimize(f, np.zeros(1), method="trust-exact").success  # warnings are errors
     assert clock[0] >= 10.0
+
+
+def test_no_warning_of_what_waits_for_others(monkeypatch: Any) -> None:
+    """On a busy machine derivatives may wait, and the one value beside them may not."""
+    monkeypatch.setattr(optimize._objectives, "LONG", 0.02)
+
+    def f(x: Any) -> Any:
+        if cadiff.binding.carries(x):
+            sleep(0.01)
+        return cadiff.numpy.sum(x**2)
+
+    derivatives = optimize._objectives.Derivatives(
+        f, optimize._vectors.Parameters(np.zeros(1), "minimize"), (), "minimize"
+    )
+    for x in np.linspace(0.1, 3.0, 9):
+        derivatives.timed("value_and_grad", np.array([x]), eagerly=True)
+    derivatives.warn_if_slow(np.ones(1), 2)  # warnings are errors
 
 
 def test_progress(capsys: Any) -> None:

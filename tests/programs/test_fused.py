@@ -127,6 +127,13 @@ def test_numbers_are_those_of_the_interpreter(
     check(program_of(seed, shape), x, method)
 
 
+@pytest.mark.parametrize("n", [2049, 2053])
+def test_functions_behind_the_last_tile_are_those_of_numpy(n: int) -> None:
+    """Which the C library rounds otherwise."""
+    functions = (cnp.tanh, cnp.sin, cnp.arctan, cnp.cosh)
+    check(lambda x: sum(cnp.sum(f(cnp.cumsum(x)) ** 2) for f in functions), np.full(n, 0.7 / n))
+
+
 # --- what is put together ------------------------------------------------------------------------
 
 

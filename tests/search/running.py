@@ -19,10 +19,15 @@ from .known import reason_of
 from .names import within
 
 PATIENCE = 8.0  # seconds of a processor for a case
-FATAL = 120.0  # seconds after which its process is ended
+FATAL = 120.0  # seconds of an idle machine after which its process is ended
 OF_THE_ORIGINAL = 20.0  # the same, before a case is announced: no end of SciPy's is a finding
 CONTEXT = multiprocessing.get_context("fork")
 CASES = 400  # of a process, before another one takes its place
+
+
+def as_loaded(seconds: float) -> float:
+    """How long something may take that takes so many seconds on an idle machine."""
+    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def examined(seed: Seed, announce: Callable[[str], None] = lambda text: None) -> Outcome:
@@ -69,12 +74,13 @@ class Worker:
         text = ""
         try:
             self.connection.send(seed)
-            while self.connection.poll(FATAL if text else OF_THE_ORIGINAL):
+            while self.connection.poll(as_loaded(FATAL if text else OF_THE_ORIGINAL)):
                 came = self.connection.recv()
                 if isinstance(came, Outcome):
                     return came
                 text = came
-            return self.lost(text, "cases come to an end", f"{FATAL:.0f} s")
+            message = f"{FATAL:.0f} s, or longer where others were at work"
+            return self.lost(text, "cases come to an end", message)
         except (EOFError, BrokenPipeError, ConnectionResetError):
             self.process.join(5)
             return self.lost(text, "nothing crashes", f"exit code {self.process.exitcode}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from .running import as_loaded
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
@@ -28,3 +31,11 @@ def test_what_is_searched_today(tmp_path: Path) -> None:
         text=True,
     )
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_a_busy_machine_has_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case that is slow for the sake of others is no finding."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for load, seconds in ((0.1, 60.0), (2.0, 60.0), (20.0, 600.0)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
+        assert as_loaded(60.0) == seconds
