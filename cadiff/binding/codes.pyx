@@ -525,6 +525,7 @@ cdef dict parts_of_scan(const CadScanPlan *plan):
         "n_from_core": plan.n_from_core,
         "n_into_behind": plan.n_into_behind,
         "n_from_behind": plan.n_from_behind,
+        "length": plan.length,
         "stride": plan.length + CAD_STRIP_MARGIN,
         "together": plan.together,
         "at": plan.at,

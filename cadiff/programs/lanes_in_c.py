@@ -98,7 +98,7 @@ def _straight(
     made: list[Made] = []
     wanted: set[int] = set()  # places that are read behind
     for k in run:
-        own = [*made_by(parts, k)]
+        own = [*made_by(parts, k, True)]
         made += own
         read = readers[k]
         if read is None or not read <= {*run}:
@@ -124,7 +124,7 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     inputs += [_given(parts, place, step) for place, step, _ in scan.given]
     lines = _Lines(core, dict(enumerate(inputs)))
     for k in range(len(core["code"])):
-        lines.write_numbers(made_by(core, k))
+        lines.write_numbers(made_by(core, k, True))
     values = [lines.last(place) for place in scan.ends]
     found = lines_of_ends(scan, values, functools.partial(_given, parts), "[l]")
     begin, turn, end = ([text for _, text in some] for some in found)

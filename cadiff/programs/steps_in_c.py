@@ -70,6 +70,7 @@ class Steps:
         self.tables: list[str] = []
         self.reaches_constants = False
         self.in_part = 0  # tiles, if what is being written is in a loop over tiles, t
+        self.is_of_lanes = False  # whether sums are in the order in which lanes add up
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         """The number at a place, and some steps further on."""
@@ -160,14 +161,15 @@ class Steps:
         ]
         yield from [loop(i.y, lines, "turn")] if i.y > 1 else lines
 
-    def total(self, _: int, i: Instruction) -> Iterator[str]:
-        if i.n < SHORT:
-            total = f"({' + '.join(self.operand(i.x + k * i.sx) for k in range(i.n))})"
+    def total(self, k: int, i: Instruction) -> Iterator[str]:
+        if i.n < SHORT or self.is_of_lanes:
+            [(_, form, operands)] = made_by(self.parts, k, self.is_of_lanes)
+            text = form.format(*map(self.operand, operands))
         else:
             self.reaches_constants |= i.x < 0
-            total = _sum(self.at(i.x), i.sx, i.n)
-        former = self.at(i.out) if i.y else "0.0"
-        yield f"{self.at(i.out)} = {former} {f'- (0.0 + {total})' if i.z else f'+ {total}'};"
+            former, total = self.at(i.out) if i.y else "0.0", _sum(self.at(i.x), i.sx, i.n)
+            text = _added(former, total, i.z)
+        yield f"{self.at(i.out)} = {text};"
 
     def compare(self, _: int, i: Instruction) -> Iterator[str]:
         yield from self.checks(self.parts["checks"][i.x : i.x + i.n], 0)
@@ -239,12 +241,14 @@ class Steps:
 
     def turns(self, _: int, i: Instruction) -> Iterator[str]:
         scan = ScanPlan(self.parts, i.x)
-        yield self.blocks(scan, i.n, i.x, i.y) if scan.in_blocks else self.scan(scan, i.n, i.x)
+        write = self.blocks if scan.in_blocks else self.scan
+        yield write(scan, i.n, i.x, i.y)
 
-    def scan(self, scan: ScanPlan, n: int, number: int) -> str:
+    def scan(self, scan: ScanPlan, n: int, number: int, room: int) -> str:
         """Turns, one after the other: what is computed ahead and behind is part of each.
 
         What is given is f. What else is computed is a, b and c. What nobody reads is left out.
+        Sums are those of stretches, added up as the interpreter does.
         """
         plan, n_carried = scan.parts, scan.parts["n_carried"]
         carried = [f"r{k}" for k in range(n_carried)]
@@ -266,14 +270,31 @@ class Steps:
                 names = [*(carried if key == "single" else ()), *(texts[k] for k in given)]
                 program = {**plan[key], "steps": []}
                 inner = _Inner(program, f"{self.name}_{key}{number}", workspace, self.tables)
+                inner.is_of_lanes = key != "single"
                 values = inner.values(names, [place for place, _ in results])
                 begin += [("", line) for line in ([] if inner.is_simple else inner.declared())]
                 turn += inner.lines
                 texts |= zip((strip for _, strip in results), values, strict=True)
         values = [texts.get(strip, "") for strip in (*ends, *scan.kept, *scan.sums)]
         around, within, end = lines_of_ends(scan, values, self.in_turn)
-        first, lines, last = _needed([*begin, *around], [*turn, *within], end)
-        return block("", [*_filled(first), loop(n, _filled(lines), "t"), *_filled(last)])
+        to_sums: list[Line] = []
+        of_stretch: list[Line] = []
+        for k, strip in enumerate(scan.sums, len(values) - len(scan.sums)):
+            if scan.is_read[k]:
+                to_sums.append(("", f"{self.at(room + strip, (1, 't - begin'))} = {values[k]};"))
+                total = _sum(self.at(room + strip), 1, "end - begin")
+                of_stretch.append((f"s{k}", f"s{k} += {total};"))
+        parts = [*begin, *around], [*turn, *to_sums, *within], of_stretch, end
+        first, lines, sums, last = _needed(*parts)
+        turns = loop(n, _filled(lines), "t")
+        if sums:
+            many = scan.length
+            stretch = f"const int end = {n} - begin < {many} ? {n} : begin + {many};"
+            run = block("for (int t = begin; t < end; t++)", _filled(lines))
+            turns = block(
+                f"for (int begin = 0; begin < {n}; begin += {many})", [stretch, run, *sums]
+            )
+        return block("", [*_filled(first), turns, *_filled(last)])
 
     def in_turn(self, place: int, step: int = 0) -> str:
         """A number of the t-th turn."""
@@ -353,8 +374,11 @@ def is_by_numbers(i: Instruction) -> bool:
     return i.kind == InstructionKind.TOTAL or bool(by_formula)
 
 
-def made_by(parts: dict[str, Any], k: int) -> Iterator[Made]:
-    """The numbers that an instruction makes, one by one."""
+def made_by(parts: dict[str, Any], k: int, of_lanes: bool = False) -> Iterator[Made]:
+    """The numbers that an instruction makes, one by one.
+
+    Lanes are added to what there is one after the other; numbers of a row are added up first.
+    """
     i = instruction(parts, k)
     if Trait.OVER_SINGLES[i.kind]:
         for single in parts["singles"][i.x : i.x + i.n].tolist():
@@ -362,8 +386,12 @@ def made_by(parts: dict[str, Any], k: int) -> Iterator[Made]:
                 yield Made(out, FORMS[op], operands)
     elif i.kind == InstructionKind.TOTAL:  # which may be added to what is there
         terms = [*([i.out] if i.y else []), *(i.x + k * i.sx for k in range(i.n))]
-        begin = "" if i.y or not i.z else "-"
-        text = begin + (" - " if i.z else " + ").join(f"{{{k}}}" for k in range(len(terms)))
+        names = [f"{{{k}}}" for k in range(len(terms))]
+        if of_lanes:
+            begin = "" if i.y or not i.z else "-"
+            text = begin + (" - " if i.z else " + ").join(names)
+        else:
+            text = _added(names[0] if i.y else "0.0", _pairwise(names[1 if i.y else 0 :]), i.z)
         yield Made(i.out, text, terms)
     else:
         _, found = operands_of(parts, k)
@@ -385,8 +413,8 @@ def lines_of_ends(
     """What a recurrence does with the values of its ends: before, in, and behind its turns.
 
     What is carried is r, and n in the next turn where that is another one's; sums are s. They are
-    variables, or with an index elements of arrays that are there. A turn keeps and sums up what it
-    has been given: so what is carried comes last.
+    variables, and sums are added to elsewhere; or with an index elements of arrays that are there.
+    A turn keeps and sums up what it has been given: so what is carried comes last.
     """
     begin: list[Line] = []
     rows: list[Line] = []  # before all turns, too
@@ -412,7 +440,8 @@ def lines_of_ends(
             turn.append(("", f"{number(out, step)} = {value};"))
         elif is_read:
             begin.append((name, f"{kind}{text} = 0.0;"))
-            turn.append(("", f"{text} += {value};"))
+            if index:
+                turn.append(("", f"{text} += {value};"))
         if is_read and k not in range(n_carried, n_rows) and not row:
             end.append(("", f"{number(out, 0)} = {text};"))
     return [*begin, *rows], [*turn, *stored], end
@@ -443,7 +472,7 @@ class _Inner(Steps):
             return [self.operand(place) for place in places]
         texts = dict(enumerate(inputs))
         for k in range(len(self.parts["code"])):
-            for place, form, operands in made_by(self.parts, k):
+            for place, form, operands in made_by(self.parts, k, self.is_of_lanes):
                 value = form.format(*[texts.get(x) or self.operand(x) for x in operands])
                 texts[place] = f"{self.workspace}{len(self.lines)}"
                 self.lines.append(_set(texts[place], value))
@@ -512,9 +541,27 @@ def _in_order(shape: Sequence[int]) -> list[int]:
     return [prod(shape[axis + 1 :]) * (n != 1) for axis, n in enumerate(shape)]
 
 
-def _sum(first: str, step: int, n: int) -> str:
+def _sum(first: str, step: int, n: int | str) -> str:
     """The sum of n numbers."""
     return f"cad_sum(&{first}, {step}, {n})"
+
+
+def _pairwise(terms: Sequence[str]) -> str:
+    """The same, written out."""
+    n = len(terms)
+    if n < 8:
+        return f"({' + '.join(terms)})"
+    if n > 128:
+        half = n // 16 * 8
+        return f"({_pairwise(terms[:half])} + {_pairwise(terms[half:])})"
+    r = [f"({' + '.join(terms[k : n // 8 * 8 : 8])})" for k in range(8)]
+    whole = f"(({r[0]} + {r[1]}) + ({r[2]} + {r[3]})) + (({r[4]} + {r[5]}) + ({r[6]} + {r[7]}))"
+    return f"({' + '.join([f'({whole})', *terms[n // 8 * 8 :]])})"
+
+
+def _added(former: str, total: str, is_less: int) -> str:
+    """What a sum is added to, or taken from."""
+    return f"{former} - (0.0 + {total})" if is_less else f"{former} + {total}"
 
 
 # How each kind is written that has no formula in its row.
