@@ -26,6 +26,7 @@ from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Guarded, Recording
 from .codes cimport (
+    PERIOD,
     are_any, as_steps, carry_out_lanes, carry_out_step, Code, go_over_lanes, hold_finite,
 )
 
@@ -480,6 +481,8 @@ cdef class Graph:
             or go_over_lanes(code.steps, code.natives, code.program.n_scans > 0)
         )
         code.machines = self.machines
+        code.watch = self.watch
+        code.until = PERIOD if self.watch is not None else 0
         code.expects_machine = self.machines is not None
         code.is_for_lanes = self.for_lanes  # by which it knows how many lanes it may have
         code.is_for_lanes = self.for_lanes and code.gains_by_lanes()
@@ -500,6 +503,7 @@ cdef class Graph:
         check(status)
         part.is_part = True
         part.machines = self.machines
+        part.watch = self.watch
         part.own_calls()
         part.steps = list(self.steps)
         part.keep()
@@ -643,6 +647,7 @@ cdef class Graph:
         result.is_derived = True
         result.threads = self.threads
         result.machines = self.machines
+        result.watch = self.watch
         result.links = self.links
         result.known_steps = self.known_steps
         result.graph = self.graph

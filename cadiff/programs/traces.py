@@ -141,7 +141,7 @@ class Traces:
     def share(self, recorded: Recorded) -> None:
         """Have what is made of a recording run by threads and machine code as the program may."""
         recorded.graph.threads = self.threads or 0
-        recorded.graph.machines = self.machines if self.machines.asked else None
+        self.machines.share(recorded.graph)
 
     def build(self, wait: bool) -> None:
         """Have machine code run what there is, and what will be."""
@@ -153,6 +153,7 @@ class Traces:
                 recorded.forget_entry()
             codes = [code for recorded in self for code in recorded.all_codes]
         for code in codes if self.machines.asked else ():
+            code.watch = None
             (make_machine_code if wait else make_machine_code_later)(code)
 
     def latest(self, key: Any) -> Recorded | None:

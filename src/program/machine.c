@@ -30,6 +30,15 @@ CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMa
         machine->code[pieces[k].first] =
             (CadInstruction){.kind = CAD_MACHINE, .fused = (uint32_t)pieces[k].n, .x = (int32_t)k};
     }
-    CAD_PUBLISH(program->machine, machine);
+    program->machine = machine;
     return CAD_OK;
+}
+
+void cad_program_use_machine(CadProgram *program, bool is_used) {
+    for (size_t k = 0; k < program->n_scans; k++) {
+        if (program->scans[k].in_blocks) {
+            cad_program_use_machine(program->scans[k].core, is_used);
+        }
+    }
+    CAD_PUBLISH(program->in_use, is_used ? program->machine : NULL);
 }
