@@ -101,8 +101,8 @@ MACHINE_LANES: int = CAD_MACHINE_LANES
 
 
 def machine_value() -> int:
-    """The address of the function by which machine code for many points has values of operations:
-    void (int op, double *out, const double *x, const double *y, const double *z)."""
+    """The address of the function by which machine code has values of operations, which is
+    `cad_machine_value`."""
     return <intptr_t>&cad_machine_value
 
 
@@ -622,6 +622,7 @@ cdef dict parts_of_scan(const CadScanPlan *plan):
         "n_into_behind": plan.n_into_behind,
         "n_from_behind": plan.n_from_behind,
         "length": plan.length,
+        "n_in_strips": plan.n_in_strips,
         "stride": plan.length + CAD_STRIP_MARGIN,
         "together": plan.together,
         "at": plan.at,

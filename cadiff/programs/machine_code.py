@@ -34,7 +34,7 @@ from .instructions import (
     single_operations,
 )
 from .loops_in_c import LoopInC
-from .steps_in_c import Steps
+from .steps_in_c import Steps, is_simple
 from .text_in_c import breathe, divided, function, place_text, table
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
@@ -98,16 +98,16 @@ def written_for_point(parts: dict[str, Any], exactly: bool = False) -> Written:
 def rounds_otherwise(parts: dict[str, Any], i: Instruction) -> bool:
     """Whether the text of an instruction has other last digits than the interpreter.
 
-    The core and NumPy have functions of several numbers of their own, of the stretches of loops,
-    too; and they add up products in an order of their own.
+    BLAS adds up products in an order of its own; and the core and NumPy have functions of their
+    own of several numbers, which are called but in large loops.
     """
     if Trait.OVER_SCAN[i.kind]:
         plan = parts["scans"][i.x]
         inner = [plan[key] for key in ("ahead", "behind") if plan[key] is not None]
-        return not plan["in_blocks"] and any(map(_calls_functions, inner))
-    if i.kind == InstructionKind.TERMS:
-        return "*" in FORMS[i.op]
-    return bool(Trait.OPERATES[i.kind]) and not VECTOR_FORMS[i.op]
+        return not plan["in_blocks"] and any(
+            _calls_functions(part) and not is_simple(part) for part in inner
+        )
+    return bool(Trait.OPERATES[i.kind]) and not Trait.BY_FORMULA[i.kind] and "*" in FORMS[i.op]
 
 
 def _calls_functions(parts: dict[str, Any]) -> bool:
@@ -172,6 +172,7 @@ class _Pieces(Steps):
     ) -> None:
         super().__init__(parts, name)
         self.exactly = exactly
+        self.has_core = True
         self.n_shared = parts["n_shared"]
         referred = parts["referred"][parts["referred"]["floats"] == -1]
         keys = ("place", "size", "pointer")

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z) {
-    cad_strip_value_near((CadOp)op, (CadStrip){out, 1}, (CadStrip){(double *)x, 1},
-                         (CadStrip){(double *)y, 1}, (CadStrip){(double *)z, 1},
-                         CAD_MACHINE_LANES);
+void cad_machine_value(int op, long n, double *out, long so, const double *x, long sx,
+                       const double *y, long sy, const double *z, long sz) {
+    cad_strip_value_near((CadOp)op, (CadStrip){out, so}, (CadStrip){(double *)x, sx},
+                         (CadStrip){(double *)y, sy}, (CadStrip){(double *)z, sz}, (size_t)n);
 }
 
 CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMachinePiece *pieces,

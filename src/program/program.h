@@ -180,9 +180,12 @@ static inline int64_t cad_scan_plan_length(const CadScanPlan *plan, const int64_
 typedef long CadMachineCode(double *shared, double *own);
 
 /* Machine code of a program for many points: numbers of so many points stand side by side, the
- * first that is not shared at `own`; it calls cad_machine_value for an operation on as many. */
+ * first that is not shared at `own`. */
 enum { CAD_MACHINE_LANES = 16 };
-void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z);
+
+/* What machine code calls for an operation on `n` numbers, with their steps. */
+void cad_machine_value(int op, long n, double *out, long so, const double *x, long sx,
+                       const double *y, long sy, const double *z, long sz);
 
 /* The same for instructions of tiles, in one of their turns. */
 typedef void CadMachineTurn(double *shared, double *own, double *tiles, long turn, long part);
