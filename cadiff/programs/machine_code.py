@@ -28,7 +28,6 @@ from .instructions import (
     Trait,
     cores,
     first_places,
-    InstructionKind,
     instruction,
     shape_of,
     single_operations,
@@ -113,8 +112,9 @@ def rounds_otherwise(parts: dict[str, Any], i: Instruction) -> bool:
 def _calls_functions(parts: dict[str, Any]) -> bool:
     """Whether there is more than arithmetic in a program of single numbers."""
     made = (op for row in parts["singles"].tolist() for op, _, _ in single_operations(row))
-    of_vectors = (i.op for i in map(Instruction._make, parts["code"].tolist()) if
-        Trait.OPERATES[i.kind])
+    of_vectors = (
+        i.op for i in map(Instruction._make, parts["code"].tolist()) if Trait.OPERATES[i.kind]
+    )
     return not all(VECTOR_FORMS[op] for op in (*made, *of_vectors))
 
 

@@ -16,10 +16,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from .. import binding
-from ..binding import Code, Graph
+from ..binding import Code
 from ..binding.callers import warn_caller
 from .compilers import NativeError, end_all
-from .text_in_c import breathe
 
 if TYPE_CHECKING:
     from .machine_code import Piece
@@ -38,6 +37,14 @@ SHARE = 0.1
 SECONDS, SECONDS_OF_EACH = 0.1, 5e-4
 MOST_STATEMENTS = 10_000
 MOST_FAILURES = 3  # one after the other
+
+# What CADIFF_NATIVE says where a program does not.
+_BY_ENVIRONMENT: dict[str, Native] = {
+    "": "auto",
+    "auto": "auto",
+    "background": "background",
+    "asked": False,
+}
 
 _INTERPRETER = "interpreter"
 _MACHINE = "machine code"
@@ -59,11 +66,12 @@ class Machines:
         self._has_warned = False
         told = os.environ.get("CADIFF_NATIVE", "")
         if native is None:
-            native = told if told in ("background", "auto") else bool(told)
+            native = _BY_ENVIRONMENT.get(told, bool(told))
         self.asked = native if optimize and told != "0" else False
         self.is_patient = self.asked == "auto"
         self.least_loop = LEAST_LOOP if self.asked and not self.is_patient else 0
-        self._without = _INTERPRETER if not native else _OFF if told == "0" else _EXACT
+        is_asked = native and (native != "auto" or self.native is not None)
+        self._without = _INTERPRETER if not is_asked else _OFF if told == "0" else _EXACT
 
     def __call__(self, code: Code) -> None:
         if self.asked == "background":
@@ -75,15 +83,6 @@ class Machines:
             if not self._has_warned:
                 self._has_warned = True
                 warn_caller(f"the {_INTERPRETER} serves, not machine code: {error}")
-
-    def share(self, graph: Graph) -> None:
-        """Have codes that a graph makes ask, or tell how long they run."""
-        graph.machines = self if self.asked and not self.is_patient else None
-        graph.watch = self.note if self.is_patient else None
-
-    def note(self, code: Code, seconds: float) -> None:
-        """Note that a code has run for some more seconds."""
-        _worker.note(code, seconds)
 
     def serving(self, codes: Iterable[Code]) -> str:
         """What runs some codes."""
@@ -147,6 +146,11 @@ def make_machine_code_later(code: Code) -> None:
         _worker.add(code)
 
 
+def note(code: Code, seconds: float) -> None:
+    """Note that a code has run for some more seconds, and make machine code, if that pays."""
+    _worker.note(code, seconds)
+
+
 def seconds_to_make(code: Code) -> float:
     """How long it takes to make machine code of it, about."""
     return SECONDS + SECONDS_OF_EACH * code.n_texts
@@ -208,6 +212,8 @@ class _Worker:
             return code
 
     def _work(self) -> None:
+        from .text_in_c import breathe
+
         breathe.by = self._breathe
         while (code := self._next()) is not None:
             begun = time.perf_counter()

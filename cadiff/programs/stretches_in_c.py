@@ -61,7 +61,8 @@ def filled(lines: Sequence[Line]) -> Iterator[str]:
 def turns_from_to(lines: Sequence[Line], array: Callable[[str], str]) -> Iterator[str]:
     """The turns from `begin` to `end`, given the lines of one.
 
-    What is carried is r, and n in the next turn; b is made of these. `array` declares one of a name.
+    What is carried is r, and n in the next turn; b is made of these. `array` declares the array
+    of a name.
     """
     phases = _phases_of(lines)
     core = max((k for (name, _), k in zip(lines, phases, strict=True) if _waits(name)), default=-1)

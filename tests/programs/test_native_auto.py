@@ -1,4 +1,4 @@
-"""Machine code by itself: when it is made, that it has the interpreter's bits, and when it serves."""
+"""Machine code by itself: when it is made, when it serves, and that no bit changes then."""
 
 from __future__ import annotations
 
