@@ -198,8 +198,12 @@ class _Worker:
 
     def _begin(self) -> None:
         if self._thread is None and not self._is_over:
-            self._thread = threading.Thread(target=self._work, name="cadiff", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._work, name="cadiff", daemon=True)
+            try:
+                self._thread = thread
+                thread.start()
+            except RuntimeError:  # there are too many, or the process ends
+                self._thread, self._is_over = None, True
 
     def _next(self) -> Code | None:
         """What to make now; None, and then the thread ends."""
