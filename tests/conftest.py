@@ -13,6 +13,8 @@ wait for one another, for milliseconds at a product of 3 x 3.
 While tests are collected no garbage is looked for, and later not among what was collected, which
 is most of the heap.
 
+Programs become machine code only where a test asks for it, not by themselves.
+
 After each test, NumPy's arrays have to be indexed by NumPy's own function: recordings exchange it.
 """
 
@@ -32,6 +34,8 @@ from hypothesis import settings
 from .helpers.slices import CASES, of_today
 
 gc.disable()
+
+os.environ.setdefault("CADIFF_NATIVE", "asked")  # that no compiler runs but where a test has it
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy, which is not imported yet, reads it then
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -13,6 +13,7 @@ from .crew cimport be_ready
 
 cdef enum:
     LARGE_ROOM = 1 << 17  # numbers in a workspace that is not kept for ever
+    PERIOD = 64           # runs of which one is timed, if somebody watches
     NOT_RUN = -100        # what a run is said to come to that an exception has kept from beginning
 
 
@@ -42,6 +43,13 @@ cdef class Code:
     cdef CadTeam team
     cdef object machines      # what is asked for machine code before the first run, or None
     cdef object machine       # what that code is kept by, once it is there
+    cdef public object watch  # who is told how long it runs, or None
+    cdef readonly double seconds  # that it has run, about
+    cdef double untold        # of them
+    cdef Py_ssize_t until     # runs up to the next one that is timed
+    cdef bint is_timed        # one is, at this moment
+    cdef int n_tries          # runs to be timed, one by machine code and one without,
+    cdef double least[2]      # of which these are the shortest: without it, and by it
     cdef public object serves  #: str | None  # what runs it, for people; None: the interpreter
 
     cdef inline size_t room(self) noexcept:
@@ -72,14 +80,10 @@ cdef class Code:
 
     cdef inline long run(self, double *room) except? NOT_RUN:
         """Run it in a workspace where the inputs are: see cad_program_run."""
-        cdef long missed
-        if not self.is_long:
-            return cad_program_run(self.program, room)
-        if self.program.team != NULL:  # there have to be threads that help
-            be_ready(self.threads)
-        with nogil:
-            missed = cad_program_run(self.program, room)
-        return missed
+        self.until -= 1
+        if self.is_long or self.until == 0:
+            return self.run_apart(room)
+        return cad_program_run(self.program, room)
 
     cdef inline long run_at(self, double *room, const double *inputs, double *results,
                             double *outcome) except? NOT_RUN:
@@ -96,6 +100,9 @@ cdef class Code:
             outcome[0] = cad_program_outcome(self.program, room, missed)
         return missed
 
+    cdef long run_apart(self, double *room) except? NOT_RUN
+    cdef double begin_clock(self) noexcept
+    cdef int end_clock(self, double begun, int by, long missed, int runs) except -1
     cdef int ask_for_machine(self) except -1
     cdef void note_run(self) noexcept
     cdef long carry(self, const double *inputs, double *results, double *outcome) except -2

@@ -92,6 +92,9 @@ cdef enum:
     ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
     MOST_ALONG = 64
     PATIENCE = 4096  # runs of others, after which a large workspace is given back
+    TRIES = 24       # runs by which machine code is compared with the interpreter
+    SOME_TIME = 10   # ms, after which who watches is told of them
+    WORTH_WHILE = 95 # % of the interpreter's time, below which machine code serves
 
 
 FROM_POINTS: tuple[int, int] = (LEAST_OF_MACHINE, LEAST)
@@ -99,8 +102,8 @@ MACHINE_LANES: int = CAD_MACHINE_LANES
 
 
 def machine_value() -> int:
-    """The address of the function by which machine code for many points has values of operations:
-    void (int op, double *out, const double *x, const double *y, const double *z)."""
+    """The address of the function by which machine code has values of operations, which is
+    `cad_machine_value`."""
     return <intptr_t>&cad_machine_value
 
 
@@ -248,6 +251,79 @@ cdef class Code:
             raise ValueError("a guard does not hold for these inputs")
         return whole, singles
 
+    cdef long run_apart(self, double *room) except? NOT_RUN:
+        """Run it while other threads may, or by the clock."""
+        cdef int by = self.n_tries
+        cdef double begun
+        cdef long missed
+        if self.is_long and self.program.team != NULL:  # there have to be threads that help
+            be_ready(self.threads)
+        begun = self.begin_clock()
+        if self.is_long:
+            with nogil:
+                missed = cad_program_run(self.program, room)
+        else:
+            missed = cad_program_run(self.program, room)
+        self.end_clock(begun, by, missed, 1 if self.is_long else PERIOD)
+        return missed
+
+    cdef double begin_clock(self) noexcept:
+        """The time, where a run is to be timed; in a trial by turns by machine code and without."""
+        if self.watch is None or self.is_timed:
+            return 0.0
+        self.is_timed = True
+        if self.n_tries > 0:
+            cad_program_use_machine(self.program, self.n_tries % 2 == 1)
+        return now()
+
+    cdef int end_clock(self, double begun, int by, long missed, int runs) except -1:
+        """Note the time of a run that stands for so many, and who is in the trial `by`."""
+        cdef double seconds
+        if begun == 0.0:
+            return 0
+        seconds = now() - begun
+        self.is_timed = False
+        self.until = PERIOD
+        if missed < -1:  # an exception is set
+            return 0
+        if self.n_tries > 0:
+            self.until = 1
+            if by == self.n_tries:
+                self.n_tries -= 1
+                self.least[by % 2] = min(self.least[by % 2], seconds)
+                if self.n_tries == 0:
+                    self.until = PERIOD
+                    self.judge()
+            return 0
+        self.seconds += seconds * runs
+        self.untold += seconds * runs
+        if 1000.0 * self.untold >= SOME_TIME:
+            seconds, self.untold = self.untold, 0.0
+            watch = self.watch
+            if watch is not None:
+                watch(self, seconds)
+        return 0
+
+    def judge(self) -> None:
+        """Have machine code serve from now on, or the interpreter, whichever takes less time."""
+        serves = self.watch is None or 100.0 * self.least[1] < WORTH_WHILE * self.least[0]
+        self.n_tries = 0
+        cad_program_use_machine(self.program, serves)
+        if not serves:
+            self.serves = (
+                f"interpreter: machine code takes {self.least[1] / self.least[0]:.2f} times as long"
+            )
+
+    @property
+    def is_being_tried(self) -> bool:
+        """Whether it is not decided yet what serves."""
+        return self.n_tries > 0
+
+    @property
+    def n_texts(self) -> int:
+        """How many statements it would be in C, about."""
+        return texts_of(self.program)
+
     cdef int ask_for_machine(self) except -1:
         """Ask once; again, if that is interrupted."""
         machines, self.machines = self.machines, None
@@ -275,6 +351,12 @@ cdef class Code:
                 set_pieces(core, 1, cores[path])
             set_pieces(self.program, CAD_MACHINE_LANES if self.is_for_lanes else 1, pieces)
             self.machine = machine
+            if self.watch is not None:
+                self.least[0] = self.least[1] = INFINITY
+                self.n_tries = TRIES
+                self.until = 1
+        if self.watch is None:
+            self.judge()
 
     def parts(self) -> dict[str, Any]:
         """What it consists of, as NumPy arrays; see program/program.h."""
@@ -342,7 +424,7 @@ cdef class Code:
         # What is checked may stand where a code for one point has put something else since.
         if not self.has_lanes or (self.program.n_checks > 0 and not self.is_for_lanes):
             return 1
-        if self.machine is not None:
+        if self.program.in_use != NULL and (self.is_for_lanes or self.expects_machine):
             return CAD_MACHINE_LANES if self.is_for_lanes else 1
         room = cad_program_room(self.program, 1) + 1
         near = cad_program_near_room(self.program) + 1
@@ -365,11 +447,14 @@ cdef class Code:
         directions.own = own
         directions.unit = unit
         directions.results = results
+        cdef int by = self.n_tries
+        cdef double begun = self.begin_clock()
         if self.program.has_calls:
             missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)
         else:
             with nogil:
                 missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)
+        self.end_clock(begun, by, missed, 1)
         if missed == CAD_CALL_FAILED:
             check(CAD_RAISED)
         return missed
@@ -382,7 +467,9 @@ cdef class Code:
         vector that marks the points whose guards do not hold. Answers how many these are."""
         cdef CadPoints points
         cdef size_t n_points = cnp.PyArray_DIM(missed, 0), n_results = 0
-        cdef Py_ssize_t n = len(own) + len(results)
+        cdef Py_ssize_t n = len(own) + len(results), n_missed
+        cdef int by
+        cdef double begun
         cdef CadColumns *columns = <CadColumns *>new_memory(n, sizeof(CadColumns))
         try:
             points.own, points.n_own_columns = columns, len(own)
@@ -398,7 +485,16 @@ cdef class Code:
                 raise ValueError("the arrays are not of the widths of this program")
             if self.machines is not None:
                 self.ask_for_machine()
-            return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
+            by = self.n_tries
+            begun = self.begin_clock()
+            n_missed = -2
+            try:
+                n_missed = run_shared(
+                    self.program, &points, n_points, self.lanes(n_points), threads
+                )
+            finally:
+                self.end_clock(begun, by, min(n_missed, -1), 1)
+            return n_missed
         finally:
             cad_memory_free(columns)
 
@@ -526,6 +622,8 @@ cdef dict parts_of_scan(const CadScanPlan *plan):
         "n_from_core": plan.n_from_core,
         "n_into_behind": plan.n_into_behind,
         "n_from_behind": plan.n_from_behind,
+        "length": plan.length,
+        "n_in_strips": plan.n_in_strips,
         "stride": plan.length + CAD_STRIP_MARGIN,
         "together": plan.together,
         "at": plan.at,
@@ -556,6 +654,18 @@ cdef dict parts_of_program(CadProgram *p):
         "n_operations": p.n_operations,
         "compares_last": p.compares_last,
     }
+
+
+cdef size_t texts_of(const CadProgram *p) noexcept:
+    cdef size_t n = 0, k
+    cdef const CadScanPlan *scan
+    if p != NULL:
+        n = p.n_singles + 2 * p.n_code
+        for k in range(p.n_scans):
+            scan = &p.scans[k]
+            n += texts_of(scan.core if scan.in_blocks else scan.single)
+            n += texts_of(scan.ahead) + texts_of(scan.behind)
+    return n
 
 
 cdef int set_pieces(CadProgram *program, size_t lanes, list pieces) except -1:

@@ -259,7 +259,7 @@ cdef class Signature:
                 cad_program_narrow_inputs(code.program, inputs)
                 if not lend(first.result, code.program, inputs, out):
                     return False
-            missed = code.run(room) if code.is_long else cad_program_run(code.program, room)
+            missed = code.run(room)
             if missed == -1:
                 code.uses += 1
                 results = room + cad_program_room(code.program, 1)
@@ -459,7 +459,7 @@ cdef class FastPath:
         code = self.code
         if self.ready is not None:
             ready = self.arrays_for(cad_program_places(code.program, room))
-        missed = code.run(room) if code.is_long else cad_program_run(code.program, room)
+        missed = code.run(room)
         if missed == -1:
             code.uses += 1
             results = room + cad_program_room(code.program, 1)

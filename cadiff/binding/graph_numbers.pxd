@@ -32,6 +32,7 @@ cdef class GraphNumbers:
     cdef bint is_part                    # ... or for many directions, from what these share
     cdef public int threads              # that share the work of codes at most; 0: as many as can
     cdef public object machines          # what codes ask for machine code, or None
+    cdef public object watch             # who is told how long codes run, or None
     cdef readonly tuple guards  #: tuple[bool, ...]  # for each, whether it rests on equality
     cdef readonly list steps             # calls, by their numbers
     cdef dict known_steps                # the numbers of those that can be told from others

@@ -21,7 +21,7 @@ from .generated.tape cimport *
 from .guards cimport noted_guards
 from .rules cimport as_steps
 from .recording cimport Recording
-from .codes cimport carry_out_lanes, carry_out_step, Code, go_over_lanes
+from .codes cimport PERIOD, carry_out_lanes, carry_out_step, Code, go_over_lanes
 from .graph_numbers cimport (
     GraphNumbers, GraphTransaction, Ids, in_a_row, joined_ids, new_ids,
 )
@@ -84,6 +84,8 @@ cdef class Graph(GraphNumbers):
             or go_over_lanes(code.steps, code.natives, code.program.n_scans > 0)
         )
         code.machines = self.machines
+        code.watch = self.watch
+        code.until = PERIOD if self.watch is not None else 0
         code.expects_machine = self.machines is not None
         code.is_for_lanes = self.for_lanes  # by which it knows how many lanes it may have
         code.is_for_lanes = self.for_lanes and code.gains_by_lanes()
@@ -104,6 +106,7 @@ cdef class Graph(GraphNumbers):
         check(status)
         part.is_part = True
         part.machines = self.machines
+        part.watch = self.watch
         part.own_calls()
         part.steps = list(self.steps)
         part.keep()
@@ -247,6 +250,7 @@ cdef class Graph(GraphNumbers):
         result.is_derived = True
         result.threads = self.threads
         result.machines = self.machines
+        result.watch = self.watch
         result.links = self.links
         result.known_steps = self.known_steps
         result.graph = self.graph

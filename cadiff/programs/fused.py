@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
 from .instructions import Places, Region, Trait, bounds_of, first_places, heads_of, in_workspace
+from .text_in_c import breathe
 
 _OPEN = 4  # loops that may still grow
 _ROUNDS = 8  # in which instructions are put together
@@ -69,6 +70,7 @@ class Fused:
         done: list[Unit] = []
         loops: list[Loop] = []  # that may still grow
         for k in run:
+            breathe()
             loop = self.loop(k)
             if loop is not None:
                 _join(loops, loop)
@@ -145,6 +147,7 @@ def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
                 known.add(k)
 
     for k in range(len(readers)):
+        breathe()
         accesses = _accesses(parts, k)
         if accesses is None:
             note_readers((0, writer.shape, (1,), -1), None)

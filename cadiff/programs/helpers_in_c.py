@@ -19,7 +19,10 @@ VECTOR_FORMS = [
 ]
 VECTOR_FORMS[binding.operation_names()[0].index("_amul")] = "cad_absorbed({0}, {1})"
 
-# An operation of the core on numbers of all lanes, set when a library is loaded.
+# Those that the core computes where there are several numbers, by their forms.
+CALLED = {form: k for k, form in reversed([*enumerate(FORMS)]) if not VECTOR_FORMS[k]}
+
+# An operation of the core on some numbers, set when a library is loaded.
 VALUE = "cadiff_value"
 
 # No turn of loops that are marked as independent waits for another one, which compilers cannot
@@ -162,7 +165,7 @@ static double *cadiff_referred(const double *place) {
     return numbers;
 }
 """,
-    VALUE: f"void (*{VALUE})(int, double *, const double *, const double *, const double *);\n",
+    VALUE: f"void (*{VALUE})(int, long, double *, long{', const double *, long' * 3});\n",
 }
 
 HELPERS = {**_MACROS, **_SPECIAL, **_PRODUCTS, **_FUNCTIONS}  # callees come first

@@ -90,6 +90,7 @@ class ScanPlan:
         self._words = parts["plans"]
         self._at = plan["at"]
         self.stride = plan["stride"]  # from strip to strip
+        self.length, self.n_in_strips = plan["length"], plan["n_in_strips"]  # of a stretch
         self.initial = self._take(plan["n_carried"])
         self.given = self._take(plan["n_given"], 3)
         n_operands = plan["n_carried"] + plan["n_given"]

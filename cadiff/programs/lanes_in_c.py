@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import binding
 from .fused import readers_of
-from .helpers_in_c import FORMS, VALUE, VECTOR_FORMS, with_helpers
+from .helpers_in_c import CALLED, FORMS, VALUE, VECTOR_FORMS, with_helpers
 from .instructions import LEFT, Instruction, ScanPlan, Trait, instruction
 from .machine_code import PARAMETERS, Piece, Written, reasons
 from .steps_in_c import Made, is_by_numbers, lines_of_ends, made_by
@@ -28,7 +28,6 @@ _MOST_NUMBERS = 256  # of a function; longer ones take compilers longer than in 
 _MOST_IN_ALL = 10_000  # of which compilers make some 2,000 a second
 
 _FORMS = {form: own for form, own in zip(FORMS, VECTOR_FORMS, strict=True) if own}
-_CALLED = {form: op for op, form in reversed([*enumerate(FORMS)]) if form not in _FORMS}
 
 _MANY = "many operations"
 
@@ -98,7 +97,7 @@ def _straight(
     made: list[Made] = []
     wanted: set[int] = set()  # places that are read behind
     for k in run:
-        own = [*made_by(parts, k)]
+        own = [*made_by(parts, k, True)]
         made += own
         read = readers[k]
         if read is None or not read <= {*run}:
@@ -124,7 +123,7 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     inputs += [_given(parts, place, step) for place, step, _ in scan.given]
     lines = _Lines(core, dict(enumerate(inputs)))
     for k in range(len(core["code"])):
-        lines.write_numbers(made_by(core, k))
+        lines.write_numbers(made_by(core, k, True))
     values = [lines.last(place) for place in scan.ends]
     found = lines_of_ends(scan, values, functools.partial(_given, parts), "[l]")
     begin, turn, end = ([text for _, text in some] for some in found)
@@ -172,16 +171,16 @@ class _Lines:
 
     def write_numbers(self, numbers: Iterable[Made]) -> None:
         for place, form, operands in numbers:
-            op = _CALLED.get(form)
+            op = CALLED.get(form)
             is_call = op is not None
             step = max((self.made.get(x, ("", 0))[1] for x in operands), default=0)
             step += (step + is_call) % 2
             if is_call:
-                given = [self.array(x) for x in operands]
+                given = [f"{self.array(x)}, 1" for x in operands]
                 given += given[:1] * (3 - len(given))
                 name = self.fresh()
                 self.arrays[name] = step
-                text = f"{VALUE}({op}, {name}_, {', '.join(given)});"
+                text = f"{VALUE}({op}, {_LANES}, {name}_, 1, {', '.join(given)});"
             else:
                 value = _FORMS.get(form, form).format(*[self.text(x, step) for x in operands])
                 name, text = self.set(value)

@@ -20,7 +20,7 @@ import numpy as np
 from ..inspection.texts import counted
 from .fused import Fused, Unit
 from .fused_loops import Loop
-from .helpers_in_c import VECTOR_FORMS, with_helpers
+from .helpers_in_c import FORMS, VECTOR_FORMS, with_helpers
 from .instructions import (
     LEFT,
     Instruction,
@@ -30,10 +30,11 @@ from .instructions import (
     first_places,
     instruction,
     shape_of,
+    single_operations,
 )
 from .loops_in_c import LoopInC
-from .steps_in_c import Steps
-from .text_in_c import divided, function, place_text, table
+from .steps_in_c import Steps, is_simple
+from .text_in_c import breathe, divided, function, place_text, table
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
@@ -42,6 +43,7 @@ _ALIKE = 3  # loops that share a function
 
 _LONG = "long vectors"
 _SINGLE = "numbers of float32"
+_OTHERWISE = "functions and products of several numbers"
 _IN_TURNS = "turns, which have machine code of their own"
 
 
@@ -67,8 +69,11 @@ def reasons(left: Counter[str]) -> str:
     return ", ".join(reason for reason, _ in left.most_common())
 
 
-def written_for_point(parts: dict[str, Any]) -> Written:
-    """What machine code can be made of, given the parts of a Code; no text if there is none."""
+def written_for_point(parts: dict[str, Any], exactly: bool = False) -> Written:
+    """What machine code can be made of, given the parts of a Code; no text if there is none.
+
+    Exactly: of nothing whose last digits are others than the interpreter's.
+    """
     found = cores(parts)
     n = sum(len(own["singles"]) + _OF_LOOP * len(own["code"]) for own in (parts, *found.values()))
     if n > MOST_OPERATIONS:
@@ -77,15 +82,39 @@ def written_for_point(parts: dict[str, Any]) -> Written:
     shared = SharedFunctions()
     left: Counter[str] = Counter()
     texts: list[str] = []
-    whole = _Pieces(parts, "cadiff", shared)
+    whole = _Pieces(parts, "cadiff", shared, exactly)
     pieces = whole.pieces(texts, left)
     tables, of_cores = whole.tables, {}
     for path, core in found.items():
-        own = _Pieces(core, f"cadiff_core{'_'.join(map(str, path))}", shared)
+        own = _Pieces(core, f"cadiff_core{'_'.join(map(str, path))}", shared, exactly)
         of_cores[path] = own.pieces(texts, left)
         tables += own.tables
     text = with_helpers("\n".join([*tables, *shared.texts(), *texts])) if texts else ""
     return Written(text, pieces, of_cores, reasons(left))
+
+
+def rounds_otherwise(parts: dict[str, Any], i: Instruction) -> bool:
+    """Whether the text of an instruction has other last digits than the interpreter.
+
+    BLAS adds up products in an order of its own; and the core and NumPy have functions of their
+    own of several numbers, which are called but in large loops.
+    """
+    if Trait.OVER_SCAN[i.kind]:
+        plan = parts["scans"][i.x]
+        inner = [plan[key] for key in ("ahead", "behind") if plan[key] is not None]
+        return not plan["in_blocks"] and any(
+            _calls_functions(part) and not is_simple(part) for part in inner
+        )
+    return bool(Trait.OPERATES[i.kind]) and not Trait.BY_FORMULA[i.kind] and "*" in FORMS[i.op]
+
+
+def _calls_functions(parts: dict[str, Any]) -> bool:
+    """Whether there is more than arithmetic in a program of single numbers."""
+    made = (op for row in parts["singles"].tolist() for op, _, _ in single_operations(row))
+    of_vectors = (
+        i.op for i in map(Instruction._make, parts["code"].tolist()) if Trait.OPERATES[i.kind]
+    )
+    return not all(VECTOR_FORMS[op] for op in (*made, *of_vectors))
 
 
 def _gains(unit: Unit) -> bool:
@@ -137,8 +166,12 @@ class SharedFunctions:
 class _Pieces(Steps):
     """Instructions over the places of a workspace: constants, and what lanes share, are in s."""
 
-    def __init__(self, parts: dict[str, Any], name: str, shared: SharedFunctions) -> None:
+    def __init__(
+        self, parts: dict[str, Any], name: str, shared: SharedFunctions, exactly: bool
+    ) -> None:
         super().__init__(parts, name)
+        self.exactly = exactly
+        self.has_core = True
         self.n_shared = parts["n_shared"]
         referred = parts["referred"][parts["referred"]["floats"] == -1]
         keys = ("place", "size", "pointer")
@@ -171,6 +204,7 @@ class _Pieces(Steps):
         """Instructions (first, how many) that are machine code, or why they are not."""
 
         def told(k: int) -> tuple[str | None, Any]:
+            breathe()
             i = instruction(self.parts, k)
             return (None if Trait.HEADS[i.kind] else self.obstacle(k, i)), self.fused.tiles.get(k)
 
@@ -183,6 +217,8 @@ class _Pieces(Steps):
         """Why an instruction is left as it is; nothing if it is not."""
         if LEFT[i.kind] or Trait.OVER_SINGLES[i.kind]:
             return str(LEFT[i.kind])
+        if self.exactly and rounds_otherwise(self.parts, i):
+            return _OTHERWISE
         reads, writes = self.parts["accesses"][k]
         places = first_places([*reads, *writes])
         if Trait.OVER_SCAN[i.kind]:
@@ -233,6 +269,7 @@ class _Pieces(Steps):
         """The function for some instructions; of many statements, one that calls several."""
         lines: list[str] = []
         for unit in units:
+            breathe()
             lines += self.step(unit) if isinstance(unit, int) else [self.loop(unit)]
         alike = Counter(_form_of(line) for line in lines if "\n" in line)
         for k, line in enumerate(lines):

@@ -7,10 +7,10 @@ interpreter (src/program/run.c) serves, which computes the same.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import ctypes
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
@@ -23,33 +23,55 @@ from .compilers import NativeError, end_all
 if TYPE_CHECKING:
     from .machine_code import Piece
 
-Native = bool | Literal["background"] | None
+Native = bool | Literal["background", "auto"] | None
 
 # How many operations a loop has at least that programs keep which are to be machine code: straight
 # code of 2,000 takes compilers half a second, its Hessian several, and fills the cache for
 # instructions.
 LEAST_LOOP = 500
 
+# With "auto": all making takes at most this share of the time that programs have run, ...
+SHARE = 0.1
+# ... and begins with a code that has run for longer than these seconds, and those for each
+# statement, which compilers take for it; of more statements the interpreter is as fast.
+SECONDS, SECONDS_OF_EACH = 0.1, 5e-4
+MOST_STATEMENTS = 10_000
+MOST_FAILURES = 3  # one after the other
+
+# What CADIFF_NATIVE says where a program does not.
+_BY_ENVIRONMENT: dict[str, Native] = {
+    "": "auto",
+    "auto": "auto",
+    "background": "background",
+    "asked": False,
+}
+
 _INTERPRETER = "interpreter"
 _MACHINE = "machine code"
 _OFF = f"{_INTERPRETER}: CADIFF_NATIVE is 0"
 _EXACT = f"{_INTERPRETER}: with optimize=False calls are replayed to the last bit"
+_UNTIL = f"{_INTERPRETER}, until there is {_MACHINE}"
+_TRIED = f"{_MACHINE} and the {_INTERPRETER} by turns, until it is known which is faster"
 
 
 class Machines:
     """What the codes of a program ask for machine code: see `compile`."""
 
     def __init__(self, native: Native, optimize: bool) -> None:
-        if native is not None and native != "background" and not isinstance(native, bool):
-            raise ValueError(f'native is True, False, "background" or None, not {native!r}')
+        if native not in (None, True, False, "background", "auto"):
+            raise ValueError(
+                f'native is True, False, "auto", "background" or None, not {native!r}'
+            )
         self.native = native
         self._has_warned = False
         told = os.environ.get("CADIFF_NATIVE", "")
         if native is None:
-            native = "background" if told == "background" else bool(told)
+            native = _BY_ENVIRONMENT.get(told, bool(told))
         self.asked = native if optimize and told != "0" else False
-        self.least_loop = LEAST_LOOP if self.asked else 0
-        self._without = _INTERPRETER if not native else _OFF if told == "0" else _EXACT
+        self.is_patient = self.asked == "auto"
+        self.least_loop = LEAST_LOOP if self.asked and not self.is_patient else 0
+        is_asked = native and (native != "auto" or self.native is not None)
+        self._without = _INTERPRETER if not is_asked else _OFF if told == "0" else _EXACT
 
     def __call__(self, code: Code) -> None:
         if self.asked == "background":
@@ -66,13 +88,19 @@ class Machines:
         """What runs some codes."""
         if not self.asked:
             return self._without
-        kinds = dict.fromkeys(code.serves for code in codes if code.serves)
-        return "; ".join(kinds) or f"{_MACHINE}, from the first call on"
+        kinds = dict.fromkeys(
+            _TRIED if code.is_being_tried else code.serves for code in codes if code.serves
+        )
+        first = _INTERPRETER if self.is_patient else f"{_MACHINE}, from the first call on"
+        return "; ".join(kinds) or first
 
 
 def make_machine_code(code: Code) -> None:
     """Have machine code carry out what it can of a code; NativeError, if it cannot be had."""
     if code.has_machine:
+        if code.watch is None and not code.expects_machine:  # it was given a trial, no more
+            code.judge()
+            code.expects_machine, code.serves = True, _MACHINE
         return
     from .helpers_in_c import VALUE  # what writes C is loaded by those who have C written
     from .lanes_in_c import written_for_lanes
@@ -80,8 +108,11 @@ def make_machine_code(code: Code) -> None:
     from .machine_files import library_of
 
     try:
-        make_text = written_for_lanes if code.is_for_lanes else written_for_point
-        text, pieces, cores, left = make_text(code.parts())
+        text, pieces, cores, left = (
+            written_for_lanes(code.parts())
+            if code.is_for_lanes
+            else written_for_point(code.parts(), code.watch is not None)
+        )
         if not text:
             code.serves = f"{_INTERPRETER}: {left or 'there is nothing to compute'}"
             return
@@ -94,7 +125,7 @@ def make_machine_code(code: Code) -> None:
         code.serves = f"{_INTERPRETER}: {error}"
         raise
     finally:
-        code.expects_machine = code.has_machine
+        code.expects_machine = code.has_machine and code.watch is None
     code.serves = f"{_MACHINE}, and the {_INTERPRETER} for {left}" if left else _MACHINE
 
 
@@ -111,48 +142,117 @@ def _addresses(library: ctypes.CDLL, pieces: Iterable[Piece]) -> list[tuple[int,
 def make_machine_code_later(code: Code) -> None:
     """As make_machine_code, by a thread, while the interpreter serves."""
     if not code.has_machine:
-        code.serves = f"{_INTERPRETER}, until there is {_MACHINE}"
+        code.serves = _UNTIL
         _worker.add(code)
 
 
-class _Worker:
-    """A thread that makes machine code of one code after the other, as long as there are any."""
+def note(code: Code, seconds: float) -> None:
+    """Note that a code has run for some more seconds, and make machine code, if that pays."""
+    _worker.note(code, seconds)
 
-    def __init__(self, codes: Iterable[Code] = ()) -> None:
-        self._lock = threading.Lock()
-        self._codes = deque(codes)  # the first one is being made
+
+def seconds_to_make(code: Code) -> float:
+    """How long it takes to make machine code of it, about."""
+    return SECONDS + SECONDS_OF_EACH * code.n_texts
+
+
+class _Worker:
+    """A thread that makes machine code of one code after the other, as long as there are any.
+
+    First those that are asked for, then those that have run for long, the costliest first.
+    """
+
+    def __init__(self, codes: Iterable[Code] = (), ran: float = 0.0, made: float = 0.0) -> None:
+        self._lock = threading.RLock()  # a handler of signals may come in between
+        self._codes = deque(codes)
+        self._costly: list[Code] = []
+        self._ran, self._made = ran, made  # seconds
+        self._failures = 0
         self._thread: threading.Thread | None = None
+        self._is_over = False
 
     def add(self, code: Code) -> None:
         with self._lock:
             self._codes.append(code)
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._work, name="cadiff", daemon=True)
-                self._thread.start()
+            self._begin()
+
+    def note(self, code: Code, seconds: float) -> None:
+        """Note that a code has run for some more seconds."""
+        with self._lock:
+            self._ran += seconds
+            if code.serves is None and code.seconds >= seconds_to_make(code):
+                code.serves = _INTERPRETER
+                if code.n_texts > MOST_STATEMENTS:
+                    code.serves = f"{_INTERPRETER}: {code.n_texts:,} statements are too many"
+                elif self._failures < MOST_FAILURES:
+                    code.serves = _UNTIL
+                    self._costly.append(code)
+            if self._costly and self._costliest() is not None:
+                self._begin()
+
+    def _costliest(self) -> Code | None:
+        """Of the codes that there is time for."""
+        left = SHARE * self._ran - self._made
+        some = (code for code in self._costly if seconds_to_make(code) <= left)
+        return max(some, key=lambda code: code.seconds, default=None)
+
+    def _begin(self) -> None:
+        if self._thread is None and not self._is_over:
+            thread = threading.Thread(target=self._work, name="cadiff", daemon=True)
+            try:
+                self._thread = thread
+                thread.start()
+            except RuntimeError:  # there are too many, or the process ends
+                self._thread, self._is_over = None, True
+
+    def _next(self) -> Code | None:
+        """What to make now; None, and then the thread ends."""
+        with self._lock:
+            if self._codes and not self._is_over:
+                return self._codes[0]
+            code = None if self._is_over else self._costliest()
+            if code is None:
+                self._thread = None
+            return code
 
     def _work(self) -> None:
-        while True:
-            with self._lock:
-                if not self._codes:
-                    self._thread = None
-                    return
-                code = self._codes[0]
+        from .text_in_c import breathe
+
+        breathe.by = self._breathe
+        while (code := self._next()) is not None:
+            begun = time.perf_counter()
             try:
-                with contextlib.suppress(RuntimeError):  # `serves` says so, or the process ends
-                    make_machine_code(code)
+                make_machine_code(code)
+                self._failures = 0
+            except Exception as error:  # which concerns nobody who has not asked
+                code.serves = f"{_INTERPRETER}: {error}"
+                self._failures += 1
             finally:
                 with self._lock:
                     self._codes = deque(one for one in self._codes if one is not code)
+                    self._costly = [one for one in self._costly if one is not code]
+                    if code.watch is not None:
+                        self._made += time.perf_counter() - begun
+                        if self._failures == MOST_FAILURES:
+                            for one in self._costly:
+                                one.serves = code.serves
+                            self._costly.clear()
+
+    def _breathe(self) -> None:
+        if self._is_over:
+            raise NativeError("the process ends")
+        time.sleep(0.0)  # whoever waits for the GIL has it now
 
     def again(self) -> _Worker:
         """One for a process that was forked, where the thread does not exist."""
-        return _Worker(self._codes)
+        worker = _Worker(self._codes, self._ran, self._made)
+        worker._costly = self._costly
+        return worker
 
     def end(self) -> None:
         """End what is being made, so that nothing remains of it."""
-        with self._lock:
-            self._codes.clear()
-            thread = self._thread
+        self._is_over = True
+        thread = self._thread
         for _ in range(50):
             if thread is None or not thread.is_alive():
                 break

@@ -25,7 +25,7 @@ from ..operations import primitives
 from ..operations.making import made
 from ..transforms._generators import generator_types
 from . import library_types
-from .native import Machines
+from .native import Machines, note
 from .reads import Computed, Constant, Operand, last_argument
 from .reasons import HANDLED, OUTSIDE, OfThisCall, Unsettled
 from .settings import Setting, read_by
@@ -46,7 +46,7 @@ _CONSTANT = primitives.primitive._constant.__code__
 _OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 # What happens once, and in no call after it: a module is imported, machine code is made.
 _IMPORTED = sys.modules["_frozen_importlib"]._find_and_load.__code__
-_ONCE = (_IMPORTED, Machines.__call__.__code__)
+_ONCE = (_IMPORTED, Machines.__call__.__code__, note.__code__)
 _OF_SOURCES = ("linecache", "tokenize")  # which read what is in tracebacks
 _NAME = re.compile(r"[^\W\d]\w*")
 

@@ -330,10 +330,12 @@ def compile(
     threads : int, optional
         How many threads share one call where arrays are large, and batches. None: as many as the
         process may use, where there is enough to do. Results do not depend on it, to the last bit.
-    native : {True, False, "background"}, optional
-        True: as machine code, which the C compiler at hand makes in the first call, and which is
-        kept on disk; see `build`. "background": the same, but calls do not wait for it. None: as
-        CADIFF_NATIVE of the environment says: 1, background, or 0, which turns it off.
+    native : {"auto", True, "background", False}, optional
+        "auto": what has run for longer than its machine code takes to make has that made by the C
+        compiler at hand, in the background, and is served by it if that is faster; no bit of
+        results changes. True: the first call waits for it; see `build`. "background": the same,
+        but calls do not wait. None: as CADIFF_NATIVE of the environment says, else "auto"; 0 turns
+        it off, and with "asked" it is made only for those who ask.
     verify : {"first", "always", False}, optional
         "first": before a recording serves, f runs on plain numbers: in the call that was recorded,
         and once more in the first call with other numbers. Where values differ by more than

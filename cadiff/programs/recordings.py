@@ -8,6 +8,7 @@ nor which of them serves a call.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from ..binding import (
     ArgumentSnapshot,
     Call,
     Contents,
+    Graph,
     Guarded,
     ObstacleError,
     Recording,
@@ -60,6 +62,7 @@ IN_SINGLE = (
     "values exactly"
 )
 PRINTS = "it prints, or logs, which another run would repeat"
+MOST_READ_TWICE = 2_000_000  # operations that are recorded
 SET = "it changes an argument, a set, in place: pass a copy"
 
 _RAISING = frozenset(("call", "raise"))  # of what NumPy does at errors
@@ -441,6 +444,20 @@ class _Trial:
         attempt.recorded = None
         attempt.obstacle = NoStandIns(obstacle) if guarded.is_shown or writes else obstacle
 
+    def _graph(self, guarded: Guarded, output: Returned) -> Graph:
+        """What was recorded, with shorter loops if that is wanted.
+
+        Not where numbers are in several of these that are computed once without them.
+        """
+        make = functools.partial(binding.graph_of, guarded.recording, output.atoms, self._optimize)
+        graph = make(self.least_loop)
+        if 0 < self.least_loop < binding.NO_LOOPS and graph.n_recorded <= MOST_READ_TWICE:
+            usual = make(0)
+            n, n_usual = (each.code_of("value").n_operations for each in (graph, usual))
+            if n > 1.5 * n_usual:
+                return usual
+        return graph
+
     def _make(self, attempt: Attempt, guarded: Guarded, output: Returned) -> None:
         """Have in an attempt what was recorded as a graph, or why that is not exact."""
         call = self._call
@@ -452,7 +469,7 @@ class _Trial:
                 return
             replays.append(replay)
         attempt.recorded = Recorded(
-            binding.graph_of(guarded.recording, output.atoms, self._optimize, self.least_loop),
+            self._graph(guarded, output),
             output,
             call.ranges,
             guarded.recording.structure.shapes,

@@ -7,9 +7,7 @@ statements become.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
 
@@ -17,7 +15,7 @@ import numpy as np
 
 from .. import binding
 from ..operations.primitives import primitive
-from .helpers_in_c import FORMS, TEXTS
+from .helpers_in_c import CALLED, FORMS, TEXTS, VALUE
 from .instructions import (
     FORMULAS,
     Instruction,
@@ -33,6 +31,7 @@ from .instructions import (
     single_operations,
     value_by_formula,
 )
+from .stretches_in_c import Line, called, filled, needed, set_line, turns_from_to
 from .text_in_c import block, copied, index_text, loop, loops, number_text, place_text, table
 
 SHORT = 8  # numbers that are written one by one
@@ -70,6 +69,8 @@ class Steps:
         self.tables: list[str] = []
         self.reaches_constants = False
         self.in_part = 0  # tiles, if what is being written is in a loop over tiles, t
+        self.has_core = False  # whether functions of several numbers may be the core's, and
+        self.is_of_lanes = False  # numbers are made as those of lanes, sums in their order
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         """The number at a place, and some steps further on."""
@@ -148,9 +149,22 @@ class Steps:
             return
         of = self.operands(k)
         result, *given = of.texts
+        if self.has_core and Trait.OPERATES[i.kind] and FORMS[i.op] in CALLED:
+            yield self.by_core(i.op, of)
+            return
         value = FORMS[i.op].format(*given) if Trait.OPERATES[i.kind] else ""
         line = FORMULAS[i.kind].format(r=result, x="".join(given[:1]), f=value)
         yield loops(of.axes, f"{line};")
+
+    def by_core(self, op: int, of: _Operands) -> str:
+        """An operation that the core has for all numbers along the last axis."""
+        *outer, (_, n) = of.axes or [("", 1)]
+        indices = [name for name, _ in outer]
+        given = []
+        for one in [*of.streams, *of.streams[1:2] * (4 - len(of.streams))]:
+            steps = [axis for axis in zip(one.steps, indices, strict=False) if axis[1]]
+            given.append(f"&{self.at(one.first, *steps)}, {one.steps[-1] if one.steps else 0}")
+        return loops(outer, f"{VALUE}({op}, {n}, {', '.join(given)});")
 
     def singles(self, k: int, i: Instruction) -> Iterator[str]:
         lines = [
@@ -159,14 +173,15 @@ class Steps:
         ]
         yield from [loop(i.y, lines, "turn")] if i.y > 1 else lines
 
-    def total(self, _: int, i: Instruction) -> Iterator[str]:
-        if i.n < SHORT:
-            total = f"({' + '.join(self.operand(i.x + k * i.sx) for k in range(i.n))})"
+    def total(self, k: int, i: Instruction) -> Iterator[str]:
+        if i.n < SHORT or self.is_of_lanes:
+            [(_, form, operands)] = made_by(self.parts, k, self.is_of_lanes)
+            text = form.format(*map(self.operand, operands))
         else:
             self.reaches_constants |= i.x < 0
-            total = _sum(self.at(i.x), i.sx, i.n)
-        former = self.at(i.out) if i.y else "0.0"
-        yield f"{self.at(i.out)} = {former} {f'- (0.0 + {total})' if i.z else f'+ {total}'};"
+            former, total = self.at(i.out) if i.y else "0.0", _sum(self.at(i.x), i.sx, i.n)
+            text = _added(former, total, i.z)
+        yield f"{self.at(i.out)} = {text};"
 
     def compare(self, _: int, i: Instruction) -> Iterator[str]:
         yield from self.checks(self.parts["checks"][i.x : i.x + i.n], 0)
@@ -238,12 +253,14 @@ class Steps:
 
     def turns(self, _: int, i: Instruction) -> Iterator[str]:
         scan = ScanPlan(self.parts, i.x)
-        yield self.blocks(scan, i.n, i.x, i.y) if scan.in_blocks else self.scan(scan, i.n, i.x)
+        write = self.blocks if scan.in_blocks else self.scan
+        yield write(scan, i.n, i.x, i.y, i.z)
 
-    def scan(self, scan: ScanPlan, n: int, number: int) -> str:
+    def scan(self, scan: ScanPlan, n: int, number: int, room: int, size: int) -> str:
         """Turns, one after the other: what is computed ahead and behind is part of each.
 
         What is given is f. What else is computed is a, b and c. What nobody reads is left out.
+        Sums are those of stretches, added up as the interpreter does.
         """
         plan, n_carried = scan.parts, scan.parts["n_carried"]
         carried = [f"r{k}" for k in range(n_carried)]
@@ -251,7 +268,7 @@ class Steps:
         begin: list[Line] = []  # before all turns
         turn: list[Line] = []
         for k, (place, step, strip) in enumerate(scan.given):
-            (turn if step else begin).append(_set(f"f{k}", self.in_turn(place, step)))
+            (turn if step else begin).append(set_line(f"f{k}", self.in_turn(place, step)))
             texts[strip if step else -1 - k] = f"f{k}"
         # What each has left is read as what the next turn finds: the core writes it twice.
         ends = [f"n{k}" for k in range(n_carried)]
@@ -265,20 +282,46 @@ class Steps:
                 names = [*(carried if key == "single" else ()), *(texts[k] for k in given)]
                 program = {**plan[key], "steps": []}
                 inner = _Inner(program, f"{self.name}_{key}{number}", workspace, self.tables)
+                inner.is_of_lanes = key != "single"
+                inner.has_core = self.has_core
                 values = inner.values(names, [place for place, _ in results])
                 begin += [("", line) for line in ([] if inner.is_simple else inner.declared())]
                 turn += inner.lines
                 texts |= zip((strip for _, strip in results), values, strict=True)
         values = [texts.get(strip, "") for strip in (*ends, *scan.kept, *scan.sums)]
         around, within, end = lines_of_ends(scan, values, self.in_turn)
-        first, lines, last = _needed([*begin, *around], [*turn, *within], end)
-        return block("", [*_filled(first), loop(n, _filled(lines), "t"), *_filled(last)])
+        to_sums: list[Line] = []
+        of_stretch: list[Line] = []
+        for k, strip in enumerate(scan.sums, len(values) - len(scan.sums)):
+            if scan.is_read[k]:
+                to_sums.append(("", f"{self.at(room + strip, (1, 't - begin'))} = {values[k]};"))
+                total = _sum(self.at(room + strip), 1, "end - begin")
+                of_stretch.append((f"s{k}", f"s{k} += {total};"))
+        parts = [*begin, *around], [*turn, *to_sums, *within], of_stretch, end
+        first, lines, sums, last = needed(*parts)
+        many, left = scan.length, size - scan.n_in_strips  # of the room that there is for turns
+        stretch = f"const int end = {n} - begin < {many} ? {n} : begin + {many};"
+
+        def array(name: str) -> str:
+            nonlocal left
+            left -= many
+            if left < 0:
+                return f"double {name}_[{many}];"
+            return f"double *const {name}_ = &{self.at(room + scan.n_in_strips + left)};"
+
+        run = [*turns_from_to(lines, array), *filled(sums)]
+        if n <= many:
+            run = [f"const int begin = 0, end = {n};", *run]
+        else:
+            turns = f"for (int begin = 0; begin < {n}; begin += {many})"
+            run = [block(turns, [stretch, *run])]
+        return block("", [*filled(first), *run, *filled(last)])
 
     def in_turn(self, place: int, step: int = 0) -> str:
         """A number of the t-th turn."""
         return self.number(Stream(place, (step,)), ("t",))
 
-    def blocks(self, scan: ScanPlan, n: int, number: int, room: int) -> str:
+    def blocks(self, scan: ScanPlan, n: int, number: int, room: int, _: int) -> str:
         """Turns that hand on blocks, which are copied to where the core has them, and back."""
         parts = {**scan.parts["core"], "steps": self.parts["steps"]}
         own = f"{self.workspace}_{number}"
@@ -333,9 +376,6 @@ class Steps:
         return f"{self.table('int', numbers)}[{index}]"
 
 
-Line = tuple[str, str]  # the name that a statement sets, "" if it is to be there; and its text
-
-
 class Made(NamedTuple):
     """A number, and how it is made, as a form that operands are put into."""
 
@@ -352,8 +392,17 @@ def is_by_numbers(i: Instruction) -> bool:
     return i.kind == InstructionKind.TOTAL or bool(by_formula)
 
 
-def made_by(parts: dict[str, Any], k: int) -> Iterator[Made]:
-    """The numbers that an instruction makes, one by one."""
+def is_simple(parts: dict[str, Any]) -> bool:
+    """Whether each number of a turn can be a variable."""
+    code = [Instruction(*row) for row in parts["code"].tolist()]
+    return sum(i.n for i in code) <= _MOST_VARIABLES and all(map(is_by_numbers, code))
+
+
+def made_by(parts: dict[str, Any], k: int, of_lanes: bool = False) -> Iterator[Made]:
+    """The numbers that an instruction makes, one by one.
+
+    Lanes are added to what there is one after the other; numbers of a row are added up first.
+    """
     i = instruction(parts, k)
     if Trait.OVER_SINGLES[i.kind]:
         for single in parts["singles"][i.x : i.x + i.n].tolist():
@@ -361,8 +410,12 @@ def made_by(parts: dict[str, Any], k: int) -> Iterator[Made]:
                 yield Made(out, FORMS[op], operands)
     elif i.kind == InstructionKind.TOTAL:  # which may be added to what is there
         terms = [*([i.out] if i.y else []), *(i.x + k * i.sx for k in range(i.n))]
-        begin = "" if i.y or not i.z else "-"
-        text = begin + (" - " if i.z else " + ").join(f"{{{k}}}" for k in range(len(terms)))
+        names = [f"{{{k}}}" for k in range(len(terms))]
+        if of_lanes:
+            begin = "" if i.y or not i.z else "-"
+            text = begin + (" - " if i.z else " + ").join(names)
+        else:
+            text = _added(names[0] if i.y else "0.0", _pairwise(names[1 if i.y else 0 :]), i.z)
         yield Made(i.out, text, terms)
     else:
         _, found = operands_of(parts, k)
@@ -384,8 +437,8 @@ def lines_of_ends(
     """What a recurrence does with the values of its ends: before, in, and behind its turns.
 
     What is carried is r, and n in the next turn where that is another one's; sums are s. They are
-    variables, or with an index elements of arrays that are there. A turn keeps and sums up what it
-    has been given: so what is carried comes last.
+    variables, and sums are added to elsewhere; or with an index elements of arrays that are there.
+    A turn keeps and sums up what it has been given: so what is carried comes last.
     """
     begin: list[Line] = []
     rows: list[Line] = []  # before all turns, too
@@ -401,7 +454,7 @@ def lines_of_ends(
         if k < n_carried:
             begin.append((name, f"{kind}{text} = {number(scan.initial[k], 0)};"))
             if value.startswith("r"):  # which may be set before it is read
-                turn.append(_set(f"n{k}", value))
+                turn.append(set_line(f"n{k}", value))
                 value = f"n{k}"
             stored.append((name, f"{text} = {value};"))
             if is_read and row:
@@ -411,7 +464,8 @@ def lines_of_ends(
             turn.append(("", f"{number(out, step)} = {value};"))
         elif is_read:
             begin.append((name, f"{kind}{text} = 0.0;"))
-            turn.append(("", f"{text} += {value};"))
+            if index:
+                turn.append(("", f"{text} += {value};"))
         if is_read and k not in range(n_carried, n_rows) and not row:
             end.append(("", f"{number(out, 0)} = {text};"))
     return [*begin, *rows], [*turn, *stored], end
@@ -429,10 +483,7 @@ class _Inner(Steps):
         super().__init__(parts, name, workspace)
         self.tables = tables
         self.lines: list[Line] = []
-        code = [Instruction(*row) for row in parts["code"].tolist()]
-        self.is_simple = sum(i.n for i in code) <= _MOST_VARIABLES and all(
-            map(is_by_numbers, code)
-        )
+        self.is_simple = is_simple(parts)
 
     def values(self, inputs: Sequence[str], places: Sequence[int]) -> list[str]:
         """The numbers at some places, when all is done with inputs of these names."""
@@ -442,10 +493,13 @@ class _Inner(Steps):
             return [self.operand(place) for place in places]
         texts = dict(enumerate(inputs))
         for k in range(len(self.parts["code"])):
-            for place, form, operands in made_by(self.parts, k):
-                value = form.format(*[texts.get(x) or self.operand(x) for x in operands])
-                texts[place] = f"{self.workspace}{len(self.lines)}"
-                self.lines.append(_set(texts[place], value))
+            for place, form, operands in made_by(self.parts, k, self.is_of_lanes):
+                given = [texts.get(x) or self.operand(x) for x in operands]
+                name = texts[place] = f"{self.workspace}{len(self.lines)}"
+                if self.has_core and self.is_of_lanes and form in CALLED:
+                    self.lines.append(called(name, CALLED[form], given))
+                else:
+                    self.lines.append(set_line(name, form.format(*given)))
         return [texts.get(place) or self.operand(place) for place in places]
 
     def declared(self, room: str = "") -> Iterator[str]:
@@ -455,41 +509,6 @@ class _Inner(Steps):
             room = f"{self.workspace}_room"
             yield f"double {room}[{len(constants) + self.parts['n_places']}];"
         yield from self.with_constants(room, constants)
-
-
-_DECLARED = re.compile(r"^(?:const )?double |^")
-_NAMES = re.compile(r"\b[abcfnrs]\d+\b")
-
-
-def _set(name: str, value: str) -> Line:
-    return name, f"const double {name} = {value};"
-
-
-def _needed(*several: Sequence[Line]) -> Iterator[list[str]]:
-    """The lines that set a variable which others need."""
-    needed: set[str] = {""}
-    n = 0
-    while n < len(needed):
-        n = len(needed)
-        for lines in reversed(several):
-            for name, text in reversed(lines):
-                if name in needed:
-                    needed.update(_NAMES.findall(text))
-    for lines in several:
-        yield [text for name, text in lines if name in needed]
-
-
-def _filled(lines: Sequence[str]) -> Iterator[str]:
-    """Statements in few lines; of names that are set one after the other one declaration."""
-    for (kind, is_long), some in groupby(
-        lines, lambda line: (*_DECLARED.findall(line), "\n" in line)
-    ):
-        if is_long:
-            yield from some
-            continue
-        named = (", " if kind else "; ").join(line.removeprefix(kind)[:-1] for line in some)
-        text = f"{kind}{named};"
-        yield textwrap.fill(text, 104, break_long_words=False, break_on_hyphens=False)
 
 
 # --- texts ---------------------------------------------------------------------------------------
@@ -511,8 +530,26 @@ def _in_order(shape: Sequence[int]) -> list[int]:
     return [prod(shape[axis + 1 :]) * (n != 1) for axis, n in enumerate(shape)]
 
 
-def _sum(first: str, step: int, n: int) -> str:
+def _sum(first: str, step: int, n: int | str) -> str:
     return f"cad_sum(&{first}, {step}, {n})"
+
+
+def _pairwise(terms: Sequence[str]) -> str:
+    """The same, written out."""
+    n = len(terms)
+    if n < 8:
+        return f"({' + '.join(terms)})"
+    if n > 128:
+        half = n // 16 * 8
+        return f"({_pairwise(terms[:half])} + {_pairwise(terms[half:])})"
+    r = [f"({' + '.join(terms[k : n // 8 * 8 : 8])})" for k in range(8)]
+    whole = f"(({r[0]} + {r[1]}) + ({r[2]} + {r[3]})) + (({r[4]} + {r[5]}) + ({r[6]} + {r[7]}))"
+    return f"({' + '.join([f'({whole})', *terms[n // 8 * 8 :]])})"
+
+
+def _added(former: str, total: str, is_less: int) -> str:
+    """What a sum is added to, or taken from."""
+    return f"{former} - (0.0 + {total})" if is_less else f"{former} + {total}"
 
 
 # How each kind is written that has no formula in its row.

@@ -7,13 +7,26 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 PART = 100  # statements of a function, above which it is divided
 
+
+class Breathing(threading.local):
+    """What those who write long texts call now and then, in a thread that others wait for."""
+
+    by: Callable[[], None] | None = None
+
+    def __call__(self) -> None:
+        if self.by is not None:
+            self.by()
+
+
+breathe = Breathing()
 
 # --- expressions ---------------------------------------------------------------------------------
 

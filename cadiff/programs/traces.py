@@ -36,7 +36,7 @@ from ..operations.guards import NoDerivativeError
 from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .library_types import n_followed
-from .native import Machines, make_machine_code, make_machine_code_later
+from .native import Machines, make_machine_code, make_machine_code_later, note
 from .pace import Pace
 from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import NOT_SERVED, MissedError, Recorded, is_portable, met
@@ -140,7 +140,9 @@ class Traces:
     def share(self, recorded: Recorded) -> None:
         """Have what is made of a recording run by threads and machine code as the program may."""
         recorded.graph.threads = self.threads or 0
-        recorded.graph.machines = self.machines if self.machines.asked else None
+        machines = self.machines
+        recorded.graph.machines = machines if machines.asked and not machines.is_patient else None
+        recorded.graph.watch = note if machines.is_patient else None
 
     def build(self, wait: bool) -> None:
         """Have machine code run what there is, and what will be."""
@@ -152,6 +154,7 @@ class Traces:
                 recorded.forget_entry()
             codes = [code for recorded in self for code in recorded.all_codes]
         for code in codes if self.machines.asked else ():
+            code.watch = None
             (make_machine_code if wait else make_machine_code_later)(code)
 
     def latest(self, key: Any) -> Recorded | None:

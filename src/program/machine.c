@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z) {
-    cad_strip_value_near((CadOp)op, (CadStrip){out, 1}, (CadStrip){(double *)x, 1},
-                         (CadStrip){(double *)y, 1}, (CadStrip){(double *)z, 1},
-                         CAD_MACHINE_LANES);
+void cad_machine_value(int op, long n, double *out, long so, const double *x, long sx,
+                       const double *y, long sy, const double *z, long sz) {
+    cad_strip_value_near((CadOp)op, (CadStrip){out, so}, (CadStrip){(double *)x, sx},
+                         (CadStrip){(double *)y, sy}, (CadStrip){(double *)z, sz}, (size_t)n);
 }
 
 CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMachinePiece *pieces,
@@ -30,6 +30,15 @@ CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMa
         machine->code[pieces[k].first] =
             (CadInstruction){.kind = CAD_MACHINE, .fused = (uint32_t)pieces[k].n, .x = (int32_t)k};
     }
-    CAD_PUBLISH(program->machine, machine);
+    program->machine = machine;
     return CAD_OK;
+}
+
+void cad_program_use_machine(CadProgram *program, bool is_used) {
+    for (size_t k = 0; k < program->n_scans; k++) {
+        if (program->scans[k].in_blocks) {
+            cad_program_use_machine(program->scans[k].core, is_used);
+        }
+    }
+    CAD_PUBLISH(program->in_use, is_used ? program->machine : NULL);
 }

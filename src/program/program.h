@@ -180,9 +180,12 @@ static inline int64_t cad_scan_plan_length(const CadScanPlan *plan, const int64_
 typedef long CadMachineCode(double *shared, double *own);
 
 /* Machine code of a program for many points: numbers of so many points stand side by side, the
- * first that is not shared at `own`; it calls cad_machine_value for an operation on as many. */
+ * first that is not shared at `own`. */
 enum { CAD_MACHINE_LANES = 16 };
-void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z);
+
+/* What machine code calls for an operation on `n` numbers, with their steps. */
+void cad_machine_value(int op, long n, double *out, long so, const double *x, long sx,
+                       const double *y, long sy, const double *z, long sz);
 
 /* The same for instructions of tiles, in one of their turns. */
 typedef void CadMachineTurn(double *shared, double *own, double *tiles, long turn, long part);
@@ -228,6 +231,7 @@ typedef struct CadProgram {
     const CadNative *const *natives; /* of each call: what C carries out by itself, or NULL */
     const CadTeam *team; /* set by the owner: who shares parts of loops over tiles, or NULL */
     CadMachine *machine; /* its instructions once some are machine code, or NULL */
+    CadMachine *in_use;  /* the same while they are run, or NULL */
 } CadProgram;
 
 /* Where a place is among those of doubles. */
@@ -267,11 +271,13 @@ void cad_program_share_owner(CadProgram *program);
  * have to outlive the program. */
 void cad_program_set_natives(CadProgram *program, const CadNative *const *natives);
 
-/* Have machine code carry out some of the instructions, one piece behind the other: for one point
- * and along directions, or for CAD_MACHINE_LANES. The program may be running; it keeps what it was
- * given first. */
+/* Give it machine code for some of the instructions, one piece behind the other: for one point and
+ * along directions, or for CAD_MACHINE_LANES. It keeps what it was given first. */
 CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMachinePiece *pieces,
                                   size_t n);
+
+/* Have it and its turns run by the machine code that there is, or not. It may be running. */
+void cad_program_use_machine(CadProgram *program, bool is_used);
 
 /* Places that an instruction reads or writes: from the first one on, so far apart along each axis;
  * or, if they are listed, as many on from the first one as each of a list says. `view` is which

@@ -117,7 +117,7 @@ static CAD_INLINE CadStrip lanes_of_operand(Lanes lanes, int32_t place) {
 
 /* The code to run, as it is now: machine code may be there from one call to the next. */
 static inline const CadInstruction *cad_program_code(const CadProgram *program, size_t lanes) {
-    const CadMachine *const machine = CAD_PUBLISHED(program->machine);
+    const CadMachine *const machine = CAD_PUBLISHED(program->in_use);
     return machine != NULL && machine->lanes == lanes ? machine->code : program->code;
 }
 

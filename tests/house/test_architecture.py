@@ -136,6 +136,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
                 *("compilers", "helpers_in_c", "instructions", "library_types", "reads"),
                 *("returned", "text_in_c"),
             },
+            {"stretches_in_c"},
             {
                 *("fused_loops", "machine_files", "reasons", "recorded", "settings", "settling"),
                 "steps_in_c",

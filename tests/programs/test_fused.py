@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CADIFF_CACHE", str(tmp_path_factory.mktemp("native")))
-        patch.delenv("CADIFF_NATIVE", raising=False)
+        patch.setenv("CADIFF_NATIVE", "asked")
         yield
 
 

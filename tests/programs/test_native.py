@@ -56,7 +56,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _settings(shared_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CADIFF_CACHE", str(shared_folder))
-    monkeypatch.delenv("CADIFF_NATIVE", raising=False)
+    monkeypatch.setenv("CADIFF_NATIVE", "asked")
 
 
 @pytest.fixture
@@ -357,6 +357,28 @@ def test_programs_without_text_say_so() -> None:
     program = cadiff.compile(lambda x: x, native=True)
     program(1.0)
     assert program.stats()["native"] == "interpreter: there is nothing to compute"
+
+
+def test_shorter_loops_hide_no_numbers_that_are_computed_once() -> None:
+    def minors(A: Any, rows: range, columns: list[int]) -> Any:
+        if not columns:
+            return 1.0
+        parts = [
+            A[rows[0], column] * minors(A, rows[1:], [*columns[:k], *columns[k + 1 :]])
+            for k, column in enumerate(columns)
+        ]
+        return sum(parts[::2]) - sum(parts[1::2])
+
+    def determinant(A: Any) -> Any:
+        return minors(A, range(6), [*range(6)])
+
+    A = np.cos(np.arange(36.0)).reshape(6, 6)
+    found = []
+    for is_native in (False, True):
+        program = cadiff.compile(determinant, native=is_native, verify=False)
+        program(A)
+        found.append(program.stats()["traces"][0]["programs"]["value"]["operations"])
+    assert found[1] == found[0]
 
 
 def test_very_large_programs_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
