@@ -142,6 +142,9 @@ class Traces:
         """Have what is made of a recording run by threads and machine code as the program may."""
         recorded.graph.threads = self.threads or 0
         recorded.graph.machines = self.machines if self.machines.asked else None
+        for step in recorded.graph.steps if self.machines.asked else ():
+            if (share := getattr(step.rule, "share_machines", None)) is not None:
+                share(self.machines)
 
     def build(self, wait: bool) -> None:
         """Have machine code run what there is, and what will be."""
