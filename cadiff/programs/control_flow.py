@@ -305,7 +305,8 @@ def _as_a_step(
         call.at(binding.plain_values(theta)),
     )
     leaves, tree = binding.flattened(ys, pairs=True)
-    loop.known = np.concatenate([_vector(last), _Rows(tree, leaves, rows.n).vector])
+    value = np.concatenate([_vector(last), _Rows(tree, leaves, rows.n).vector])
+    loop.know(binding.plain_values(numbers), value)
     results = keep(numbers, loop=loop)
     ends = zip(places(form.shapes), form.shapes, strict=True)
     states = (reshape(results[i], shape) if shape else results[i.start] for (i, _), shape in ends)

@@ -30,6 +30,7 @@ from ..operations.primitives import primitive
 from ..operations.recorded_calls import Rule
 from ..transforms import jvp, vjp
 from ..transforms._base import P, T
+from .native import Machines, Native
 from .program import Program
 from .recorded import NOT_SERVED, FloatArray, Recorded, met
 
@@ -69,17 +70,21 @@ class Steps:
         For cotangents, of the same recordings; None: not wanted yet, or there is none.
     """
 
-    def __init__(self, function: Callable[[Any], Any], runs: Any) -> None:
+    def __init__(self, function: Callable[[Any], Any], runs: Any, native: Native) -> None:
         self._function = function
         self._runs = runs  # the functions of the user's that it runs: a program looks into these
         # The program around it is verified, and with it what it keeps.
-        program = Program(lambda x, _: function(x), max_traces=MOST_RECORDINGS, verify=False)
-        self._program: Program[..., Any] = program
+        run: Callable[..., Any] = lambda x, _: function(x)  # noqa: E731
+        self._program = Program(run, max_traces=MOST_RECORDINGS, native=native, verify=False)
         self._program.be_quiet()
         self._recordings: list[Recorded] = []
         self._has_no_pull: set[int] = set()
         self.codes: list[Any] = []
         self.pulls: list[Any] = []
+
+    def share(self, machines: Machines) -> None:
+        """Have machine code carry out what there is and will be."""
+        self._program._traces.build(machines.asked is True)
 
     @on_its_own
     def evaluated(self, x: FloatArray) -> tuple[FloatArray, int]:
@@ -149,9 +154,10 @@ class Loop:
         self.name = name
         self._turn, self._begins, self._runs = turn, begins, runs
         self._sizes, self._count = sizes, count
-        self.known: FloatArray | None = None  # what the first run gives, which Python has done
+        self._known: tuple[bytes, FloatArray] | None = None
         self._last: list[tuple[bytes, Turns]] = []  # runs that may be pulled, and their inputs
         self._is_pulled = False
+        self._native: Native = None
         self._most = max(64, MOST_BYTES // (8 * sizes[1] + 4))
         p, n, m, k = sizes
         self._n_rows = rows = max(count, 0)
@@ -171,14 +177,14 @@ class Loop:
             state, results, goes_on = self._turn(x[:p], x[p : p + n], x[p + n :])
             return concatenate([state, results, [float(goes_on)]])
 
-        return Steps(step, self._runs)
+        return Steps(step, self._runs, self._native)
 
     @functools.cached_property
     def _entrance(self) -> Steps | None:
         begins, p = self._begins, self._sizes[0]
         if begins is None:
             return None
-        return Steps(lambda x: np.array([float(begins(x[:p], x[p:]))]), self._runs)
+        return Steps(lambda x: np.array([float(begins(x[:p], x[p:]))]), self._runs, self._native)
 
     @functools.cached_property
     def pushed(self) -> Loop:
@@ -201,7 +207,16 @@ class Loop:
 
         first = None if begins is None else lambda shared, state: begins(shared[:p], state[:n])
         sizes = (2 * p, 2 * n, 2 * m, 2 * k)
-        return Loop(self.name, pushed, first, sizes, self._count, self._runs)
+        loop = Loop(self.name, pushed, first, sizes, self._count, self._runs)
+        loop._native = self._native
+        return loop
+
+    def share(self, machines: Machines) -> None:
+        """Have machine code carry out turns."""
+        self._native = machines.native
+        for name in ("_steps", "_entrance", "pushed"):
+            if (part := vars(self).get(name)) is not None:
+                part.share(machines)
 
     # --- with plain numbers
 
@@ -221,11 +236,15 @@ class Loop:
         turns = Turns(self._steps.codes, entrance, self._sizes, x, self._n_rows, 0, end, most)
         return self._run(turns)
 
+    def know(self, x: FloatArray, value: FloatArray) -> None:
+        """Have Python's value, for a first run at the same point."""
+        self._known = x.tobytes(), value
+
     def value(self, x: FloatArray) -> FloatArray:
         """The last state, and the rows of results."""
-        if self.known is not None:
-            out, self.known = self.known, None
-            return out
+        known, self._known = self._known, None
+        if known is not None and known[0] == x.tobytes():
+            return known[1]
         # A gradient asks for values first: then its turns need not run forth once more.
         keeps = self._is_pulled and not self._last
         turns = self._forth(x, self._most if keeps else 0)
@@ -292,6 +311,10 @@ def _over_lanes(which: Any, *args: Any, loop: Loop) -> Any:
 
 class _Call(Rule):
     """A call, whose replays need no primitive."""
+
+    def share_machines(self, machines: Machines) -> None:
+        """The machine code of the program that it is a step of is that of its turns, too."""
+        self.kwargs["loop"].share(machines)
 
     def compute_results(self, operands: list[Any]) -> list[Any]:
         args, loop = self._with(operands), self.kwargs["loop"]

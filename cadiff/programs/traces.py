@@ -143,6 +143,9 @@ class Traces:
         machines = self.machines
         recorded.graph.machines = machines if machines.asked and not machines.is_patient else None
         recorded.graph.watch = note if machines.is_patient else None
+        for step in recorded.graph.steps if machines.asked else ():
+            if (share := getattr(step.rule, "share_machines", None)) is not None:
+                share(machines)
 
     def build(self, wait: bool) -> None:
         """Have machine code run what there is, and what will be."""

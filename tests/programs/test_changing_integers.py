@@ -143,3 +143,21 @@ def test_the_last_bits_of_changing_integers(mask: int) -> None:
     for i in (1, 2, 0, -1, 5, -8, 2**52 + 3):
         for ints in (i, np.array([i, 7, -i])):
             npt.assert_array_equal(program(1.5, ints), f(1.5, ints))
+
+
+def test_integers_that_functions_of_solvers_read_are_inputs() -> None:
+    @cadiff.compile
+    def f(x: Any, k: Any, rows: Any, flags: Any) -> Any:
+        def residual(z: Any) -> Any:
+            return z * k + cnp.where(flags, x[rows], 0.0).sum() - x[k]
+
+        return cadiff.root(residual, 1.0)
+
+    for k in range(1, 6):
+        rows, flags = np.array([k, 5 - k]), np.array([True, k > 2])
+        value = (X[k] - X[rows][flags].sum()) / k
+        assert f(X, k, rows, flags) == pytest.approx(value, rel=1e-13, abs=1e-13)
+        slope = (np.eye(6)[k] - np.eye(6)[rows[flags]].sum(axis=0)) / k
+        npt.assert_allclose(f.grad(X, k, rows, flags), slope)
+    assert f.stats()["recordings"] <= 3  # with integers as constants, and as inputs
+    assert f.stats()["obstacles"] == []

@@ -407,6 +407,17 @@ def test_programs_with_loops_are_exact_if_asked_and_verified() -> None:
     same((always(0.7), always.grad(0.7)), truth, 1e-13)
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_turns_are_machine_code_where_their_program_is(native: bool) -> None:
+    program = cadiff.compile(cube_root, native=native)
+    for a in (8.0, 3.0, 50.0):
+        same(program.value_and_grad(a), cadiff.value_and_grad(cube_root)(a))
+        same(program.hessian(a), cadiff.hessian(cube_root)(a))
+        cadiff.build(program)
+    steps = [vars(loop).get("_steps") for loop in loops() if loop._native]
+    assert any("machine code" in one._program.stats()["native"] for one in steps if one)
+
+
 def test_programs_with_loops_have_no_text_in_c() -> None:
     program = cadiff.compile(cube_root)
     program(8.0)
