@@ -166,7 +166,7 @@ _, _LEAF = binding.flattened(0.0, None)
 
 
 def _of_shape(shape: Shape) -> str:
-    return f"an array of shape {shape}" if shape else "a number"
+    return f"an array of shape {shape}" if shape else "a number, of shape ()"
 
 
 def is_vector(container: Container, parts: tuple[Any, ...]) -> bool:

@@ -49,6 +49,10 @@ PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape, int is
 /* Whether NumPy puts a result in another order than C's: that of its operands, if it is that of
  * none of them. */
 static int is_by_columns(const CadArrayOperands *all) {
+    const CadArrayOperand *first = &all->of[0];
+    if (first->ndim == 2 && first->shape[1] > 1 && first->strides[1] == 1) { /* mostly */
+        return 0;
+    }
     int found = 0;
     for (int i = 0; i < all->n; i++) {
         const CadArrayOperand *of = &all->of[i];
