@@ -126,7 +126,10 @@ PARAMETERS = "const double *restrict s, double *restrict w"
 _OF_LOOPS = "const double *restrict s, double *w"
 _OF_TURNS = f"{_OF_LOOPS}, double *tiles, long turn, long part"
 _NAME = re.compile(r"\w+(?=,|$)")
-_PLACE = re.compile(r"(?<=\b[sw]\[)-?\d+|(?<=\btiles\[)\d+|(?<=\)\[)\d+|(?<=\bt < )\d+")
+_PLACE = re.compile(
+    r"(?<=\b[sw]\[)-?\d+|(?<=\btiles\[)\d+|(?<=\)\[)\d+"
+    r"|(?<=\bt < )\d+|(?<=\bend = )\d+|(?<=\bn = )\d+"
+)
 
 
 def _form_of(text: str) -> tuple[str, ...]:

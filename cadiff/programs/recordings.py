@@ -8,7 +8,6 @@ nor which of them serves a call.
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -444,19 +443,13 @@ class _Trial:
         attempt.recorded = None
         attempt.obstacle = NoStandIns(obstacle) if guarded.is_shown or writes else obstacle
 
-    def _graph(self, guarded: Guarded, output: Returned) -> Graph:
-        """What was recorded, with shorter loops if that is wanted.
-
-        Not where numbers are in several of these that are computed once without them.
-        """
-        make = functools.partial(binding.graph_of, guarded.recording, output.atoms, self._optimize)
-        graph = make(self.least_loop)
-        if 0 < self.least_loop < binding.NO_LOOPS and graph.n_recorded <= MOST_READ_TWICE:
-            usual = make(0)
-            n, n_usual = (each.code_of("value").n_operations for each in (graph, usual))
-            if n > 1.5 * n_usual:
-                return usual
-        return graph
+    def _without_repetitions(self, graph: Graph, guarded: Guarded, output: Returned) -> Graph:
+        """A graph with shorter loops; as usual where it computes in these what is common."""
+        if graph.n_recorded > MOST_READ_TWICE:
+            return graph
+        usual = binding.graph_of(guarded.recording, output.atoms, self._optimize)
+        n, n_usual = (each.code_of("value").n_operations for each in (graph, usual))
+        return usual if n > 1.5 * n_usual else graph
 
     def _make(self, attempt: Attempt, guarded: Guarded, output: Returned) -> None:
         """Have in an attempt what was recorded as a graph, or why that is not exact."""
@@ -468,8 +461,11 @@ class _Trial:
                 attempt.obstacle = replay
                 return
             replays.append(replay)
+        graph = binding.graph_of(guarded.recording, output.atoms, self._optimize, self.least_loop)
+        if 0 < self.least_loop < binding.NO_LOOPS:
+            graph = self._without_repetitions(graph, guarded, output)
         attempt.recorded = Recorded(
-            self._graph(guarded, output),
+            graph,
             output,
             call.ranges,
             guarded.recording.structure.shapes,

@@ -300,7 +300,7 @@ class Steps:
         parts = [*begin, *around], [*turn, *to_sums, *within], of_stretch, end
         first, lines, sums, last = needed(*parts)
         many, left = scan.length, size - scan.n_in_strips  # of the room that there is for turns
-        stretch = f"const int end = {n} - begin < {many} ? {n} : begin + {many};"
+        stretch = f"const int end = n - begin < {many} ? n : begin + {many};"
 
         def array(name: str) -> str:
             nonlocal left
@@ -313,8 +313,8 @@ class Steps:
         if n <= many:
             run = [f"const int begin = 0, end = {n};", *run]
         else:
-            turns = f"for (int begin = 0; begin < {n}; begin += {many})"
-            run = [block(turns, [stretch, *run])]
+            turns = f"for (int begin = 0; begin < n; begin += {many})"
+            run = [f"const int n = {n};", block(turns, [stretch, *run])]
         return block("", [*filled(first), *run, *filled(last)])
 
     def in_turn(self, place: int, step: int = 0) -> str:

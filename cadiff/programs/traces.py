@@ -141,9 +141,10 @@ class Traces:
         """Have what is made of a recording run by threads and machine code as the program may."""
         recorded.graph.threads = self.threads or 0
         machines = self.machines
-        recorded.graph.machines = machines if machines.asked and not machines.is_patient else None
+        at_once = bool(machines.asked) and not machines.is_patient
+        recorded.graph.machines = machines if at_once else None
         recorded.graph.watch = note if machines.is_patient else None
-        for step in recorded.graph.steps if machines.asked else ():
+        for step in recorded.graph.steps if at_once else ():
             if (share := getattr(step.rule, "share_machines", None)) is not None:
                 share(machines)
 

@@ -442,9 +442,13 @@ static void machine_code_is_one_instruction(void) {
         cad_memory_fail_after(-1);
     }
     CHECK(granted > 1 && granted < GRANTED);
-    CHECK(cad_program_run(program, room) == -1);
-    cad_program_read(program, room, &result);
-    CHECK_SAME(result, 1.5);
+    for (int is_used = 0; is_used < 2; is_used++) {
+        places[0] = 0.5;
+        cad_program_use_machine(program, is_used);
+        CHECK(cad_program_run(program, room) == -1);
+        cad_program_read(program, room, &result);
+        CHECK_SAME(result, is_used ? 1.5 : sin(0.5));
+    }
     places[0] = 2.0;
     CHECK(cad_program_run(program, room) == 7);
     CadMachine *const before = program->machine;

@@ -662,9 +662,9 @@ def by_runge_and_kutta(n: int) -> Callable[[Any], Any]:
 def test_text_in_c_is_as_long_at_any_number_of_steps(n: int) -> None:
     binding.set_least_loop()  # programs of twenty steps have no loops
     program, x = cd.compile(by_runge_and_kutta(n)), np.array([1.1, 0.4, 0.3, 0.9, 1.0, 0.5])
-    assert program.to_c(x).count("\n") < 200
+    assert program.to_c(x).count("\n") < 240
     for what in ("jvp", "vjp", "hvp", "jacobian", "hessian"):
-        assert program.to_c(x, what=what).count("\n") < 400
+        assert program.to_c(x, what=what).count("\n") < 450
     assert program.stats()["recordings"] == 1
 
 
