@@ -132,9 +132,7 @@ def test_sparse_triangles(form: str, lower: bool, unit: bool) -> None:
 
     def solve(m: Any, x: Any, beyond: int = 0) -> Any:
         places = numpy.append(rows, [0, 3][:beyond]), numpy.append(columns, [3, 0][:beyond])
-        places = tuple(
-            each.astype(numpy.int32) for each in places
-        )  # for SciPy 1.15
+        places = tuple(each.astype(numpy.int32) for each in places)  # for SciPy 1.15
         values = np.concatenate([x, np.ones(beyond)]) if beyond else x
         a = m.sparse.coo_array((values, places), (4, 4)).asformat(form)
         return m.sparse.linalg.spsolve_triangular(a, RIGHT[:4], lower, unit_diagonal=unit)
