@@ -306,6 +306,8 @@ def _solves_banded(
 # --- FITPACK -------------------------------------------------------------------------------------
 
 EXTRAPOLATED, ZERO, RAISED, NEAREST = range(4)
+# Of splines of least squares, in versions of SciPy that know periodic ones.
+RESIDUALS = (None, None) if "periodic" in signature(_bsplines._lsq_solve_qr).parameters else ()
 INVALID = 10  # what it says of arguments that are none
 
 # Until 1.18, SciPy had it compiled from Fortran, with other arguments for some of its functions.
@@ -748,10 +750,6 @@ def _fitted_pull(ans: Any, y: Number, x: Any, t: Any, k: int, w: Any) -> Any:
 
 fitted.defvjp(_fitted_pull)
 fitted.defjvp(lambda g, ans, y, x, t, k, w: fitted(g, x, t, k, w))
-
-
-# Versions of SciPy that know periodic ones give residuals, too.
-RESIDUALS = (None, None) if "periodic" in signature(_bsplines._lsq_solve_qr).parameters else ()
 
 
 @kernels("scipy.interpolate._bsplines", varying=True)
