@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 import scipy.spatial
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, _dierckx, _fitpack_impl, _ndbspline, _ppoly
+from scipy.interpolate import BSpline, _bsplines, _dierckx, _fitpack_impl, _ndbspline, _ppoly
 from scipy.linalg import get_lapack_funcs as lapack_functions
 
 from .. import binding
@@ -305,6 +306,8 @@ def _solves_banded(
 # --- FITPACK -------------------------------------------------------------------------------------
 
 EXTRAPOLATED, ZERO, RAISED, NEAREST = range(4)
+# Of splines of least squares, in versions of SciPy that know periodic ones.
+RESIDUALS = (None, None) if "periodic" in signature(_bsplines._lsq_solve_qr).parameters else ()
 INVALID = 10  # what it says of arguments that are none
 
 # Until 1.18, SciPy had it compiled from Fortran, with other arguments for some of its functions.
@@ -732,10 +735,7 @@ def evaluate_nd(
 @stated("make_lsq_spline")
 def fitted(y: Any, x: Any, t: Any, k: int, w: Any) -> Any:
     """Coefficients of the splines nearest to y, by the sum of squares with weights w**2."""
-    matrix, offset, n = _dierckx.data_matrix(x, t, k, w)
-    weighted = y * w[:, None]
-    _dierckx.qr_reduce(matrix, offset, n, weighted)
-    return _dierckx.fpback(matrix, n, x, y, t, k, w, weighted)[0]
+    return _bsplines._lsq_solve_qr(x, y, t, k, w)[2]
 
 
 def _fitted_pull(ans: Any, y: Number, x: Any, t: Any, k: int, w: Any) -> Any:
@@ -761,10 +761,10 @@ def _lsq_solve_qr(x: Any, y: Any, t: Any, k: int, w: Any, periodic: bool = False
     plain = binding.plain_constants(((x, t, w), {}))
     if plain is not None:
         x, t, w = plain[0]
-        return None, None, fitted(as_number(y), x, t, k, w), None, None
+        return None, None, fitted(as_number(y), x, t, k, w), *RESIDUALS
     x, t, w = as_number(x), as_number(t), as_number(w)
     matrix = column(w) * _design(x, t, k)
-    return None, None, np.linalg.lstsq(matrix, column(w) * y, rcond=None)[0], None, None
+    return None, None, np.linalg.lstsq(matrix, column(w) * y, rcond=None)[0], *RESIDUALS
 
 
 def _design(x: Number, t: Number, k: int) -> Number:

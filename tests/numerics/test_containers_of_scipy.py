@@ -202,6 +202,8 @@ HEIGHTS = np.array([0.3, -0.8, 1.4, 0.2, -0.5, 0.9])
 )
 def test_second_derivatives_at_nodes_of_radial_functions(name: str, kernel: str) -> None:
     """A distance has none where it is 0, its square has one; so have smooth functions of that."""
+    if name == "RBFInterpolator" and not hasattr(scipy.interpolate._rbfinterp, "_get_backend"):
+        pytest.skip("before SciPy 1.17 it has no derivatives by the points")
 
     def at(module: Any, x: Any) -> Any:
         if name == "Rbf":

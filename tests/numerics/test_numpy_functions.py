@@ -70,7 +70,7 @@ def public_name(original: Any) -> str:
         name = original.__name__
         return f"numpy.{name}" if getattr(numpy, name, None) is original else "scipy"
     module = "" if original.__module__.startswith("numpy.linalg") else original.__module__
-    return f"{module}.{original.__name__}"
+    return f"{module}.{getattr(original, '__name__', '')}"  # some of SciPy's have none
 
 
 # What looks at shapes only, has gone from some versions, or is no matter of NumPy's dispatch.
