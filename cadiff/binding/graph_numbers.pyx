@@ -600,6 +600,11 @@ cdef int may_raise(void *owner, uint32_t number) noexcept:
     return getattr(step.rule, "may_raise", True)
 
 
+cdef int is_level(void *owner, uint32_t number) noexcept:
+    step = (<GraphNumbers>owner).steps[number]
+    return getattr(step.rule, "is_level", False) and np.isfinite(step.results[0]).all()
+
+
 cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                            CadId *results) except CAD_RAISED:
     (<DirectRule>rule_at(tape, entry)).insert_into((<GraphNumbers>owner).graph, operands, results)
@@ -614,6 +619,7 @@ STEPS.insert = insert_rule
 STEPS.form = form_of_step
 STEPS.link = link_step
 STEPS.may_raise = may_raise
+STEPS.is_level = is_level
 
 
 cdef size_t least_loop = 0  # as tests say

@@ -142,6 +142,7 @@ def trace(
 
 # --- Einstein sums -------------------------------------------------------------------------------
 
+LONG_RUN = 32  # numbers
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -170,7 +171,8 @@ def _as_product(terms: Sequence[str], result: str, *operands: Any) -> Any:
     """The sum of one or two operands by sums and products of matrices.
 
     Of the labels that one operand alone has, the last is that of its rows, or its columns. Those
-    that are summed are the inner axis, and all others count matrices.
+    that are summed are the inner axis, and all others count matrices. What stands side by side in
+    the result does so in the products, if that is more than a few numbers.
     """
     if len(operands) == 1:
         x, first = _summed(operands[0], terms[0], result)
@@ -180,6 +182,9 @@ def _as_product(terms: Sequence[str], result: str, *operands: Any) -> Any:
     y, second = _summed(y, right, left + result)
     rows = [label for label in result if label not in second][-1:]
     columns = [label for label in result if label not in first][-1:]
+    are_exchanged = rows and columns and result.index(rows[0]) > result.index(columns[0])
+    if are_exchanged and binding.shape(x)[first.index(rows[0])] >= LONG_RUN:
+        x, first, rows, y, second, columns = y, second, columns, x, first, rows
     inner = "".join(label for label in first if label not in result)
     if not (rows or columns or inner):
         return _grouped(x, first, result) * _grouped(y, second, result)

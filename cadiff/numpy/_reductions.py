@@ -412,7 +412,7 @@ nanprod = _fold("nanprod", "Product along axes of what is not nan, {}.", *_PRODU
 # --- extremes ------------------------------------------------------------------------------------
 
 
-@stated("max or min", loop_takes=(0,))
+@stated("max or min", loop_takes=(0,), is_level=True)
 def _extreme(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]) -> Any:
     """The maximum or minimum over axes."""
     return reduce(x, axis=axes, keepdims=keepdims)

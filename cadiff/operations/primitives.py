@@ -117,6 +117,10 @@ class primitive:  # noqa: N801 - a decorator
     # Outside of these bounds, a pair for each of them, an operand is for the function itself.
     loop_bounds: tuple[tuple[float, float], ...] = ()
 
+    # Whether others are measured from the result, and what they come to often does not depend on
+    # it, as on a maximum that is taken away before exponentials: programs look for that.
+    is_level = False
+
     # What answers calls with complex arguments or results, for those of users: see `pairs`.
     by_parts: Callable[..., Any]
     _gives_complex = False  # for real arguments

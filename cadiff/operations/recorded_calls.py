@@ -84,6 +84,12 @@ class Rule:
         return self.operation.by_index if len(self.which) == 2 else None
 
     @property
+    def is_level(self) -> bool:
+        """Whether others are measured from the result: see `primitive.is_level`."""
+        found: bool = self.operation.is_level
+        return found
+
+    @property
     def is_exact(self) -> bool:
         """Whether its rules are known to be the derivatives of what it computes.
 

@@ -237,6 +237,45 @@ static CadId put_in_order(Pull *p, const Contribution *given, CadId first, size_
     return cad_graph_pack(p->graph, ids, size);
 }
 
+enum { FEW_STRETCHES = 4, LONG_STRETCH = 32 };
+
+/* How many stretches of places there are, side by side as what arrives there; more than a few,
+ * too, where they are short. */
+static size_t stretches(const Pull *p, const Contribution *given) {
+    const CadId *const places = p->graph->lists + given->at;
+    size_t n = 1;
+    for (size_t i = 1; i < given->count && n <= FEW_STRETCHES; i++) {
+        n += places[i] != places[i - 1] + 1;
+    }
+    return given->source.step == 1 && given->count >= n * LONG_STRETCH ? n : FEW_STRETCHES + 1;
+}
+
+/* Add what arrives at a few long stretches of an array, as of one that was rolled. */
+static CadId add_stretches(Pull *p, CadId former, const Contribution *given, CadId first,
+                           size_t size) {
+    static const int64_t one = 1;
+    for (size_t i = 0; i < given->count && p->graph->status == CAD_OK;) {
+        const CadId *const places = p->graph->lists + given->at;
+        const CadId place = places[i] - first;
+        int64_t length = 1;
+        while (i + (size_t)length < given->count &&
+               places[i + (size_t)length] == places[i] + (CadId)length) {
+            length++;
+        }
+        former = cad_graph_make(
+            p->graph, p->graph,
+            &(CadMade){.kind = CAD_RECORD_ADD_TO,
+                       .former = former,
+                       .size = size,
+                       .ndim = 1,
+                       .shape = &length,
+                       .n_views = 2,
+                       .views = {{place, &one}, {given->source.first + (CadId)i, &one}}});
+        i += (size_t)length;
+    }
+    return former;
+}
+
 /* `first` is the first number of the array. What arrives at a number that takes by indices goes
  * back to where each was taken from. */
 static CadId add_part(Pull *p, CadId former, const Contribution *given, CadId first, size_t size) {
@@ -256,6 +295,9 @@ static CadId add_part(Pull *p, CadId former, const Contribution *given, CadId fi
             former == CAD_NO_ID ? put_in_order(p, given, first, size) : CAD_NO_ID;
         if (ordered != CAD_NO_ID) {
             return ordered;
+        }
+        if (graph->optimize && stretches(p, given) <= FEW_STRETCHES) {
+            return add_stretches(p, former, given, first, size);
         }
         CadId *places = cad_graph_room(graph, &p->room, given->count);
         for (size_t i = 0; i < given->count && places != NULL; i++) {

@@ -180,6 +180,13 @@ static inline int cad_is_active_number(CadGraph *graph, const CadActive *active,
     return graph->records[i].kind == CAD_RECORD_INPUT ? active->variables[id] : active->records[i];
 }
 
+/* --- shifts.c --- */
+
+/* Have levels not be active that outputs turn out not to depend on, such as the m of
+ * m + log(sum(exp(x - m))), with a guard that what cancels there is finite. */
+void cad_graph_cut_shifts(CadGraph *graph, const CadActive *active, const CadId *outputs,
+                          size_t n_outputs);
+
 /* --- derivatives.c --- */
 
 /* Derivatives of the numbers of a record: each has one, or one stands for all. */

@@ -517,6 +517,7 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
     if (memory.status != CAD_OK) {
         p->graph->status = CAD_NO_MEMORY;
     } else {
+        cad_graph_cut_shifts(graph, &p->active, outputs, n_outputs);
         for (size_t k = 0; k < n_outputs; k++) {
             if (cad_pull_is_active(p, outputs[k])) {
                 cad_pull_add(p, outputs[k], seeds[k]);

@@ -248,14 +248,17 @@ CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, 
     Push *p = &push;
     CadMemory memory = {0};
     const uint32_t *uses = cad_graph_uses(graph, &memory, outputs, n_outputs, 0);
+    const CadActive active = cad_graph_find_active(graph, &memory, wrt, n_wrt, 0);
     p->tangents = cad_memory_take(&memory, p->n_records, sizeof *p->tangents);
     if (memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
+        cad_graph_cut_shifts(graph, &active, outputs, n_outputs);
         seed(p, wrt, along, n_wrt);
         for (size_t i = 0; i < p->n_records && graph->status == CAD_OK; i++) {
             const CadRecord *record = &graph->records[i];
-            if (uses[i] > 0 && cad_record_is_made(record) && record->op != CAD_OP_stop) {
+            if (uses[i] > 0 && active.records[i] && cad_record_is_made(record) &&
+                record->op != CAD_OP_stop) {
                 p->tangents[i] = push_record(p, i);
             }
         }

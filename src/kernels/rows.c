@@ -152,7 +152,7 @@ typedef struct Extreme {
     ptrdiff_t count;
 } Extreme;
 
-enum { PART = 1024, SIDE_BY_SIDE = 8 };
+enum { PART = 1024, SIDE_BY_SIDE = 8, SHORT = 32 };
 
 /* Of numbers in order. */
 static CAD_INLINE Extreme extreme_in_order(const double *x, ptrdiff_t n, const int least) {
@@ -220,13 +220,56 @@ static CAD_CLONES void mark(double *restrict to, const double *x, double number,
     }
 }
 
+/* Of a short row in order, without nan. */
+static CAD_INLINE double extreme_of_short_row(const double *x, ptrdiff_t n, const int least) {
+    double one = x[0], other = x[n - 1];
+    for (ptrdiff_t k = 1; k + 1 < n; k += 2) {
+        one = (least ? x[k] < one : x[k] > one) ? x[k] : one;
+        other = (least ? x[k + 1] < other : x[k + 1] > other) ? x[k + 1] : other;
+    }
+    return (least ? one < other : one > other) ? one : other;
+}
+
+/* Of short rows in order, a step apart, up to one with nan; answers how many. */
+static CAD_CLONES ptrdiff_t share_short_rows(double *restrict to, ptrdiff_t to_step,
+                                             const double *restrict x, ptrdiff_t step,
+                                             ptrdiff_t n_rows, ptrdiff_t n, int least) {
+    for (ptrdiff_t row = 0; row < n_rows; row++, to += to_step, x += step) {
+        const double number =
+            least ? extreme_of_short_row(x, n, 1) : extreme_of_short_row(x, n, 0);
+        int64_t count = 0, nans = 0;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            nans += x[k] != x[k];
+            count += x[k] == number;
+        }
+        if (nans > 0) {
+            return row;
+        }
+        const double share = count == 1 ? 1.0 : 1.0 / (double)count;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            to[k] = x[k] == number ? share : 0.0;
+        }
+    }
+    return n_rows;
+}
+
 /* Of the numbers that are the maximum (told 0) or the minimum equal shares of 1, 0 elsewhere. */
 void cad_rows_share_extreme(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                             void *data) {
     const ptrdiff_t n = dims[1];
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row x = row_at(arguments[0], turn, steps[0], steps[2]);
-        const Row to = row_at(arguments[1], turn, steps[1], steps[3]);
+        Row x = row_at(arguments[0], turn, steps[0], steps[2]);
+        Row to = row_at(arguments[1], turn, steps[1], steps[3]);
+        if (n > 0 && n <= SHORT && x.step == 1 && to.step == 1) {
+            turn += share_short_rows(to.data, steps[1] / (ptrdiff_t)sizeof(double), x.data,
+                                     steps[0] / (ptrdiff_t)sizeof(double), dims[0] - turn, n,
+                                     data != NULL);
+            if (turn == dims[0]) {
+                return;
+            }
+            x = row_at(arguments[0], turn, steps[0], steps[2]);
+            to = row_at(arguments[1], turn, steps[1], steps[3]);
+        }
         const Extreme found = extreme_of_row(x, n, data != NULL);
         const double share = 1.0 / (double)found.count;
         for (ptrdiff_t first = 0; first < n; first += PART) {

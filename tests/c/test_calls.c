@@ -17,7 +17,8 @@ typedef struct Owner {
     int wants[2]; /* what the last pull was asked for */
     int moves[2]; /* what the last push was given */
     int fails;
-    int raises;   /* when it is asked for links */
+    int raises; /* when it is asked for links */
+    int gives_levels;
     double below; /* pulls hold for first operands below it; 0: for all */
 } Owner;
 
@@ -93,7 +94,12 @@ static CadStatus link(void *owner, uint32_t number, CadLinks *links) {
     return o->raises ? CAD_RAISED : CAD_OK;
 }
 
-static const CadCalls calls = {note, pull, push, insert, form, link, NULL};
+static int is_level(void *owner, uint32_t number) {
+    CHECK_COUNT(number, NUMBER);
+    return ((const Owner *)owner)->gives_levels;
+}
+
+static const CadCalls calls = {note, pull, push, insert, form, link, NULL, is_level};
 
 static int carry_out(void *owner, uint32_t number, const double *x, double *results) {
     Owner *const o = owner;
@@ -302,6 +308,50 @@ static void no_more_is_asked_for_than_needed(void) {
     c.owner.fails = 1;
     CHECK(cad_graph_pull(graph, &call, &one, 1, &other, 1, &found) == CAD_RAISED);
     cad_graph_free(graph);
+}
+
+/* m + log(exp(z - m) + exp(2 z - m)), where m is a result of a call of x and y. */
+static CadId measured_from(CadGraph *graph, CadId x) {
+    const CadId m = call_of(graph, x, x + 1);
+    CadId terms[2];
+    for (int k = 0; k < 2; k++) {
+        const CadId z = times(graph, cad_graph_constant(graph, k + 1.0), x + 2);
+        const CadId above = cad_graph_apply(graph, CAD_OP_subtract, z, m, m);
+        terms[k] = cad_graph_apply(graph, CAD_OP_exp, above, above, above);
+    }
+    const CadId sum = cad_graph_apply(graph, CAD_OP_add, terms[0], terms[1], terms[1]);
+    const CadId log = cad_graph_apply(graph, CAD_OP_log, sum, sum, sum);
+    return cad_graph_apply(graph, CAD_OP_add, m, log, log);
+}
+
+static void levels_that_cancel_are_not_asked_for(void) {
+    for (int gives_levels = 0; gives_levels < 2; gives_levels++) {
+        Case c;
+        CHECK(make_case(&c) == CAD_OK);
+        const CadId wrt[3] = {c.x, c.x + 1, c.x + 2}, one = cad_graph_constant(c.graph, 1.0);
+        const CadId along[3] = {one, one, one};
+        double results[4];
+        CadId found[4];
+        c.owner = (Owner){.wants = {7, 7}, .moves = {7, 7}, .gives_levels = gives_levels};
+        const CadId output = measured_from(c.graph, c.x);
+        CHECK(cad_graph_pull(c.graph, &output, &one, 1, wrt, 3, found) == CAD_OK);
+        CHECK(cad_graph_push(c.graph, wrt, along, 3, &output, 1, found + 3) == CAD_OK);
+        CHECK((c.owner.wants[0] == 7) == gives_levels);
+        CHECK((c.owner.moves[0] == 7) == gives_levels);
+        CadProgram *const program = program_of(&c, &c.x, 1, found, 4);
+        CHECK(run(program, POINT, results) == -1);
+        const double share = 1.0 / (1.0 + exp(POINT[2]));
+        for (int k = 0; k < 4; k++) {
+            CHECK_NEAR(results[k], k < 2 ? 0.0 : 2.0 - share, 1e-15);
+        }
+        cad_program_free(program);
+        /* Of an output that does depend on it all is as it was. */
+        const CadId call = call_of(c.graph, c.x, c.x + 1), outputs[2] = {output, call};
+        const CadId seeds[2] = {one, one};
+        CHECK(cad_graph_pull(c.graph, outputs, seeds, 2, wrt, 3, found) == CAD_OK);
+        CHECK_COUNT((size_t)c.owner.wants[0], 1);
+        cad_graph_free(c.graph);
+    }
 }
 
 static void graphs_with_calls_are_written_and_read(void) {
@@ -556,6 +606,24 @@ static CadStatus all_of_it(Case *c, CadProgram **program) {
                : status;
 }
 
+static void levels_survive_want_of_memory(void) {
+    CadStatus status = CAD_NO_MEMORY;
+    for (long granted = 0; status != CAD_OK && granted < GRANTED; granted++) {
+        Case c;
+        CHECK(make_case(&c) == CAD_OK);
+        const CadId one = cad_graph_constant(c.graph, 1.0), third = c.x + 2;
+        const CadId output = measured_from(c.graph, c.x);
+        CadId found;
+        c.owner.gives_levels = 1;
+        cad_memory_fail_after(granted);
+        status = cad_graph_pull(c.graph, &output, &one, 1, &third, 1, &found);
+        cad_memory_fail_after(-1);
+        CHECK(status == CAD_OK || status == CAD_NO_MEMORY);
+        cad_graph_free(c.graph);
+    }
+    CHECK(status == CAD_OK);
+}
+
 static void calls_survive_want_of_memory(void) {
     CadStatus status = CAD_NO_MEMORY;
     long granted = 0;
@@ -579,9 +647,11 @@ const Test call_tests[] = {
     TEST(equal_calls_are_one),
     TEST(derivatives_of_calls),
     TEST(no_more_is_asked_for_than_needed),
+    TEST(levels_that_cancel_are_not_asked_for),
     TEST(what_calls_depend_on_is_known_or_all),
     TEST(graphs_with_calls_are_written_and_read),
     TEST(calls_survive_want_of_memory),
+    TEST(levels_survive_want_of_memory),
     TEST(turns_make_calls),
     TEST(guards_of_calls_in_turns),
     TEST(loops_with_calls_survive_want_of_memory),

@@ -89,7 +89,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"inner"},
             {"bodies", "cotangents"},
             {"fold", "maps", "written", "records", "read", "partials", "products"},
-            {"live", "derivatives"},
+            {"live", "derivatives", "shifts"},
             {"blocks", "insert"},
             {"scan_blocks"},
             {"scan"},

@@ -59,6 +59,19 @@ def test_nan_is_an_extreme_and_infinities_are(ours: Any) -> None:
     assert np.array_equal(cadiff.grad(ours)(x), np.full(3000, 1.0 / 3000.0))
 
 
+@pytest.mark.parametrize(("ours", "plain"), EXTREMES)
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 31, 32, 33])
+def test_shares_in_many_rows(ours: Any, plain: Any, n: int) -> None:
+    x = RNG.integers(0, 3, (60, n)).astype(float)
+    x[7], x[8] = -np.inf, np.inf
+    x[20, n // 2] = x[59, 0] = np.nan
+    ties = (x == plain(x, axis=1)[:, None]) | np.isnan(x)
+    weights = np.arange(1.0, 61.0)
+    expected = weights[:, None] * ties / np.count_nonzero(ties, axis=1)[:, None]
+    for g in gradients(lambda x: cnp.sum(weights * ours(x, axis=1)), x):
+        np.testing.assert_allclose(g, expected, rtol=1e-15)
+
+
 def test_without_nan_the_result_alone_is_a_guard() -> None:
     x = RNG.standard_normal((3, 2000))
     program = cadiff.compile(lambda x: cnp.sum(cnp.nanmax(x, axis=1) - cnp.nanmin(x, axis=1)))

@@ -30,6 +30,8 @@ SUMS = {
     "nij,k->kn": ((N, 2, 3), (2,)),
     "n,n->n": ((4 * N,), (4 * N,)),
     "n,n->": ((4 * N,), (4 * N,)),
+    "kij,nkj->nki": ((3, 40, 4), (N, 3, 4)),
+    "ij,nj->ni": ((33, 2), (N, 2)),
 }
 
 
@@ -63,6 +65,16 @@ def test_sums_of_two_operands(text: str) -> None:
         both.hessian(np.zeros(1))[0, 0], 2.0 * np.sum(w * np.einsum(text, dx, dy)), rtol=1e-11
     )
     assert not steps_of(program) + steps_of(gradient) + steps_of(both)
+
+
+@pytest.mark.parametrize(("rows", "product"), [(31, "3, 31, 4, 150"), (32, "3, 150, 4, 32")])
+def test_products_stand_as_the_result_does_where_its_rows_are_long(
+    rows: int, product: str
+) -> None:
+    q, x = seeded((3, rows, 4), (N, 3, 4))
+    program = cadiff.compile(lambda q: cnp.einsum("kij,nkj->nki", q, x))
+    assert_allclose(program(q), np.einsum("kij,nkj->nki", q, x), rtol=1e-12, atol=1e-13)
+    assert f"matmul ({product})" in re.sub(" +", " ", program.to_text())
 
 
 def test_sums_of_one_operand_and_of_three() -> None:

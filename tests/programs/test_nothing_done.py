@@ -143,6 +143,20 @@ def test_a_part_of_a_cotangent_stands_among_zeros() -> None:
     assert re.findall(r"zeros +(\d+) numbers?", program.to_text())[:2] == ["3", "2"]
 
 
+@pytest.mark.parametrize("by", [1, -40, (7, 0)])
+def test_what_arrives_at_rolled_arrays_is_added_along_stretches(by: Any) -> None:
+    def f(x: Any) -> Any:
+        x = x.reshape(20, 15) if isinstance(by, tuple) else x
+        moved = np.roll(x, by, axis=(0, 1) if isinstance(by, tuple) else None)
+        return np.sum((np.sin(moved) - x) ** 2 * numpy.cos(numpy.arange(300.0)).reshape(x.shape))
+
+    x = numpy.random.default_rng(6).standard_normal(300)
+    program = cadiff.compile(f)
+    npt.assert_allclose(program.grad(x), cadiff.grad(f)(x), rtol=1e-12, atol=1e-14)
+    assert "add at" not in program.to_text()
+    npt.assert_allclose(program.hvp(x, x), cadiff.hvp(f)(x, x), rtol=1e-11, atol=1e-12)
+
+
 # --- axes exchanged ------------------------------------------------------------------------------
 
 
