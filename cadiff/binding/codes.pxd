@@ -120,10 +120,4 @@ cdef class Code:
 
 
 cdef cnp.ndarray copied(const void *items, size_t count, object dtype)
-cdef int hold_finite(list atoms, str name) except -1
-cdef list are_any(const uint8_t *wanted, list sizes)
-cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
-                        double *results) noexcept with gil
 cdef bint go_over_lanes(list steps, list natives, bint in_turns) except -1
-cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
-                         double *results) noexcept with gil

@@ -1,12 +1,9 @@
 """Programs made from graphs: running them, and taking them apart to be written as text."""
 
-import threading
-from math import prod
-
 import numpy as np
 
 cimport cython
-from cpython.object cimport PyObject, Py_LT
+from cpython.object cimport PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, intptr_t, uint32_t, uint8_t
 from libc.string cimport memset, memcpy
@@ -18,11 +15,7 @@ from .generated.program cimport *
 from .c_numbers cimport *
 from .borrowed cimport Native
 from .crew cimport be_ready, Job, share, share_parts
-from .tape cimport rule_name
-from .atoms cimport shape
-
-from .guards import compare
-from .rules import CallError, PointError
+from .rules cimport goes_over_lanes, native_of_step
 
 
 # --- points of batches --------------------------------------------------------------------------
@@ -686,116 +679,6 @@ cdef int set_pieces(CadProgram *program, size_t lanes, list pieces) except -1:
         cad_memory_free(items)
 
 
-# --- while a rule is read, or a program runs -----------------------------------------------------
-
-deriving = threading.local()
-
-
-cpdef bint is_deriving() except -1:
-    """Whether a rule is run to be read into a graph: nothing of it is seen yet."""
-    return getattr(deriving, "now", False)
-
-
-def set_deriving(bint now) -> bool:
-    """Begin or end that; answers what it was before."""
-    before = is_deriving()
-    deriving.now = now
-    return before
-
-
-cdef int hold_finite(list atoms, str name) except -1:
-    """A guard that derivatives of a step are finite, as here; PointError if they are not."""
-    for atom in atoms:
-        if not np.isfinite(cad_plain_value(atom)).all():
-            raise PointError(f"a derivative of {name} is not finite where it was recorded")
-        if (CAD_IS_VAR(atom) or CAD_IS_DUAL(atom)) and prod(shape(atom)) > 0:
-            total = atom.sum() if shape(atom) else atom
-            compare(abs(total), INFINITY, Py_LT)
-    return 0
-
-
-cdef list are_any(const uint8_t *wanted, list sizes):
-    """Of each operand whether any of its numbers is wanted."""
-    cdef Py_ssize_t i, k = 0
-    any_wanted = []
-    for size in sizes:
-        any_wanted.append(any([wanted[k + i] for i in range(<Py_ssize_t>size)]))
-        k += size
-    return any_wanted
-
-
-cdef object native_of_step(step):
-    """What carries a step out in C: None if its rule tells nothing of that."""
-    if "native" not in step.__dict__:
-        find = getattr(step.rule, "native", None)
-        step.native = None if find is None else find(step.operands, step.results)
-    return step.native
-
-
-cdef object operand_of(const double *numbers, like):
-    """An operand of a step, in the order of memory of the one that it was recorded with: the last
-    bit of results may depend on it."""
-    cdef cnp.ndarray array
-    if isinstance(like, float):
-        return numbers[0]
-    array = cnp.PyArray_SimpleNew(cad_ndim(like), cnp.PyArray_DIMS(like), cnp.NPY_DOUBLE)
-    memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
-    if cnp.PyArray_ISCARRAY_RO(like):
-        return array
-    result = np.empty_like(like)
-    result[...] = array
-    return result
-
-
-cdef Py_ssize_t size_of(x):
-    return 1 if isinstance(x, float) else cnp.PyArray_SIZE(x)
-
-
-cdef bint has_shape_of(cnp.ndarray array, expected):
-    cdef int i, ndim = 0 if isinstance(expected, float) else cnp.PyArray_NDIM(expected)
-    if cnp.PyArray_NDIM(array) != ndim:
-        return False
-    for i in range(ndim):
-        if cnp.PyArray_DIM(array, i) != cnp.PyArray_DIM(expected, i):
-            return False
-    return True
-
-
-cdef int failed(object error) noexcept:
-    """Leave an exception set: an error of a rule as the cause of a CallError."""
-    if isinstance(error, Exception):
-        failure = CallError(str(error))
-        failure.__cause__ = error
-        error = failure
-    cad_restore_exception(error)
-    return -1
-
-
-cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
-                        double *results) noexcept with gil:
-    """What C calls; the exception is left set."""
-    cdef cnp.ndarray array
-    try:
-        step = (<list>owner)[number]
-        arrays = []
-        for operand in step.operands:
-            arrays.append(operand_of(operands, operand))
-            operands += size_of(operand)
-        computed = step.rule.compute_results(arrays)
-        for result, expected in zip(computed, step.results, strict=True):
-            array = cnp.in_order(result, cnp.NPY_DOUBLE)
-            if not has_shape_of(array, expected):
-                raise ValueError(
-                    f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)}, "
-                    f"where it had {np.shape(expected)} when it was recorded"
-                )
-            memcpy(results, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
-            results += cnp.PyArray_SIZE(array)
-        return 0
-    except BaseException as error:
-        return failed(error)
-
-
 cdef bint go_over_lanes(list steps, list natives, bint in_turns) except -1:
     """Whether calls for many points side by side are possible: each is C's, or one of Python's for
     all points. In turns those of C have to be one for all points, too: to bring the numbers of
@@ -803,45 +686,3 @@ cdef bint go_over_lanes(list steps, list natives, bint in_turns) except -1:
     return all([goes_over_lanes(step) if native is None
                 else not in_turns or (<Native>native).call.is_elementwise
                 for step, native in zip(steps, natives)])
-
-
-cdef bint goes_over_lanes(step) except -1:
-    return getattr(step.rule, "goes_over_lanes", False)
-
-
-cdef list results_of_lanes(step, list columns):
-    """What a step finds for operands with an axis of points in front."""
-    if goes_over_lanes(step):
-        return step.rule.call_lanes(columns)
-    rows = [step.rule.compute_results(list(operands)) for operands in zip(*columns)]
-    return [np.stack(each) for each in zip(*rows)]
-
-
-cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
-                         double *results) noexcept with gil:
-    """What C calls for many points; the exception is left set."""
-    cdef Py_ssize_t size
-    cdef cnp.ndarray array
-    try:
-        step = (<list>owner)[number]
-        columns = []
-        for operand in step.operands:
-            size = np.size(operand)
-            array = np.empty((size, lanes))
-            memcpy(cnp.PyArray_DATA(array), operands, size * lanes * sizeof(double))
-            columns.append(array.T.reshape((lanes, *np.shape(operand))))
-            operands += size * <Py_ssize_t>lanes
-        computed = results_of_lanes(step, columns)
-        for result, expected in zip(computed, step.results, strict=True):
-            if np.shape(result) != (lanes, *np.shape(expected)):
-                raise ValueError(
-                    f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)} for "
-                    f"{lanes} points, where it had {np.shape(expected)} when it was recorded"
-                )
-            size = np.size(expected)
-            array = np.ascontiguousarray(result.reshape(lanes, size).T, dtype=np.float64)
-            memcpy(results, cnp.PyArray_DATA(array), size * lanes * sizeof(double))
-            results += size * <Py_ssize_t>lanes
-        return 0
-    except BaseException as error:
-        return failed(error)

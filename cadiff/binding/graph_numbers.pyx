@@ -12,6 +12,8 @@ from math import prod
 import numpy as np
 
 cimport cython
+from cpython.object cimport Py_LT
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.string cimport memcpy
 
@@ -24,9 +26,8 @@ from .tape cimport Context, DirectRule, on_tape, rule_at, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Guarded, Recording
-from .codes cimport are_any, hold_finite
 
-from .codes import set_deriving
+from .guards import compare
 from .rules import _OpaqueDerivative, _Step, ObstacleError, PointError
 
 
@@ -48,6 +49,42 @@ def _note_fork():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_note_fork)
+
+
+deriving = threading.local()
+
+
+cpdef bint is_deriving() except -1:
+    """Whether a rule is run to be read into a graph: nothing of it is seen yet."""
+    return getattr(deriving, "now", False)
+
+
+def set_deriving(bint now) -> bool:
+    """Begin or end that; answers what it was before."""
+    before = is_deriving()
+    deriving.now = now
+    return before
+
+
+cdef int hold_finite(list atoms, str name) except -1:
+    """A guard that derivatives of a step are finite, as here; PointError if they are not."""
+    for atom in atoms:
+        if not np.isfinite(cad_plain_value(atom)).all():
+            raise PointError(f"a derivative of {name} is not finite where it was recorded")
+        if (CAD_IS_VAR(atom) or CAD_IS_DUAL(atom)) and prod(shape(atom)) > 0:
+            total = atom.sum() if shape(atom) else atom
+            compare(abs(total), INFINITY, Py_LT)
+    return 0
+
+
+cdef list are_any(const uint8_t *wanted, list sizes):
+    """Of each operand whether any of its numbers is wanted."""
+    cdef Py_ssize_t i, k = 0
+    any_wanted = []
+    for size in sizes:
+        any_wanted.append(any([wanted[k + i] for i in range(<Py_ssize_t>size)]))
+        k += size
+    return any_wanted
 
 
 @cython.final

@@ -19,9 +19,9 @@ from .c_numbers cimport *
 from .generated.program cimport *
 from .generated.tape cimport *
 from .guards cimport noted_guards
-from .rules cimport as_steps
+from .rules cimport as_steps, carry_out_lanes, carry_out_step
 from .recording cimport Recording
-from .codes cimport PERIOD, carry_out_lanes, carry_out_step, Code, go_over_lanes
+from .codes cimport PERIOD, Code, go_over_lanes
 from .graph_numbers cimport (
     GraphNumbers, GraphTransaction, Ids, in_a_row, joined_ids, new_ids,
 )

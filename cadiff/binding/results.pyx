@@ -207,7 +207,8 @@ cdef class Described:
     """A whole number, or an array of them, in a result of which it is found how it is made: `kind`
     is what makes it of floats, a type or a dtype."""
 
-    cdef readonly object numbers, kind
+    cdef readonly object numbers
+    cdef readonly object kind
 
 
 cdef object describing = local()  # its `is_on`: whether this thread finds that out

@@ -8,7 +8,8 @@ import numpy as np
 
 cimport cython
 from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .generated.tape cimport *
@@ -591,3 +592,119 @@ cdef list as_steps(list steps):
         if not isinstance(step, _Step):
             raise ValueError(f"a step of a recorded function is a {type(step).__name__}")
     return steps
+
+
+# --- steps are carried out -----------------------------------------------------------------------
+
+cdef object native_of_step(step):
+    """What carries a step out in C: None if its rule tells nothing of that."""
+    if "native" not in step.__dict__:
+        find = getattr(step.rule, "native", None)
+        step.native = None if find is None else find(step.operands, step.results)
+    return step.native
+
+
+cdef object operand_of(const double *numbers, like):
+    """An operand of a step, in the order of memory of the one that it was recorded with: the last
+    bit of results may depend on it."""
+    cdef cnp.ndarray array
+    if isinstance(like, float):
+        return numbers[0]
+    array = cnp.PyArray_SimpleNew(cad_ndim(like), cnp.PyArray_DIMS(like), cnp.NPY_DOUBLE)
+    memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
+    if cnp.PyArray_ISCARRAY_RO(like):
+        return array
+    result = np.empty_like(like)
+    result[...] = array
+    return result
+
+
+cdef Py_ssize_t size_of(x):
+    return 1 if isinstance(x, float) else cnp.PyArray_SIZE(x)
+
+
+cdef bint has_shape_of(cnp.ndarray array, expected):
+    cdef int i, ndim = 0 if isinstance(expected, float) else cnp.PyArray_NDIM(expected)
+    if cnp.PyArray_NDIM(array) != ndim:
+        return False
+    for i in range(ndim):
+        if cnp.PyArray_DIM(array, i) != cnp.PyArray_DIM(expected, i):
+            return False
+    return True
+
+
+cdef int failed(object error) noexcept:
+    """Leave an exception set: an error of a rule as the cause of a CallError."""
+    if isinstance(error, Exception):
+        failure = CallError(str(error))
+        failure.__cause__ = error
+        error = failure
+    cad_restore_exception(error)
+    return -1
+
+
+cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
+                        double *results) noexcept with gil:
+    """What C calls; the exception is left set."""
+    cdef cnp.ndarray array
+    try:
+        step = (<list>owner)[number]
+        arrays = []
+        for operand in step.operands:
+            arrays.append(operand_of(operands, operand))
+            operands += size_of(operand)
+        computed = step.rule.compute_results(arrays)
+        for result, expected in zip(computed, step.results, strict=True):
+            array = cnp.in_order(result, cnp.NPY_DOUBLE)
+            if not has_shape_of(array, expected):
+                raise ValueError(
+                    f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)}, "
+                    f"where it had {np.shape(expected)} when it was recorded"
+                )
+            memcpy(results, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+            results += cnp.PyArray_SIZE(array)
+        return 0
+    except BaseException as error:
+        return failed(error)
+
+
+cdef bint goes_over_lanes(step) except -1:
+    return getattr(step.rule, "goes_over_lanes", False)
+
+
+cdef list results_of_lanes(step, list columns):
+    """What a step finds for operands with an axis of points in front."""
+    if goes_over_lanes(step):
+        return step.rule.call_lanes(columns)
+    rows = [step.rule.compute_results(list(operands)) for operands in zip(*columns)]
+    return [np.stack(each) for each in zip(*rows)]
+
+
+cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
+                         double *results) noexcept with gil:
+    """What C calls for many points; the exception is left set."""
+    cdef Py_ssize_t size
+    cdef cnp.ndarray array
+    try:
+        step = (<list>owner)[number]
+        columns = []
+        for operand in step.operands:
+            size = np.size(operand)
+            array = np.empty((size, lanes))
+            memcpy(cnp.PyArray_DATA(array), operands, size * lanes * sizeof(double))
+            columns.append(array.T.reshape((lanes, *np.shape(operand))))
+            operands += size * <Py_ssize_t>lanes
+        computed = results_of_lanes(step, columns)
+        for result, expected in zip(computed, step.results, strict=True):
+            if np.shape(result) != (lanes, *np.shape(expected)):
+                raise ValueError(
+                    f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)} for "
+                    f"{lanes} points, where it had {np.shape(expected)} when it was recorded"
+                )
+            size = np.size(expected)
+            array = np.ascontiguousarray(result.reshape(lanes, size).T, dtype=np.float64)
+            memcpy(results, cnp.PyArray_DATA(array), size * lanes * sizeof(double))
+            results += size * <Py_ssize_t>lanes
+        return 0
+    except BaseException as error:
+        return failed(error)

@@ -19,7 +19,7 @@ from .generated.program cimport *
 from .c_numbers cimport *
 from .codes cimport Code
 
-from .codes import CallError
+from .rules import CallError
 
 
 cdef enum:
