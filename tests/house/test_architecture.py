@@ -71,6 +71,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_common", "_refusals", "_matrices", "_fourier", "_lapack"},
             {"_own"},
             {"_systems"},
+            {"_triangular_factors"},
             {"_factorizations"},
             {"_least_squares"},
             {

@@ -20,6 +20,7 @@ import cadiff.numpy.linalg
 import cadiff.scipy.linalg
 from cadiff import MissingRuleError
 from cadiff.numpy import _factorizations as factor
+from cadiff.numpy import _triangular_factors as triangular
 from cadiff.numpy import _least_squares as least_squares
 from cadiff.numpy import _systems as systems
 from cadiff.scipy import _matrix_functions as functions
@@ -220,7 +221,7 @@ def test_rules_by_themselves(primitive: Any, args: Any, kwargs: Any, argnum: int
 
 def test_a_basis_is_completed_without_turning_it() -> None:
     a, t = regular(RNG, 5, 2), RNG.normal(size=(5, 2))
-    for operation, options in ((factor.qr, {"complete": True}), (factor.svd, {"full": True})):
+    for operation, options in ((triangular.qr, {"complete": True}), (factor.svd, {"full": True})):
         p = operation.of_real
         u, *rest = p.function(a, **options)
         du = p.pushes[0](t, (u, *rest), a, **options)[0]
