@@ -20,9 +20,9 @@ import cadiff.numpy.linalg
 import cadiff.scipy.linalg
 from cadiff import MissingRuleError
 from cadiff.numpy import _factorizations as factor
-from cadiff.numpy import _triangular_factors as triangular
 from cadiff.numpy import _least_squares as least_squares
 from cadiff.numpy import _systems as systems
+from cadiff.numpy import _triangular_factors as triangular
 from cadiff.scipy import _matrix_functions as functions
 
 from ..helpers import derivatives
@@ -158,11 +158,11 @@ def rules() -> list[Any]:
     other = rng.normal(size=(2, 3, 3))
     rows = [
         (systems.inv, (square,), {}),
-        (f.cholesky, (positive(rng, 2, 3, 3),), {"upper": False}),
-        (f.cholesky, (positive(rng, 2, 3, 3),), {"upper": True}),
-        (f.qr, (square,), {}),
-        (f.qr, (tall,), {}),
-        (f.qr, (tall,), {"complete": True}),
+        (triangular.cholesky, (positive(rng, 2, 3, 3),), {"upper": False}),
+        (triangular.cholesky, (positive(rng, 2, 3, 3),), {"upper": True}),
+        (triangular.qr, (square,), {}),
+        (triangular.qr, (tall,), {}),
+        (triangular.qr, (tall,), {"complete": True}),
         (f.eigh, (symmetric(rng, 2, 3, 3),), {"lower": True}),
         (f.eigh, (symmetric(rng, 2, 3, 3),), {"lower": False}),
         (f.eigvalsh, (symmetric(rng, 2, 3, 3),), {"lower": False}),
