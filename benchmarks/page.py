@@ -32,6 +32,7 @@ from benchmarks.machine import BLAS_VARIABLES, machine
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 FIRST_PICTURE = PAGE.with_name("first.svg")
+PATIENCE = 60.0  # seconds for an answer
 
 HEAD = """\
 # Benchmarks
@@ -67,7 +68,7 @@ def of_gradbench(options: argparse.Namespace) -> str:
     if options.gradbench is None:
         raise UnavailableError("a checkout of GradBench is needed: --gradbench CHECKOUT")
     given = [str(options.gradbench), "--rounds", str(options.rounds)]
-    given += ["--small"] * options.quick
+    given += ["--limit", str(PATIENCE), *["--small"] * options.quick]
     results = gradbench.collect(gradbench.parser().parse_args(given))
     lost = [
         f"{name} {size}, {function}: {tool} {times:.2f} times as fast; {GRADBENCH_WHY[name]}"

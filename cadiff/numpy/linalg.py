@@ -39,6 +39,7 @@ from ..operations.table import power, sign, sqrt, where
 from . import _factorizations as factor
 from . import _least_squares as least_squares
 from . import _systems as systems
+from . import _triangular_factors as triangular
 from ._factorizations import of_finite
 from ._matrices import EPSILON, SINGLE, H, diagonal, is_single, mirrored
 from ._own import copied, own
@@ -217,7 +218,7 @@ def slogdet(a: Any) -> Any:
 @implements_all(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The triangle of a Cholesky factorisation; only that triangle of a is read."""
-    return factor.cholesky(square(a), upper=bool(upper))
+    return triangular.cholesky(square(a), upper=bool(upper))
 
 
 @implements_all(np.linalg.qr)
@@ -233,9 +234,9 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         raise TypeError(f'qr has derivatives in modes "reduced", "complete", "r", not {mode!r}')
     rows, columns = a.shape[-2:]
     if rows >= columns:
-        q, r = factor.qr(a, complete=mode == "complete" and rows > columns)
+        q, r = triangular.qr(a, complete=mode == "complete" and rows > columns)
     else:
-        q, r = factor.qr(a[..., :rows])
+        q, r = triangular.qr(a[..., :rows])
         r = concatenate([r, H(q) @ a[..., rows:]], axis=-1)
     return r if mode == "r" else QRResult(q, r)
 

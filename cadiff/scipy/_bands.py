@@ -18,6 +18,7 @@ import scipy.sparse
 
 from ..binding import is_complex_number
 from ..numpy import _factorizations as factor
+from ..numpy import _triangular_factors as triangular
 from ..numpy._matrices import H, conjugate, on_matrices, part, real, triangle
 from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import implements_all, where
@@ -177,12 +178,12 @@ def _as_band(a: Any, ab: Any, lower: bool) -> Any:
 
 def _cholesky_pull(ans: Any, ab: Any, g: Any, lower: bool) -> Any:
     """By the rule of whole matrices: the factor has no more diagonals than the matrix."""
-    pulled = factor.cholesky_pull(_whole(ans, lower), None, _whole(g, lower), upper=not lower)
+    pulled = triangular.cholesky_pull(_whole(ans, lower), None, _whole(g, lower), upper=not lower)
     return _as_band(pulled, ab, lower) + part(g, _outside(ab, lower))
 
 
 def _cholesky_push(g: Any, ans: Any, ab: Any, lower: bool) -> Any:
-    pushed = factor.cholesky_push(_whole(g, lower), _whole(ans, lower), None, upper=not lower)
+    pushed = triangular.cholesky_push(_whole(g, lower), _whole(ans, lower), None, upper=not lower)
     return _as_band(pushed, ab, lower) + part(g, _outside(ab, lower))
 
 

@@ -24,6 +24,7 @@ from ..numpy import _factorizations as factor
 from ..numpy import _lapack as loops_of_lapack
 from ..numpy import _least_squares as least_squares
 from ..numpy import _systems as systems
+from ..numpy import _triangular_factors as triangular
 from ..numpy import linalg as of_numpy
 from ..numpy._choices import take_along_axis
 from ..numpy._common import like
@@ -286,13 +287,13 @@ def pinv(a: Any, atol: float | None, rtol: float | None, return_rank: bool) -> A
 @called_as(scipy.linalg.cholesky, stacks=True, a=square)
 def cholesky(a: Any, lower: bool) -> Any:
     """The triangle of a Cholesky factorisation; only that triangle of a is read."""
-    return factor.cholesky(a, upper=not lower)
+    return triangular.cholesky(a, upper=not lower)
 
 
 @called_as(scipy.linalg.cho_factor, stacks=True, a=square)
 def cho_factor(a: Any, lower: bool) -> tuple[Any, Any]:
     """The triangle of a Cholesky factorisation, for `cho_solve`; the other one is that of a."""
-    found = factor.cholesky(a, upper=not lower)
+    found = triangular.cholesky(a, upper=not lower)
     found = where(triangle(a.shape[-1], bool(lower)), found, a)
     return found, lower if a.ndim == 2 else np.full(a.shape[:-2], lower)
 
@@ -517,7 +518,7 @@ _of_pair.defvjp(None, None)
 
 def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any, ...]:
     """By the triangle l with b = l @ H(l), the problem of inv(l) @ a @ inv(H(l))."""
-    l = factor.cholesky(b, upper=not lower)  # noqa: E741
+    l = triangular.cholesky(b, upper=not lower)  # noqa: E741
     l = l if lower else H(l)  # noqa: E741
     half = solve_triangle(l, mirrored(a, lower), lower=True)
     single = solve_triangle(l, H(half), lower=True)
@@ -619,7 +620,7 @@ def _times_toeplitz(c: Any, r: Any, x: Any, *, workers: int | None) -> Any:
 @called_as(scipy.linalg.subspace_angles, A=matrix, B=matrix)
 def subspace_angles(A: Any, B: Any) -> Any:
     """The angles between two subspaces, in descending order; at 0 they have no derivative."""
-    bases = [factor.qr(x)[0] for x in (A, B)]
+    bases = [triangular.qr(x)[0] for x in (A, B)]
     cosines = H(bases[0]) @ bases[1]
     rest = bases[1] - bases[0] @ cosines
     if bases[0].shape[1] < bases[1].shape[1]:

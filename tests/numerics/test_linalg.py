@@ -22,6 +22,7 @@ from cadiff import MissingRuleError
 from cadiff.numpy import _factorizations as factor
 from cadiff.numpy import _least_squares as least_squares
 from cadiff.numpy import _systems as systems
+from cadiff.numpy import _triangular_factors as triangular
 from cadiff.scipy import _matrix_functions as functions
 
 from ..helpers import derivatives
@@ -157,11 +158,11 @@ def rules() -> list[Any]:
     other = rng.normal(size=(2, 3, 3))
     rows = [
         (systems.inv, (square,), {}),
-        (f.cholesky, (positive(rng, 2, 3, 3),), {"upper": False}),
-        (f.cholesky, (positive(rng, 2, 3, 3),), {"upper": True}),
-        (f.qr, (square,), {}),
-        (f.qr, (tall,), {}),
-        (f.qr, (tall,), {"complete": True}),
+        (triangular.cholesky, (positive(rng, 2, 3, 3),), {"upper": False}),
+        (triangular.cholesky, (positive(rng, 2, 3, 3),), {"upper": True}),
+        (triangular.qr, (square,), {}),
+        (triangular.qr, (tall,), {}),
+        (triangular.qr, (tall,), {"complete": True}),
         (f.eigh, (symmetric(rng, 2, 3, 3),), {"lower": True}),
         (f.eigh, (symmetric(rng, 2, 3, 3),), {"lower": False}),
         (f.eigvalsh, (symmetric(rng, 2, 3, 3),), {"lower": False}),
@@ -180,8 +181,8 @@ def rules() -> list[Any]:
         (own._solve, (square[0], right[0]), {"adjoint": True, "assume_a": "gen"}),
         (systems.solve_triangle, (square, right), {"lower": True}),
         (systems.solve_triangle, (square, right), {"lower": False, "unit": True, "adjoint": True}),
-        (f._cholesky_back, (square, other), {}),
-        (f._cholesky_along, (square, other), {}),
+        (triangular._cholesky_back, (square, other), {}),
+        (triangular._cholesky_along, (square, other), {}),
         (own._lu_factor, (square[0],), {}),
         (functions._expm, (square,), {}),
         (functions.frechet, (square, other), {}),
@@ -220,7 +221,7 @@ def test_rules_by_themselves(primitive: Any, args: Any, kwargs: Any, argnum: int
 
 def test_a_basis_is_completed_without_turning_it() -> None:
     a, t = regular(RNG, 5, 2), RNG.normal(size=(5, 2))
-    for operation, options in ((factor.qr, {"complete": True}), (factor.svd, {"full": True})):
+    for operation, options in ((triangular.qr, {"complete": True}), (factor.svd, {"full": True})):
         p = operation.of_real
         u, *rest = p.function(a, **options)
         du = p.pushes[0](t, (u, *rest), a, **options)[0]

@@ -35,7 +35,14 @@ def quiet() -> Iterator[None]:
         yield
 
 
-OF_LINALG = (f"{os.sep}linalg", "_systems", "_factorizations", "_lapack", "_least_squares")
+OF_LINALG = (
+    f"{os.sep}linalg",
+    "_systems",
+    "_triangular_factors",
+    "_factorizations",
+    "_lapack",
+    "_least_squares",
+)
 
 
 def frames_of(call: Callable[[], Any]) -> list[str]:
