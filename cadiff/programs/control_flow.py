@@ -20,7 +20,7 @@ from ..binding import Dual, Tree, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.making import chooses_anew
 from ..operations.replayed import Replayed, kind_of
-from ..operations.scalars import anew
+from ..operations.scalars import MOST_INT, anew
 from ..transforms._base import Function, answering, check_function, is_int
 from ..transforms._closed import Closed
 from ..transforms._mapped import Form, stacked
@@ -47,6 +47,7 @@ class _Form(NamedTuple):
     shapes: list[Shape]
     dtypes: list[np.dtype[Any]]
     are_pythons: list[bool]
+    is_complex: bool = False  # numbers stand in pairs
 
     @classmethod
     def of(cls, what: str, item: Any) -> _Form:
@@ -58,7 +59,8 @@ class _Form(NamedTuple):
                     f"{type(leaf).__name__}"
                 )
         pythons = [isinstance(x, (bool, int, float)) for x in leaves]
-        return cls(tree, [*map(_shape, leaves)], [*map(_dtype, leaves)], pythons)
+        is_complex = len(leaves) != len(binding.flattened(item)[0])
+        return cls(tree, [*map(_shape, leaves)], [*map(_dtype, leaves)], pythons, is_complex)
 
     def checked(self, item: Any, name: str, what: str) -> Any:
         """What was returned, called `name`, if it is of this form, that of `what`.
@@ -81,7 +83,8 @@ class _Form(NamedTuple):
             elif given == dtype:
                 continue
             elif type(leaf) in (bool, int) and dtype.kind in "if":
-                parts[k], is_changed = (path, dtype.type(leaf).item()), True
+                number = int(leaf) if dtype.kind == "i" else float(leaf)
+                parts[k], is_changed = (path, number), True
                 continue
             elif self.are_pythons[k] and given == _FLOAT and dtype.kind == "i":
                 self.dtypes[k] = _FLOAT
@@ -95,7 +98,8 @@ class _Form(NamedTuple):
     @property
     def may_be_kept(self) -> bool:
         """Whether a program can have such numbers as floats."""
-        return all(d.kind in "bi" or d == np.float64 for d in self.dtypes)
+        are_real = not self.is_complex
+        return are_real and all(d.kind in "bi" or d == np.float64 for d in self.dtypes)
 
     def of_vector(self, vector: Any) -> Any:
         """The containers, with numbers of a vector."""
@@ -147,6 +151,17 @@ def _plain(item: Any) -> Any:
     return binding.map_leaves(
         lambda x: x._plain if isinstance(x, Replayed) else binding.plain_values(x), item
     )
+
+
+def _are_small(item: Any) -> bool:
+    """Whether all ints are of a size that those of recordings are taken to have.
+
+    Else one of them, computed anew, may be no whole number among floats. A replay has to find the
+    same.
+    """
+    leaves = binding.flattened(item, pairs=True)[0]
+    ints = (x for x in leaves if _dtype(x).kind in "iu")
+    return all(np.all(abs(x) < MOST_INT) if _shape(x) else abs(x) < MOST_INT for x in ints)
 
 
 def _truth(x: Any, name: str) -> bool:
@@ -279,20 +294,29 @@ def _as_a_step(
         return None
     ys = _stacked(outputs, rows.n)
     output_form = _Form.of("an output", outputs[0] if outputs else None)
+    for output in outputs[1:]:
+        output_form.checked(output, "an output", "the first one")
     if binding.carries((last, ys)) or not (form.may_be_kept and output_form.may_be_kept):
+        return None
+    if not _are_small((at, plain_rows.arrays, last, outputs)):
         return None
     head = [] if count is None else [_number(count)]
     numbers = concatenate([np.empty(0), head, theta, _vector(state), rows.vector])
     if not isinstance(numbers, (Var, Dual)):
         return last, ys
+    # In the program the form stays: an int of Python's there becomes no float in another turn.
     form = form._replace(are_pythons=[False] * len(form.shapes))
+    output_form = output_form._replace(are_pythons=[False] * len(output_form.shapes))
     n_head, n = len(head), form.size
 
     def turn(shared: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
         args = call.at(shared[n_head:]), form.of_vector(state), row_form.of_vector(row)
         new, output, goes_on = kind.turn(*args)
         output = output_form.checked(output, "an output", "the first one")
-        return _vector(form.checked(new, kind.returned, kind.first)), _vector(output), goes_on
+        new = form.checked(new, kind.returned, kind.first)
+        if not _are_small((new, output)):
+            raise OverflowError(f"{kind.name}: an int is not below {MOST_INT:,}")
+        return _vector(new), _vector(output), goes_on
 
     def begins(shared: Any, state: Any) -> bool:
         assert kind.begins is not None

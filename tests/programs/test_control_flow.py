@@ -502,3 +502,52 @@ def test_lengths_and_outputs_are_alike() -> None:
         cadiff.scan(lambda c, t: (c + 1, None if c else t), 0, ones)
     with pytest.raises(ValueError, match="at least"):
         cadiff.switch(0, [])
+
+
+@pytest.mark.parametrize(
+    ("f", "points"),
+    [
+        (lambda x: 3.0 * cadiff.cond(lambda: x > 0, lambda: 0, lambda: x * x), (1.5, -1.5)),
+        (lambda x: cadiff.cond(lambda: x > 0, lambda: 1, lambda: x), (1.5, 2.5, -1.7, -0.3)),
+        (
+            lambda x: cnp.sum(
+                cadiff.scan(lambda c, z: (c, 1 if x > 0 else x * x), 0.0, None, 3)[1]
+            ),
+            (1.5, -1.5, -2.0),
+        ),
+        (
+            lambda x: cadiff.fori_loop(0, 3, lambda i, s: s if x > 0 else s * x, 1),
+            (1.0, 2.0, -3.0),
+        ),
+        (
+            lambda x: abs(cadiff.cond(lambda: x > 0, lambda: x, lambda: 1j * x + 1)) ** 2,
+            (-2.7, -1.7, 1.7, 2.5, -1.1),
+        ),
+    ],
+)
+def test_branches_of_other_types_keep_theirs(f: Any, points: tuple[float, ...]) -> None:
+    program = cadiff.compile(f)
+    for x in points:
+        assert program(x) == f(x)
+        assert program.grad(x) == cadiff.grad(lambda x: 1.0 * f(x))(x)
+
+
+@pytest.mark.parametrize("n", [2, 5, 22, 23, 24, 25, 40])
+def test_ints_that_floats_cannot_stand_for_are_pythons(n: int) -> None:
+    def f(x: Any, n: Any) -> Any:
+        power, k = cadiff.fori_loop(0, n, lambda i, s: (s[0] * x, s[1] * 5 + i), (1.0, 1))
+        return power * (k % 7)
+
+    program = cadiff.compile(f)
+    for other in (3, 4, n):
+        assert program(1.0, other) == f(1.0, other)
+    assert program.grad(1.0, n) == cadiff.grad(f)(1.0, n)
+
+
+def test_large_ints_that_go_round_stay_what_they_are() -> None:
+    def f(x: Any, k: Any) -> Any:
+        return cadiff.fori_loop(0, 3, lambda i, s: (s[0] + 1, s[1] * x), (k, 1.0))[0]
+
+    program = cadiff.compile(f)
+    for k in (5, 6, 2**31 - 2, 2**53 + 1, 2**53 + 2, 2**62):
+        assert program(1.0, k) == k + 3
