@@ -423,9 +423,11 @@ def scan(
         raise TypeError("without xs, length is the number of turns: scan(f, init, length=n)")
     if length is not None:
         lengths[operator.index(length)] = None
-    if len(lengths) != 1 or min(lengths) < 0:
+    if len(lengths) != 1:
         raise ValueError(f"xs and length say how many turns there are: {[*lengths]} differ")
     (n,) = lengths
+    if n < 0:
+        raise ValueError(f"length is the number of turns, 0 or more, not {n}")
     if reverse:
         arrays = [x[::-1] for x in arrays]
     if n == 0:

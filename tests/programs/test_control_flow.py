@@ -551,3 +551,8 @@ def test_large_ints_that_go_round_stay_what_they_are() -> None:
     program = cadiff.compile(f)
     for k in (5, 6, 2**31 - 2, 2**53 + 1, 2**53 + 2, 2**62):
         assert program(1.0, k) == k + 3
+
+
+def test_a_negative_length_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"0 or more, not -1"):
+        cadiff.scan(lambda c, x: (c, None), 0.0, length=-1)
