@@ -50,10 +50,10 @@ PICTURE = """\
 # Why another tool is faster at an eval of GradBench, where one is.
 GRADBENCH_WHY = {
     "gmm": "its loops keep the terms of a mixture in registers, where ours go through arrays",
-    "ba": "it has the derivatives of an observation as one formula; ours come from arrays",
+    "ba": "it goes over observations in one loop; ours go through arrays",
     "ht": "it skips the bones that do not depend on an angle",
     "lstm": "it goes through a step at once; here each operation of a step is a call of a kernel",
-    "kmeans": "its Hessian is a formula, of a diagonal matrix",
+    "kmeans": "it needs no array of distances, and C++ has the Hessian as a formula",
     "det": "it is one expression, compiled as a whole",
     "llsq": "it sums the powers of x as it goes",
     "lse": side_by_side.FUSED,

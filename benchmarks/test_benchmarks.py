@@ -27,6 +27,7 @@ from benchmarks import (
     mapping_contests,
     native,
     optimize_contests,
+    page,
     program_contests,
     side_by_side,
     vectors,
@@ -127,3 +128,8 @@ def test_figures_of_pages_are_those_that_were_measured() -> None:
         assert figures.with_headlines(text, page) == text
         blocks += [found["name"] for found in figures.MARKS.finditer(text)]
     assert blocks == list(figures.BLOCKS)
+
+
+def test_the_page_has_all_its_sections() -> None:
+    assert list(page.kept()) == list(page.SECTIONS)
+    assert all(section[:4].isdigit() for section in page.kept().values())  # the date
