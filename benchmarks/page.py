@@ -170,8 +170,8 @@ def of_memory(options: argparse.Namespace) -> str:
         both = [memory.in_new_process(f"{work}{way}", small)["bytes"] for way in ("", "-compiled")]
         rows.append([says, unit, *(f"{number:.0f}" for number in both)])
     return f"""\
-Bytes that value and gradient take at most beside what there was before; of a program, what it
-holds is counted, too. An operation on numbers takes 32 bytes of the tape.
+The most bytes of memory that value and gradient add; those that a program holds are counted, too.
+An operation on numbers takes 32 bytes of the tape.
 
 {markdown(["", "bytes for each", "cadiff, eager", "cadiff, compiled"], rows)}"""
 

@@ -3,7 +3,7 @@
 A turn takes a row of inputs: what is the same in all turns, the state, and a row of the turn's
 own. It gives the next state, a row of results, and whether there is another turn. Some codes may
 serve a turn, each where its guards hold; the one that served the turn before is tried first.
-Where none does, that turn is for the caller. What a loop is, and what it is for, is not known here.
+Where none does, that turn is for the caller. Loops themselves are not known here.
 """
 
 import numpy as np

@@ -63,7 +63,7 @@ class _Form(NamedTuple):
         return cls(tree, [*map(_shape, leaves)], [*map(_dtype, leaves)], pythons, is_complex)
 
     def checked(self, item: Any, name: str, what: str) -> Any:
-        """What was returned, called `name`, if it is of this form, that of `what`.
+        """A returned item, if it has this form; in errors it is `name`, the form that of `what`.
 
         Python's ints may be floats: as 0 that becomes 0.5, or the other way round.
         """
@@ -161,7 +161,8 @@ def _are_small(item: Any) -> bool:
     """
     leaves = binding.flattened(item, pairs=True)[0]
     ints = (x for x in leaves if _dtype(x).kind in "iu")
-    return all(np.all(abs(x) < MOST_INT) if _shape(x) else abs(x) < MOST_INT for x in ints)
+    bounded = ((x, is_inside) for x in ints for is_inside in (x > -MOST_INT, x < MOST_INT))
+    return all(np.all(is_inside) if _shape(x) else is_inside for x, is_inside in bounded)
 
 
 def _truth(x: Any, name: str) -> bool:

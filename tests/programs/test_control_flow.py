@@ -549,7 +549,7 @@ def test_large_ints_that_go_round_stay_what_they_are() -> None:
         return cadiff.fori_loop(0, 3, lambda i, s: (s[0] + 1, s[1] * x), (k, 1.0))[0]
 
     program = cadiff.compile(f)
-    for k in (5, 6, 2**31 - 2, 2**53 + 1, 2**53 + 2, 2**62):
+    for k in (5, 6, 2**31 - 2, 2**53 + 1, 2**53 + 2, 2**62, -(2**63)):
         assert program(1.0, k) == k + 3
 
 
