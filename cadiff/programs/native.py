@@ -54,6 +54,10 @@ _UNTIL = f"{_INTERPRETER}, until there is {_MACHINE}"
 _TRIED = f"{_MACHINE} and the {_INTERPRETER} by turns, until it is known which is faster"
 
 
+# Held by who imports, for as long as a process that is forked would have half of a module.
+_IMPORTS = threading.RLock()  # a handler of signals may fork
+
+
 class Machines:
     """What the codes of a program ask for machine code: see `compile`."""
 
@@ -102,10 +106,11 @@ def make_machine_code(code: Code) -> None:
             code.judge()
             code.expects_machine, code.serves = True, _MACHINE
         return
-    from .helpers_in_c import VALUE  # what writes C is loaded by those who have C written
-    from .lanes_in_c import written_for_lanes
-    from .machine_code import written_for_point
-    from .machine_files import library_of
+    with _IMPORTS:  # what writes C is loaded by those who have C written
+        from .helpers_in_c import VALUE
+        from .lanes_in_c import written_for_lanes
+        from .machine_code import written_for_point
+        from .machine_files import library_of
 
     try:
         text, pieces, cores, left = (
@@ -216,7 +221,8 @@ class _Worker:
             return code
 
     def _work(self) -> None:
-        from .text_in_c import breathe
+        with _IMPORTS:
+            from .text_in_c import breathe
 
         breathe.by = self._breathe
         while (code := self._next()) is not None:
@@ -266,8 +272,13 @@ _worker = _Worker()
 def _have_fresh_worker() -> None:
     global _worker
     _worker = _worker.again()
+    _IMPORTS.release()
 
 
 atexit.register(lambda: _worker.end())
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_have_fresh_worker)
+    os.register_at_fork(
+        before=_IMPORTS.acquire,
+        after_in_parent=_IMPORTS.release,
+        after_in_child=_have_fresh_worker,
+    )

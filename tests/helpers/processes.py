@@ -44,6 +44,7 @@ def isolated(code: str) -> str:
         capture_output=True,
         text=True,
         check=False,
+        timeout=900,
     )
     assert run.returncode == 0, f"exit code {run.returncode}\n{run.stderr}"
     return run.stdout.strip()
