@@ -138,16 +138,33 @@ static inline double number_at(const Places *places, int32_t place) {
     return base_of(places, place)[place];
 }
 
-static void take(double *out, const Places *places, const int32_t *list, size_t n) {
-    const double *const at = places->own;
-    if (at == places->shared && places->n_referred == 0) {
-        for (size_t k = 0; k < n; k++) {
-            out[k] = at[list[k]];
-        }
-        return;
+/* Places around one that have the same base. */
+typedef struct Reach {
+    const double *base;
+    int64_t begin, size;
+} Reach;
+
+static CAD_APART Reach reach_of(const Places *places, int32_t place) {
+    int64_t begin = INT32_MIN, end = INT32_MAX;
+    for (size_t k = 0; k < 2 * places->n_referred + 2; k++) {
+        const CadReferred *const input = places->referred + k / 2;
+        const int64_t bound = k >= 2 * places->n_referred
+                                  ? (k % 2 ? places->n_whole : places->n_shared)
+                                  : input->place + (k % 2 ? (int64_t)input->size : 0);
+        begin = bound <= place && bound > begin ? bound : begin;
+        end = bound > place && bound < end ? bound : end;
     }
+    return (Reach){base_of(places, place), begin, end - begin};
+}
+
+/* Numbers of a list mostly have the base of the one before. */
+static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
+    Reach reach = {NULL, 0, 0};
     for (size_t k = 0; k < n; k++) {
-        out[k] = number_at(places, list[k]);
+        if ((uint64_t)(list[k] - reach.begin) >= (uint64_t)reach.size) {
+            reach = reach_of(places, list[k]);
+        }
+        out[k] = reach.base[list[k]];
     }
 }
 
