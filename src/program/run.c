@@ -157,14 +157,40 @@ static CAD_APART Reach reach_of(const Places *places, int32_t place) {
     return (Reach){base_of(places, place), begin, end - begin};
 }
 
+static int is_within(Reach reach, int64_t place) {
+    return (uint64_t)(place - reach.begin) < (uint64_t)reach.size;
+}
+
 /* Numbers of a list mostly have the base of the one before. */
 static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
     Reach reach = {NULL, 0, 0};
     for (size_t k = 0; k < n; k++) {
-        if ((uint64_t)(list[k] - reach.begin) >= (uint64_t)reach.size) {
+        if (!is_within(reach, list[k])) {
             reach = reach_of(places, list[k]);
         }
         out[k] = reach.base[list[k]];
+    }
+}
+
+/* The same of places in runs. */
+static void take_runs(double *restrict out, const Places *places, const int32_t *list, size_t n,
+                      size_t length) {
+    Reach reach = {NULL, 0, 0};
+    for (size_t k = 0; k < n; k += length) {
+        if (!is_within(reach, list[k])) {
+            reach = reach_of(places, list[k]);
+        }
+        if (is_within(reach, (int64_t)list[k] + (int64_t)length - 1)) {
+            cad_copy_numbers(out + k, reach.base + list[k], length);
+        } else {
+            take(out + k, places, list + k, length);
+        }
+    }
+}
+
+static void add_at(double *restrict to, const int32_t *list, CadStrip x, size_t n, size_t length) {
+    for (size_t k = 0; k < n; k += length) {
+        cad_add_numbers(to + list[k], x.data + (ptrdiff_t)k * x.step, length);
     }
 }
 
@@ -320,7 +346,12 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         run_turn(program, i, places, once);
         break;
     case CAD_TAKE:
-        take(numbers_at(places, i->out), places, program->lists + i->x, i->n);
+        if (i->y > 0) {
+            take_runs(numbers_at(places, i->out), places, program->lists + i->x, i->n,
+                      (size_t)i->y);
+        } else {
+            take(numbers_at(places, i->out), places, program->lists + i->x, i->n);
+        }
         break;
     case CAD_TOTAL:
         run_total(i, places);
@@ -331,9 +362,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     case CAD_ADD_AT: {
         double *const to = numbers_at(places, i->out);
         const CadStrip x = strip(places, i->x, i->sx, 0);
-        for (uint32_t k = 0; k < i->n; k++) {
-            to[program->lists[i->z + (int32_t)k]] += x.data[(ptrdiff_t)k * x.step];
-        }
+        add_at(to, program->lists + i->z, x, i->n, i->y > 0 ? (size_t)i->y : 1);
         break;
     }
     case CAD_CALL: {

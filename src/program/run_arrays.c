@@ -75,26 +75,15 @@ void cad_run_terms(const CadInstruction *i, CadPlan *plan, const Places *places,
     cad_term_run(op, &term);
 }
 
-/* to[k] = from[k] for numbers side by side, or to[k] += from[k]. */
-static inline void move_numbers(int adds, double *restrict to, const double *restrict from,
-                                size_t n) {
-    enum { SHORT = 64 }; /* to which a call is not worth it */
-    if (n > SHORT && adds) {
-        cad_strip_add((CadStrip){to, 1}, (CadStrip){(double *)from, 1}, 0, n);
-    } else if (n > SHORT) {
-        memcpy(to, from, n * sizeof *to);
-    } else {
-        for (size_t k = 0; k < n; k++) {
-            to[k] = adds ? to[k] + from[k] : from[k];
-        }
-    }
-}
-
 /* A row at one index: taken from there, or added there. */
 static inline void move_row(int adds, CadStrip to, CadStrip from, size_t n, ptrdiff_t index) {
     *(adds ? &to.data : &from.data) += index;
+    if (to.step == 1 && from.step == 1 && adds) {
+        cad_add_numbers(to.data, from.data, n);
+        return;
+    }
     if (to.step == 1 && from.step == 1) {
-        move_numbers(adds, to.data, from.data, n);
+        cad_copy_numbers(to.data, from.data, n);
         return;
     }
     for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
