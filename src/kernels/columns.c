@@ -1,30 +1,38 @@
-/* See columns.h. Loops over eight columns have a constant for their length, and are written out.
- */
+/* See columns.h. Loops over a constant number of columns are written out. */
 #include "kernels/columns.h"
 
-static void join_eight(double *restrict to, ptrdiff_t row, const CadStrip *columns, size_t n) {
+static CAD_INLINE void join(double *restrict to, ptrdiff_t row, const CadStrip *columns,
+                            const int count, size_t n) {
     const double *from[CAD_COLUMNS];
-    for (int k = 0; k < CAD_COLUMNS; k++) {
+    for (int k = 0; k < count; k++) {
         from[k] = columns[k].data;
     }
     for (size_t i = 0; i < n; i++, to += row) {
-        for (int k = 0; k < CAD_COLUMNS; k++) {
+        for (int k = 0; k < count; k++) {
             to[k] = from[k][i];
         }
     }
 }
 
 void cad_columns_join(double *to, ptrdiff_t row, const CadStrip *columns, size_t count, size_t n) {
-    size_t contiguous = 0;
-    while (contiguous < count && columns[contiguous].step == 1) {
-        contiguous++;
-    }
-    if (contiguous == CAD_COLUMNS) {
-        join_eight(to, row, columns, n);
-        return;
-    }
-    for (size_t k = 0; k < count; k++) {
-        cad_strip_add((CadStrip){to + k, row}, columns[k], 1, n);
+    for (size_t k = 0; k < count;) {
+        size_t end = k;
+        while (end < count && columns[end].step == 1) {
+            end++;
+        }
+        if (end - k == CAD_COLUMNS) {
+            join(to, row, columns, CAD_COLUMNS, n);
+            k += CAD_COLUMNS;
+        } else if (end - k >= CAD_COLUMNS / 2) {
+            join(to + k, row, columns + k, CAD_COLUMNS / 2, n);
+            k += CAD_COLUMNS / 2;
+        } else if (end - k >= 2) {
+            join(to + k, row, columns + k, 2, n);
+            k += 2;
+        } else {
+            cad_strip_add((CadStrip){to + k, row}, columns[k], 1, n);
+            k++;
+        }
     }
 }
 
