@@ -138,50 +138,26 @@ static inline double number_at(const Places *places, int32_t place) {
     return base_of(places, place)[place];
 }
 
-/* Places around one that have the same base. */
-typedef struct Reach {
-    const double *base;
-    int64_t begin, size;
-} Reach;
-
-static CAD_APART Reach reach_of(const Places *places, int32_t place) {
-    int64_t begin = INT32_MIN, end = INT32_MAX;
-    for (size_t k = 0; k < 2 * places->n_referred + 2; k++) {
-        const CadReferred *const input = places->referred + k / 2;
-        const int64_t bound = k >= 2 * places->n_referred
-                                  ? (k % 2 ? places->n_whole : places->n_shared)
-                                  : input->place + (k % 2 ? (int64_t)input->size : 0);
-        begin = bound <= place && bound > begin ? bound : begin;
-        end = bound > place && bound < end ? bound : end;
-    }
-    return (Reach){base_of(places, place), begin, end - begin};
+/* What is referred to, and tiles, no list names. */
+static CAD_INLINE double listed_at(const Places *places, int32_t place) {
+    return (place < places->n_shared ? places->shared : places->own)[place];
 }
 
-static int is_within(Reach reach, int64_t place) {
-    return (uint64_t)(place - reach.begin) < (uint64_t)reach.size;
-}
-
-/* Numbers of a list mostly have the base of the one before. */
 static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
-    Reach reach = {NULL, 0, 0};
-    for (size_t k = 0; k < n; k++) {
-        if (!is_within(reach, list[k])) {
-            reach = reach_of(places, list[k]);
-        }
-        out[k] = reach.base[list[k]];
+    for (size_t k = 0; k < n && places->own == places->shared; k++) {
+        out[k] = places->own[list[k]];
+    }
+    for (size_t k = 0; k < n && places->own != places->shared; k++) {
+        out[k] = listed_at(places, list[k]);
     }
 }
 
 /* The same of places in runs. */
 static void take_runs(double *restrict out, const Places *places, const int32_t *list, size_t n,
                       size_t length) {
-    Reach reach = {NULL, 0, 0};
     for (size_t k = 0; k < n; k += length) {
-        if (!is_within(reach, list[k])) {
-            reach = reach_of(places, list[k]);
-        }
-        if (is_within(reach, (int64_t)list[k] + (int64_t)length - 1)) {
-            cad_copy_numbers(out + k, reach.base + list[k], length);
+        if (places->own == places->shared || list[k] >= places->n_shared) {
+            cad_copy_numbers(out + k, places->own + list[k], length);
         } else {
             take(out + k, places, list + k, length);
         }
