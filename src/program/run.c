@@ -143,11 +143,19 @@ static CAD_INLINE double listed_at(const Places *places, int32_t place) {
     return (place < places->n_shared ? places->shared : places->own)[place];
 }
 
-static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
-    for (size_t k = 0; k < n && places->own == places->shared; k++) {
-        out[k] = places->own[list[k]];
+static CAD_CLONES void take_from(double *restrict out, const double *at, const int32_t *list,
+                                 size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        out[k] = at[list[k]];
     }
-    for (size_t k = 0; k < n && places->own != places->shared; k++) {
+}
+
+static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
+    if (places->own == places->shared) {
+        take_from(out, places->own, list, n);
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
         out[k] = listed_at(places, list[k]);
     }
 }
