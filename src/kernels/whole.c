@@ -19,18 +19,21 @@ int cad_whole_of_integers(double *to, const int64_t *from, size_t n) {
     return 1;
 }
 
-CAD_CLONES static int count_up(int32_t *restrict to, const double *from, ptrdiff_t step, size_t n,
-                               double length) {
+CAD_CLONES static int count_up(int32_t *restrict to, const double *from, size_t n, double length) {
     int outside = 0;
-    for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
-        const double index = from[k * step] + (from[k * step] < 0.0 ? length : 0.0);
-        const int is_inside = (index >= 0.0) & (index < length);
-        outside |= !is_inside;
-        to[k] = (int32_t)(is_inside ? index : 0.0);
+    for (size_t k = 0; k < n; k++) {
+        outside |= !cad_whole_to_index(&to[k], from[k], length);
     }
     return outside;
 }
 
 int cad_whole_to_indices(int32_t *to, CadStrip from, size_t n, double length) {
-    return !count_up(to, from.data, from.step, n, length);
+    if (from.step == 1) {
+        return !count_up(to, from.data, n, length);
+    }
+    int inside = 1;
+    for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
+        inside &= cad_whole_to_index(&to[k], from.data[k * from.step], length);
+    }
+    return inside;
 }

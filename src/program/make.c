@@ -137,6 +137,7 @@ static CadStatus make_program(const CadMaker *order, CadLevels levels, CadProgra
     }
     if (m->status == CAD_OK) {
         cad_maker_plan_memory(m);
+        cad_maker_find_runs(m);
     }
     free_buffers(m);
     if (m->status != CAD_OK) {

@@ -352,6 +352,9 @@ int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *b
 
 void cad_maker_emit_results(CadMaker *m);
 
+/* Of lists that are taken from or added to: runs of places, as they are at last. */
+void cad_maker_find_runs(CadMaker *m);
+
 /* Have those guards compared that are to be after a level. */
 void cad_maker_emit_checks(CadMaker *m, uint32_t level);
 

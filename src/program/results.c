@@ -1,4 +1,4 @@
-/* Places of numbers in a list; results, and what is compared. */
+/* Places of numbers in a list, and runs of them; results, and what is compared. */
 #include "program/maker.h"
 
 int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *begin) {
@@ -9,6 +9,33 @@ int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *b
         m->program->lists[*begin + k] = cad_maker_place_of(m, ids[k]);
     }
     return 1;
+}
+
+enum { SHORT = 4 }; /* numbers in a row, from which on they are no longer listed one by one */
+
+/* The longest runs of places behind one another, all of one length, that a list consists of. */
+static size_t length_of_runs(const int32_t *places, size_t n) {
+    size_t length = n;
+    for (size_t k = 1; k < n && length > 1; k++) {
+        for (size_t rest = places[k] == places[k - 1] + 1 ? 0 : k; rest > 0;) {
+            const size_t divisor = rest;
+            rest = length % divisor;
+            length = divisor;
+        }
+    }
+    return length;
+}
+
+void cad_maker_find_runs(CadMaker *m) {
+    CadProgram *const program = m->program;
+    for (size_t k = 0; k < program->n_code; k++) {
+        CadInstruction *const i = &program->code[k];
+        if (i->kind == CAD_TAKE || (i->kind == CAD_ADD_AT && i->sx == 1)) {
+            const int32_t *const places = program->lists + (i->kind == CAD_TAKE ? i->x : i->z);
+            const size_t length = length_of_runs(places, i->n);
+            i->y = length >= SHORT ? (int32_t)length : 0;
+        }
+    }
 }
 
 static void emit_stretch(CadMaker *m, CadStretch stretch) {
@@ -27,8 +54,6 @@ static size_t whole_array(const CadMaker *m, uint32_t i, const CadId *ids, size_
                ? size
                : 0;
 }
-
-enum { SHORT = 4 }; /* numbers in a row, from which on they are no longer listed one by one */
 
 /* List where roots stand. Those that are a whole array of floats stand where the floats do.
  * Answers 0 if there is no room. */

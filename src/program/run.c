@@ -138,16 +138,43 @@ static inline double number_at(const Places *places, int32_t place) {
     return base_of(places, place)[place];
 }
 
-static void take(double *out, const Places *places, const int32_t *list, size_t n) {
-    const double *const at = places->own;
-    if (at == places->shared && places->n_referred == 0) {
-        for (size_t k = 0; k < n; k++) {
-            out[k] = at[list[k]];
-        }
+/* What is referred to, and tiles, no list names. */
+static CAD_INLINE double listed_at(const Places *places, int32_t place) {
+    return (place < places->n_shared ? places->shared : places->own)[place];
+}
+
+static CAD_CLONES void take_from(double *restrict out, const double *at, const int32_t *list,
+                                 size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        out[k] = at[list[k]];
+    }
+}
+
+static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
+    if (places->own == places->shared) {
+        take_from(out, places->own, list, n);
         return;
     }
     for (size_t k = 0; k < n; k++) {
-        out[k] = number_at(places, list[k]);
+        out[k] = listed_at(places, list[k]);
+    }
+}
+
+/* The same of places in runs. */
+static void take_runs(double *restrict out, const Places *places, const int32_t *list, size_t n,
+                      size_t length) {
+    for (size_t k = 0; k < n; k += length) {
+        if (places->own == places->shared || list[k] >= places->n_shared) {
+            cad_copy_numbers(out + k, places->own + list[k], length);
+        } else {
+            take(out + k, places, list + k, length);
+        }
+    }
+}
+
+static void add_at(double *restrict to, const int32_t *list, CadStrip x, size_t n, size_t length) {
+    for (size_t k = 0; k < n; k += length) {
+        cad_add_numbers(to + list[k], x.data + (ptrdiff_t)k * x.step, length);
     }
 }
 
@@ -303,7 +330,12 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         run_turn(program, i, places, once);
         break;
     case CAD_TAKE:
-        take(numbers_at(places, i->out), places, program->lists + i->x, i->n);
+        if (i->y > 0) {
+            take_runs(numbers_at(places, i->out), places, program->lists + i->x, i->n,
+                      (size_t)i->y);
+        } else {
+            take(numbers_at(places, i->out), places, program->lists + i->x, i->n);
+        }
         break;
     case CAD_TOTAL:
         run_total(i, places);
@@ -314,9 +346,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     case CAD_ADD_AT: {
         double *const to = numbers_at(places, i->out);
         const CadStrip x = strip(places, i->x, i->sx, 0);
-        for (uint32_t k = 0; k < i->n; k++) {
-            to[program->lists[i->z + (int32_t)k]] += x.data[(ptrdiff_t)k * x.step];
-        }
+        add_at(to, program->lists + i->z, x, i->n, i->y > 0 ? (size_t)i->y : 1);
         break;
     }
     case CAD_CALL: {

@@ -75,14 +75,20 @@ void cad_run_terms(const CadInstruction *i, CadPlan *plan, const Places *places,
     cad_term_run(op, &term);
 }
 
-/* One row at one index. */
-static void take_row(CadStrip to, CadStrip from, size_t n) {
-    if (to.step == 1 && from.step == 1) {
-        memcpy(to.data, from.data, n * sizeof *to.data);
+/* A row at one index: taken from there, or added there. */
+static inline void move_row(int adds, CadStrip to, CadStrip from, size_t n, ptrdiff_t index) {
+    *(adds ? &to.data : &from.data) += index;
+    if (to.step == 1 && from.step == 1 && adds) {
+        cad_add_numbers(to.data, from.data, n);
         return;
     }
-    for (size_t k = 0; k < n; k++) {
-        to.data[(ptrdiff_t)k * to.step] = from.data[(ptrdiff_t)k * from.step];
+    if (to.step == 1 && from.step == 1) {
+        cad_copy_numbers(to.data, from.data, n);
+        return;
+    }
+    for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
+        const double number = from.data[k * from.step];
+        to.data[k * to.step] = adds ? to.data[k * to.step] + number : number;
     }
 }
 
@@ -97,11 +103,17 @@ static inline int move_each(int adds, CadStrip to, CadStrip from, CadStrip index
         if (!cad_whole_to_indices(which, index, count, length)) {
             return 0;
         }
-        for (ptrdiff_t k = 0; k < (ptrdiff_t)count; k++) {
-            if (adds) {
-                to.data[k * to.step + which[k] * stride] += from.data[k * from.step];
-            } else {
-                to.data[k * to.step] = from.data[k * from.step + which[k] * stride];
+        if (stride == 1 && to.step == !adds && from.step == adds) { /* elements of a vector */
+            for (size_t k = 0; k < count && adds; k++) {
+                to.data[which[k]] += from.data[k];
+            }
+            for (size_t k = 0; k < count && !adds; k++) {
+                to.data[k] = from.data[which[k]];
+            }
+        } else {
+            for (ptrdiff_t k = 0; k < (ptrdiff_t)count; k++) {
+                move_row(adds, cad_strip_from(to, (size_t)k), cad_strip_from(from, (size_t)k), 1,
+                         which[k] * stride);
             }
         }
         to.data += SOME * to.step;
@@ -116,23 +128,19 @@ int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const P
     const int64_t *extra = cad_plan_extra(plan);
     const double length = (double)extra[0];
     const ptrdiff_t stride = (ptrdiff_t)extra[1];
+    const int adds = i->kind == CAD_ADD_BY;
     int inside = 1;
     Walk walk;
     cad_start_walk(&walk, places, plan, 1, (Turn){0, 0});
     do {
         const CadStrip to = values_at(&walk, 0, 0), index = values_at(&walk, 2, 0);
-        CadStrip from = values_at(&walk, 1, 0);
-        if (i->kind == CAD_ADD_BY) {
-            inside = move_each(1, to, from, index, walk.n, length, stride);
-        } else if (index.step != 0) {
-            inside = move_each(0, to, from, index, walk.n, length, stride);
+        const CadStrip from = values_at(&walk, 1, 0);
+        if (index.step != 0) {
+            inside = move_each(adds, to, from, index, walk.n, length, stride);
         } else {
-            int32_t which = 0;
-            inside = cad_whole_to_indices(&which, index, 1, length);
-            if (inside) {
-                from.data += which * stride;
-                take_row(to, from, walk.n);
-            }
+            int32_t which;
+            inside = cad_whole_to_index(&which, *index.data, length);
+            move_row(adds, to, from, inside ? walk.n : 0, which * stride);
         }
     } while (inside && advance(&walk));
     return inside;

@@ -1,4 +1,5 @@
 /* Carrying a program out for many points: one by one, or some at a time in lanes. */
+#include "kernels/columns.h"
 #include "program/running.h"
 
 /* Inputs that all points share: the first `n_shared` have one place for all lanes, those behind
@@ -19,12 +20,11 @@ static void write_own(const CadProgram *program, Lanes lanes, const CadPoints *p
     double *at = cad_lanes_at(lanes, (int32_t)program->n_shared);
     for (size_t k = 0; k < points->n_own_columns; k++) {
         const CadColumns own = points->own[k];
-        for (size_t lane = 0; lane < lanes.count; lane++) {
-            const size_t point = first + (lane < n_points ? lane : 0);
-            const double *const row = own.data + (ptrdiff_t)point * own.row;
-            for (size_t i = 0; i < own.n; i++) {
-                at[i * lanes.count + lane] = row[i];
-            }
+        const double *const from = own.data + (ptrdiff_t)first * own.row;
+        cad_columns_split(at, (ptrdiff_t)lanes.count, from, own.row, own.n, n_points);
+        for (size_t i = 0; i < own.n && n_points < lanes.count; i++) {
+            cad_strip_add((CadStrip){at + i * lanes.count + n_points, 1},
+                          (CadStrip){(double *)from + i, 0}, 1, lanes.count - n_points);
         }
         at += own.n * lanes.count;
     }
@@ -46,23 +46,38 @@ static size_t check_lanes(const CadProgram *program, Lanes lanes, uint8_t *misse
     return n_missed;
 }
 
+/* The place of a result, and then those that follow. */
+typedef struct ResultPlaces {
+    const CadProgram *program;
+    size_t stretch;
+    uint32_t next; /* in the stretch */
+} ResultPlaces;
+
+static int32_t next_place(ResultPlaces *at) {
+    while (at->next == at->program->outputs[at->stretch].n) {
+        at->stretch++;
+        at->next = 0;
+    }
+    const CadStretch s = at->program->outputs[at->stretch];
+    const int32_t i = (int32_t)at->next++;
+    return s.listed ? at->program->lists[s.place + i] : s.place + i * s.step;
+}
+
+/* Results of lanes are columns: some at a time, so that a line of the cache is written once. */
 static void read_results(const CadProgram *program, Lanes lanes, const CadPoints *points,
                          size_t first, size_t n_points) {
-    const CadColumns *to = points->results;
-    size_t column = 0; /* of these */
-    for (size_t k = 0; k < program->n_outputs; k++) {
-        const CadStretch s = program->outputs[k];
-        for (uint32_t i = 0; i < s.n; i++, column++) {
-            const int32_t place =
-                s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
-            const double *const from = cad_lanes_at(lanes, place);
-            for (; column == to->n; to++) {
-                column = 0;
+    ResultPlaces places = {program, 0, 0};
+    size_t left = program->n_results;
+    for (const CadColumns *to = points->results; left > 0; to++) {
+        left -= to->n;
+        for (size_t column = 0; column < to->n; column += CAD_COLUMNS) {
+            const size_t count = to->n - column < CAD_COLUMNS ? to->n - column : CAD_COLUMNS;
+            CadStrip from[CAD_COLUMNS];
+            for (size_t k = 0; k < count; k++) {
+                from[k] = lanes_of_operand(lanes, next_place(&places));
             }
-            double *const row = to->data + (ptrdiff_t)first * to->row + column;
-            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
-                row[lane * to->row] = place < lanes.n_shared ? *from : from[lane];
-            }
+            cad_columns_join(to->data + (ptrdiff_t)first * to->row + column, to->row, from, count,
+                             n_points);
         }
     }
 }

@@ -46,6 +46,29 @@ static CAD_INLINE CadStrip strip(const Places *places, int32_t place, int32_t st
     return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
 }
 
+/* to[k] = from[k]; to[k] += from[k]. Calls are not worth it for short rows. */
+enum { CAD_SHORT_RUN = 64 };
+
+static inline void cad_copy_numbers(double *restrict to, const double *restrict from, size_t n) {
+    if (n > CAD_SHORT_RUN) {
+        memcpy(to, from, n * sizeof *to);
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        to[k] = from[k];
+    }
+}
+
+static inline void cad_add_numbers(double *restrict to, const double *restrict from, size_t n) {
+    if (n > CAD_SHORT_RUN) {
+        cad_strip_add((CadStrip){to, 1}, (CadStrip){(double *)from, 1}, 0, n);
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        to[k] += from[k];
+    }
+}
+
 /* The floats from a place on. */
 static inline float *floats_at(const Places *places, int64_t place) {
     if (cad_place_of_double(place) >= places->n_whole) {

@@ -3,6 +3,7 @@
 #include "on_tape.h"
 
 #include "kernels/kernels.h"
+#include "kernels/columns.h"
 #include "kernels/pairs.h"
 #include "kernels/vectors.h"
 #include "table/special.h"
@@ -524,6 +525,34 @@ static void complex_numbers_are_taken_apart_and_put_together(void) {
     }
 }
 
+static void columns_are_joined_and_split(void) {
+    enum { MOST = 19, APART = MOST + 1, WIDTH = CAD_COLUMNS + 1 };
+    double rows[MOST * WIDTH], columns[CAD_COLUMNS * APART], again[MOST * WIDTH];
+    for (size_t n = 0; n <= MOST; n++) {
+        for (size_t count = 0; count <= CAD_COLUMNS; count++) {
+            CadStrip strips[CAD_COLUMNS];
+            for (size_t i = 0; i < MOST * WIDTH; i++) {
+                rows[i] = sin((double)i);
+                again[i] = 7.0;
+            }
+            for (size_t k = 0; k < CAD_COLUMNS; k++) {
+                columns[k * APART + n] = 7.0;
+                strips[k] = (CadStrip){columns + k * APART, k == 3 && n % 2 ? 0 : 1};
+            }
+            cad_columns_split(columns, APART, rows, WIDTH, count, n);
+            cad_columns_join(again, WIDTH, strips, count, n);
+            for (size_t k = 0; k < WIDTH; k++) {
+                CHECK(k == CAD_COLUMNS || columns[k * APART + n] == 7.0);
+                for (size_t i = 0; i < n; i++) {
+                    const double joined = rows[(k == 3 && n % 2 ? 0 : i) * WIDTH + k];
+                    CHECK(k >= count || columns[k * APART + i] == rows[i * WIDTH + k]);
+                    CHECK(again[i * WIDTH + k] == (k < count ? joined : 7.0));
+                }
+            }
+        }
+    }
+}
+
 static void scratch_survives_a_lack_of_memory(void) {
     cad_memory_fail_after(0);
     CHECK(cad_scratch_new() == NULL);
@@ -543,6 +572,7 @@ const Test kernel_tests[] = {
     TEST(exact_zeros_absorb_in_strips),
     TEST(matrices_multiply_with_all_strides),
     TEST(complex_numbers_are_taken_apart_and_put_together),
+    TEST(columns_are_joined_and_split),
     TEST(scratch_survives_a_lack_of_memory),
     END_OF_TESTS,
 };

@@ -28,7 +28,8 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         "kernels",
         [
             {"coefficients", "kernels"},
-            {"digest", "factors", "loops", "masks", "pairs", "room", "single", "vectors", "whole"},
+            {"columns", "digest", "factors", "loops", "masks", "pairs", "room"}
+            | {"single", "vectors", "whole"},
             {"directions", "exponentials", "series"},
             {"matrices"},
             {"stacks"},

@@ -338,3 +338,28 @@ def test_random_expressions(f: Callable[[Any, Any], Any], seed: int) -> None:
         near(program.grad(x, i), cadiff.grad(plain)(x, i))
         near(program.hvp(x, v, i), cadiff.hvp(plain)(x, v, i))
     assert program.stats()["recordings"] <= 2
+
+
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 11, 64, 65])
+@pytest.mark.parametrize("changes", [False, True])
+def test_rows_are_taken_and_added_to_the_last_bit(width: int, changes: bool, across: bool) -> None:
+    """Of an index that is a constant, and of one that changes, by rows and by columns."""
+    rng = np.random.default_rng(width)
+    table, weights = rng.standard_normal((40, width)), rng.standard_normal((2, 70, width))
+    table[rng.random(table.shape) < 0.3] = -0.0
+
+    def rows(t: Any, i: Any) -> Any:
+        return t.T[:, i] if across else t[i]
+
+    values = cadiff.compile(rows)
+    loss = cadiff.compile(lambda t, i, w: cnp.sum(rows(t, i) * (w.T if across else w)))
+    i = rng.integers(-40, 40, 70)
+    for turn in range(3):
+        i = rng.integers(-40, 40, 70) if changes else i
+        found, w = values(table, i), weights[turn % 2]
+        expected, sums = rows(table, i), np.zeros_like(table)
+        np.add.at(sums, i, w)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+        np.testing.assert_array_equal(loss.grad(table, i, w), sums)

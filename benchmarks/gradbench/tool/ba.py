@@ -1,22 +1,28 @@
 """Bundle adjustment: how far the points that cameras see are from where they should see them."""
 
+from functools import partial
+
 import cadiff
 import cadiff.numpy as np
 
 CAMERA, POINT = 11, 3
+WIDTH = CAMERA + POINT + 1
 
 
-def residuals(unknowns, feature):
-    """Of one observation: two by its weight, and one of the weight, which should be 1."""
-    rotation, centre, focal, principal, radial, point, weight = np.split(
-        unknowns, [3, 6, 7, 9, CAMERA, CAMERA + POINT]
-    )
+def misfit(camera, point, weight, feature):
+    """Of one observation, by its weight."""
+    rotation, centre, focal, principal, radial = np.split(camera, [3, 6, 7, 9])
     seen = rotate(rotation, point - centre)
     plane = seen[:2] / seen[2]
     square = np.sum(plane**2)
     distortion = 1.0 + radial[0] * square + radial[1] * square**2
     pixel = principal + focal * distortion * plane
-    return np.concatenate([weight * (pixel - feature), 1.0 - weight**2])
+    return weight * (pixel - feature)
+
+
+def off(weight):
+    """How far a weight is from 1."""
+    return 1.0 - weight**2
 
 
 def rotate(vector, point):
@@ -28,24 +34,27 @@ def rotate(vector, point):
     return point + np.cross(vector, point)
 
 
-def rows_of(cameras, points, weights, camera, point):
+def observed(cameras, points, weights, camera, point):
     """The unknowns of each observation."""
-    return np.concatenate([cameras[camera], points[point], weights[:, None]], axis=1)
+    return np.take(cameras, camera, axis=0), np.take(points, point, axis=0), weights
 
 
-def compressed(blocks, n, m, camera, point):
-    """The Jacobian, row by row: two of each observation, then one of each weight."""
-    p = len(blocks)
-    of_weights = CAMERA * n + POINT * m + np.arange(p)
+def compressed(dtype, blocks, last):
+    """Of the Jacobian, row by row: two rows of each observation, then one of each weight."""
+    p = len(last)
+    numbers = np.empty((2 * WIDTH + 1) * p, dtype)
+    rows = numbers[: 2 * WIDTH * p].reshape(p, 2, WIDTH)
+    rows[..., :CAMERA], rows[..., CAMERA:-1], rows[..., -1] = blocks
+    numbers[2 * WIDTH * p :] = last
+    return numbers
+
+
+def columns(n, m, camera, point):
+    """In which columns these stand."""
     of_cameras = CAMERA * camera[:, None] + np.arange(CAMERA)
     of_points = CAMERA * n + POINT * point[:, None] + np.arange(POINT)
-    columns = np.concatenate([of_cameras, of_points, of_weights[:, None]], axis=1)
-    lengths = np.repeat([CAMERA + POINT + 1, 1], [2 * p, p])
-    return {
-        "rows": np.concatenate([[0], np.cumsum(lengths)]),
-        "cols": np.concatenate([np.ravel(np.repeat(columns, 2, axis=0)), of_weights]),
-        "vals": np.concatenate([np.ravel(blocks[:, :2]), blocks[:, 2, -1]]),
-    }
+    of_weights = CAMERA * n + POINT * m + np.arange(len(camera))
+    return [of_cameras[:, None], of_points[:, None], of_weights[:, None]], of_weights
 
 
 def arguments(input):
@@ -56,18 +65,25 @@ def arguments(input):
 
 
 def functions(compiled):
-    program = compiled(residuals)
-    of_rows, blocks_of_rows = cadiff.vmap(program), cadiff.vmap(program.jacobian)
+    by_observation, by_weight = compiled(misfit), compiled(off)
+    misfits, offs = cadiff.vmap(by_observation), cadiff.vmap(by_weight)
+    blocks = cadiff.vmap(partial(by_observation.jacobian, argnums=(0, 1, 2)))
+    slopes = cadiff.vmap(by_weight.grad)
 
     def objective(scene, features):
-        found = of_rows(rows_of(*scene), features)
-        misfits = {"elements": found[0, :2], "repeated": len(found)}
-        return {"reproj_error": misfits, "w_err": {"element": found[0, 2], "repeated": len(found)}}
+        found, weights = misfits(*observed(*scene), features), offs(scene[2])
+        errors = {"elements": found[0], "repeated": len(found)}
+        return {"reproj_error": errors, "w_err": {"element": weights[0], "repeated": len(found)}}
 
     def jacobian(scene, features):
-        cameras, points, _, camera, point = scene
-        blocks = blocks_of_rows(rows_of(*scene), features)
-        matrix = compressed(blocks, len(cameras), len(points), camera, point)
+        cameras, points, weights, camera, point = scene
+        p = len(weights)
+        vals = compressed(float, blocks(*observed(*scene), features), slopes(weights))
+        matrix = {
+            "rows": np.append(WIDTH * np.arange(2 * p), 2 * WIDTH * p + np.arange(p + 1)),
+            "cols": compressed(np.int32, *columns(len(cameras), len(points), camera, point)),
+            "vals": vals,
+        }
         return {name: np.append(part[:30], part[-1]) for name, part in matrix.items()}
 
     return {"objective": objective, "jacobian": jacobian}

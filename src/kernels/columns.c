@@ -1,0 +1,55 @@
+/* See columns.h. Loops over a constant number of columns are written out. */
+#include "kernels/columns.h"
+
+static CAD_INLINE void join(double *restrict to, ptrdiff_t row, const CadStrip *columns,
+                            const int count, size_t n) {
+    const double *from[CAD_COLUMNS];
+    for (int k = 0; k < count; k++) {
+        from[k] = columns[k].data;
+    }
+    for (size_t i = 0; i < n; i++, to += row) {
+        for (int k = 0; k < count; k++) {
+            to[k] = from[k][i];
+        }
+    }
+}
+
+void cad_columns_join(double *to, ptrdiff_t row, const CadStrip *columns, size_t count, size_t n) {
+    for (size_t k = 0; k < count;) {
+        size_t end = k;
+        while (end < count && columns[end].step == 1) {
+            end++;
+        }
+        if (end - k == CAD_COLUMNS) {
+            join(to, row, columns, CAD_COLUMNS, n);
+            k += CAD_COLUMNS;
+        } else if (end - k >= CAD_COLUMNS / 2) {
+            join(to + k, row, columns + k, CAD_COLUMNS / 2, n);
+            k += CAD_COLUMNS / 2;
+        } else if (end - k >= 2) {
+            join(to + k, row, columns + k, 2, n);
+            k += 2;
+        } else {
+            cad_strip_add((CadStrip){to + k, row}, columns[k], 1, n);
+            k++;
+        }
+    }
+}
+
+void cad_columns_split(double *to, ptrdiff_t apart, const double *from, ptrdiff_t row,
+                       size_t count, size_t n) {
+    size_t i = 0;
+    for (; i + CAD_COLUMNS <= n; i += CAD_COLUMNS, from += CAD_COLUMNS * row) {
+        double *at = to + i;
+        for (size_t k = 0; k < count; k++, at += apart) {
+            for (int j = 0; j < CAD_COLUMNS; j++) {
+                at[j] = from[j * row + (ptrdiff_t)k];
+            }
+        }
+    }
+    for (; i < n; i++, from += row) {
+        for (size_t k = 0; k < count; k++) {
+            to[(ptrdiff_t)k * apart + (ptrdiff_t)i] = from[k];
+        }
+    }
+}
