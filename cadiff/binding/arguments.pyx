@@ -39,13 +39,18 @@ cdef class ArgumentNode:
     cdef int lend(self, CadTape *tape, CadSlot base) except -1:
         """Have the adjoints of a large array written straight into its result."""
         cdef size_t slot = base + self.offset
-        if (
-            self.shape == ARRAY
-            and self.size >= CAD_LARGE_BLOCK
-            and cnp.PyArray_TYPE(self.original) == cnp.NPY_DOUBLE
-        ):
+        cdef int kind
+        if self.shape != ARRAY or self.size < CAD_LARGE_BLOCK:
+            return 0
+        kind = cnp.PyArray_TYPE(self.original)
+        if kind == cnp.NPY_DOUBLE:
             self.adjoints = empty_like(self.original)
             cad_tape_lend(tape, slot, slot + self.size, cnp.doubles(self.adjoints))
+        elif kind == cnp.NPY_FLOAT32:
+            self.adjoints = cnp.PyArray_SimpleNew(
+                cnp.PyArray_NDIM(self.original), cnp.PyArray_DIMS(self.original), kind
+            )
+            cad_tape_lend_floats(tape, slot, slot + self.size, floats(self.adjoints))
         return 0
 
     cdef void take_back(self, CadTape *tape, CadSlot base):
@@ -73,8 +78,7 @@ cdef class ArgumentNode:
     cdef int check_unchanged(self) except -1:
         """Raise RuntimeError if an array that is read where it is was written to."""
         if self.borrowed:
-            values = cnp.doubles(self.flat)
-            if fingerprint(values, self.size) != self.fingerprint:
+            if fingerprint(self.flat) != self.fingerprint:
                 raise RuntimeError(
                     f"an array of shape {self.original.shape} was written to while the gradient "
                     "at it was computed: call with a copy of it, x.copy()"
@@ -92,7 +96,7 @@ cdef class ArgumentNode:
         if self.children is not None:
             if self.container.kind == PAIR:  # a gradient is df/dx - i df/dy
                 imaginary = (<ArgumentNode>self.children[1]).adjoints
-                cad_pairs_conjugate(cnp.doubles(imaginary), cnp.PyArray_SIZE(imaginary))
+                np.subtract(0.0, imaginary, imaginary)
             return self.container.make([(<ArgumentNode>child).from_read() for child in self.children])
         if self.is_array():
             return in_precision_of(adjoints, self.original)
@@ -256,7 +260,9 @@ cdef ArgumentNode node_of_state(tuple state):
     node.shape, node.offset, node.size, node.atom, node.container = state[:5]
     node.is_single, array, children = state[5:]
     if array is not None:
-        node.original = np.broadcast_to(np.zeros((), array[1]), array[0])
+        # One zero for all places; np.broadcast_to takes six times as long.
+        zero = np.zeros((), array[1])
+        node.original = np.ndarray(array[0], array[1], zero, 0, (0,) * len(array[0]))
     if children is not None:
         node.children = tuple([node_of_state(child) for child in children])
         node.has_complex = holds_complex(node)
@@ -275,18 +281,25 @@ cdef bint holds_complex(ArgumentNode node):
 
 
 cdef enum:
-    PAGE = 512  # numbers
+    PAGE = 4096  # bytes
 
 
-cdef uint64_t fingerprint(const double *numbers, Py_ssize_t n):
+cdef inline float *floats(cnp.ndarray array):
+    return <float *>cnp.PyArray_DATA(array)
+
+
+cdef uint64_t fingerprint(cnp.ndarray array):
     """A number that tells one element of each page of memory, and the last, from others."""
+    cdef const char *numbers = <const char *>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t size = 4 if cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT32 else 8
+    cdef Py_ssize_t last = (cnp.PyArray_SIZE(array) - 1) * size
     cdef uint64_t result = 0
-    cdef uint64_t bits
+    cdef uint64_t bits = 0
     cdef Py_ssize_t i = 0
-    while i < n:
-        memcpy(&bits, &numbers[i], sizeof(bits))
+    while i <= last:
+        memcpy(&bits, numbers + i, size)
         result = (result ^ bits) * <uint64_t>0x9E3779B97F4A7C15
-        i = i + PAGE if i + PAGE < n or i == n - 1 else n - 1
+        i = i + PAGE if i + PAGE < last or i == last else last
     return result
 
 
@@ -315,6 +328,14 @@ cdef object in_precision_of(object result, object original):
     if kind == cnp.NPY_FLOAT16:
         return result.astype(original.dtype.newbyteorder("="))
     return result
+
+
+cdef bint borrowed(CadTape *tape, CadSlot slot, ArgumentNode node):
+    """Have the tape read a very large array where it is, if it is one."""
+    cdef size_t end = slot + node.size
+    if cnp.PyArray_TYPE(node.flat) == cnp.NPY_FLOAT32:
+        return cad_tape_borrow_floats(tape, slot, end, floats(node.flat))
+    return cad_tape_borrow(tape, slot, end, cnp.doubles(node.flat))
 
 
 class _NotDifferentiable(TypeError):
@@ -367,11 +388,12 @@ cdef class Collector:
             slot = base + <CadSlot>node.offset
             if node.shape == ARRAY:
                 check(cad_tape_note_block(tape, slot, slot + node.size, CAD_ARGUMENT))
-                source = cnp.doubles(node.flat)
-                if borrow and cad_tape_borrow(tape, slot, slot + node.size, source):
+                if borrow and borrowed(tape, slot, node):
                     node.borrowed = True
-                    node.fingerprint = fingerprint(source, node.size)
+                    node.fingerprint = fingerprint(node.flat)
                     continue
+                node.flat = cnp.cast_in_order(node.flat, cnp.NPY_DOUBLE)
+                source = cnp.doubles(node.flat)
             else:
                 source = self.values + node.packed
             if node.size > 0:
@@ -526,8 +548,9 @@ cdef class Collector:
         if not (cnp.PyTypeNum_ISINTEGER(kind) or cnp.PyTypeNum_ISFLOAT(kind)):
             raise _NotDifferentiable(argument)
         flat = argument
-        if kind != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(argument):
-            flat = cnp.cast_in_order(argument, cnp.NPY_DOUBLE)
+        is_known = kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT32
+        if not is_known or not cnp.PyArray_ISCARRAY_RO(argument):
+            flat = cnp.cast_in_order(argument, kind if is_known else cnp.NPY_DOUBLE)
         node.size = n
         node.flat = flat
         node.is_single = kind == cnp.NPY_FLOAT32

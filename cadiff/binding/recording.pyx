@@ -751,6 +751,7 @@ def snapshot(Recording recording, list outputs) -> dict[str, Any]:
     cad_sweep(tape, begin, end, end, False)
     cad_tape_read_adjoints(tape, base, tape.n_slots, cnp.doubles(adjoints))
     cad_sweep_undo(tape, begin, tape.n_entries)
+    cad_tape_copy_borrowed(tape)
     memcpy(cnp.PyArray_DATA(values), tape.values + base, n_slots * sizeof(double))
     cad_sweep_redo(tape, begin, tape.n_entries)
     memcpy(cnp.PyArray_DATA(entries), tape.entries + begin, n * sizeof(CadEntry))

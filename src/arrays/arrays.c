@@ -68,6 +68,16 @@ static CadOp op_of(const CadRequest *request) {
     return request->op == CAD_OP_MATMUL && is_single ? CAD_OP_MATMUL_SINGLE : request->op;
 }
 
+/* Numbers that are moved one by one are moved from and to their places. */
+static void copy_moved(CadTape *tape, const CadRequest *request, int indexed) {
+    for (int k = 0; k < request->n_views; k++) {
+        cad_tape_copy_block(tape, (CadSlot)request->views[k].slot);
+    }
+    if (indexed) {
+        cad_tape_copy_block(tape, (CadSlot)request->extra[0]);
+    }
+}
+
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
     const CadOp op = op_of(request);
     int64_t shape[CAD_MOST_AXES];
@@ -80,7 +90,7 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     const CadEntryKind *const kind = &cad_entry_kinds[op];
     const int overwrites = kind->former == CAD_FORMER_KEPT, n_extra = kind->n_extra;
     if (kind->indexed || overwrites) {
-        cad_tape_copy_borrowed(tape);
+        copy_moved(tape, request, kind->indexed);
     }
     const int fixed = request->ndim - kind->core;
     const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);

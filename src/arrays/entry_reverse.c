@@ -177,6 +177,7 @@ static void request_second(CadTape *tape, const CadAlong *along, const CadPull *
     term.lanes = lanes;
     term.room = lanes == 1 ? tape->workspace : along->room;
     term.data[0] = origin_of(along->adjoints);
+    term.floats[0] = NULL;
     for (int turn = 0; turn < 2; turn++) { /* the one that is stored comes first */
         for (int k = 1; k < term.plan->n_views; k++) {
             const int view = pull->of[k - 1];
@@ -199,17 +200,23 @@ void cad_term_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadP
             continue;
         }
         const CadPull *const pull = &cad_entry_kind(entry)->pull[which - 1];
-        CadTerm term = {.plan = cad_term_request(pull, plan, which, &room), .lanes = 1};
-        cad_term_bind_values(tape, &term);
+        CadTerm term = {.plan = cad_term_request(pull, plan, which, &room),
+                        .lanes = 1,
+                        .room = tape->workspace};
+        if (along != NULL) {
+            cad_term_bind_values(tape, &term);
+        } else {
+            cad_term_bind(tape, pull->op, &term);
+        }
         for (int k = 1; k < term.plan->n_views; k++) {
             if (pull->of[k - 1] == CAD_G) {
                 term.data[k] = tape->adjoints;
+                term.floats[k] = NULL;
             }
         }
         term.store = touch_target(tape, along, pull->op, term.plan);
         term.absorbs = 1;
-        term.data[0] = cad_tape_adjoints(tape, cad_plan_view(term.plan, 0)[0]);
-        term.room = tape->workspace;
+        cad_term_bind_target(tape, pull->op, &term);
         if (along != NULL) {
             request_second(tape, along, pull, plan, term);
         }

@@ -94,35 +94,42 @@ static void multiply(const CadTerm *term, CadMatrix to, CadMatrix a, CadMatrix b
     }
 }
 
-/* In single precision, but along several directions. */
-static void multiply_single(const CadTerm *term, CadMatrix to, CadMatrix a, CadMatrix b, size_t m,
-                            size_t n, size_t p) {
-    if (term->lanes > 1) {
-        multiply(term, to, a, b, m, n, p);
-    } else if (n == 1 && term->absorbs) {
-        add_outer_product(to, a, b, term->store, m, p);
-    } else {
-        cad_multiply_matrices_single(to, a, b, term->store, m, n, p, term->room);
-    }
-}
-
-/* Products of all matrices of the stacks, by one of these. */
-static void multiply_all(const CadTerm *term, void (*one)(const CadTerm *, CadMatrix, CadMatrix,
-                                                          CadMatrix, size_t, size_t, size_t)) {
+static void cad_product_term(const CadTerm *term) {
     Walk walk = start(term, 3);
     const int64_t *const core = cad_plan_shape(term->plan) + walk.axes;
     do {
-        one(term, matrix_in(term, &walk, 0, 0, 2), matrix_in(term, &walk, 1, 0, 1),
-            matrix_in(term, &walk, 2, 1, 2), (size_t)core[0], (size_t)core[1], (size_t)core[2]);
+        multiply(term, matrix_in(term, &walk, 0, 0, 2), matrix_in(term, &walk, 1, 0, 1),
+                 matrix_in(term, &walk, 2, 1, 2), (size_t)core[0], (size_t)core[1],
+                 (size_t)core[2]);
     } while (advance(&walk));
 }
 
-static void cad_product_term(const CadTerm *term) {
-    multiply_all(term, multiply);
+static CadEither either_in(const CadTerm *term, const Walk *walk, int view, int row, int column) {
+    const CadMatrix steps = matrix_at(walk, view, NULL, row, column);
+    float *const floats = term->floats[view];
+    return floats == NULL
+               ? (CadEither){.doubles = matrix_in(term, walk, view, row, column)}
+               : (CadEither){.floats = {floats + walk->at[view], steps.row, steps.column}};
 }
 
+/* In single precision, but along several directions. */
 static void cad_product_single_term(const CadTerm *term) {
-    multiply_all(term, multiply_single);
+    Walk walk = start(term, 3);
+    const int64_t *const core = cad_plan_shape(term->plan) + walk.axes;
+    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
+    if (term->lanes > 1) {
+        cad_product_term(term);
+        return;
+    }
+    do {
+        const CadEither to = either_in(term, &walk, 0, 0, 2), a = either_in(term, &walk, 1, 0, 1),
+                        b = either_in(term, &walk, 2, 1, 2);
+        if (n == 1 && term->absorbs) {
+            add_outer_product(to.doubles, a.doubles, b.doubles, term->store, m, p);
+        } else {
+            cad_multiply_matrices_single(to, a, b, term->store, m, n, p, term->room);
+        }
+    } while (advance(&walk));
 }
 
 /* Products of numbers are added as they are, as NumPy has it; those of derivatives absorb. */
@@ -199,6 +206,33 @@ void cad_term_bind_values(const CadTape *tape, CadTerm *term) {
     for (int k = 0; k < term->plan->n_views; k++) {
         term->data[k] = cad_tape_values(tape, cad_plan_view(term->plan, k)[0]);
     }
+}
+
+/* Whether the kernel of a term multiplies matrices of floats by BLAS. */
+static int reads_floats(CadOp op, const CadTerm *term) {
+    return op == CAD_OP_MATMUL_SINGLE && term->room != NULL && cad_multiplies_floats() &&
+           cad_plan_shape(term->plan)[term->plan->ndim - 2] > 1;
+}
+
+void cad_term_bind(const CadTape *tape, CadOp op, CadTerm *term) {
+    if (!reads_floats(op, term)) {
+        cad_term_bind_values(tape, term);
+        return;
+    }
+    for (int k = 0; k < term->plan->n_views; k++) {
+        const int64_t slot = cad_plan_view(term->plan, k)[0];
+        term->floats[k] = (float *)cad_tape_floats(tape, slot);
+        term->data[k] = term->floats[k] != NULL ? NULL : cad_tape_values(tape, slot);
+    }
+}
+
+void cad_term_bind_target(const CadTape *tape, CadOp op, CadTerm *term) {
+    const int64_t *const view = cad_plan_view(term->plan, 0);
+    term->floats[0] = NULL;
+    if (tape->n_lent > 0 && term->store && reads_floats(op, term) && view[term->plan->ndim] == 1) {
+        term->floats[0] = cad_tape_float_adjoints(tape, view[0]);
+    }
+    term->data[0] = term->floats[0] != NULL ? NULL : cad_tape_adjoints(tape, view[0]);
 }
 
 /* --- requests --- */

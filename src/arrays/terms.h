@@ -10,7 +10,8 @@
  * several lanes, which stand side by side. */
 typedef struct CadTerm {
     CadPlan *plan;
-    double *data[3]; /* where the number 0 of each view is, or its first lane */
+    double *data[3];  /* where the number 0 of each view is, or its first lane */
+    float *floats[3]; /* the same if they are floats, and `data` is NULL; or NULL */
     size_t lanes;
     int along; /* the operand that has as many lanes as the target; 0: each has one */
     int store; /* the target is overwritten, else added to; of a kind that CAD_ADDS only where
@@ -24,6 +25,12 @@ void cad_term_run(CadOp op, const CadTerm *term);
 
 /* Have a term read, and write, the values of its views. */
 void cad_term_bind_values(const CadTape *tape, CadTerm *term);
+
+/* The same where one lane is computed; floats that its kernel reads are read where they are. */
+void cad_term_bind(const CadTape *tape, CadOp op, CadTerm *term);
+
+/* Have a term write adjoints that are ready for it, as floats if they are lent and all stored. */
+void cad_term_bind_target(const CadTape *tape, CadOp op, CadTerm *term);
 
 /* Room for the plan of a request, or of another operation over arrays: four views at most, and
  * three words of extra. */

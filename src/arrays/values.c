@@ -13,7 +13,7 @@ void cad_term_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
         memset(tape->values + entry.out, 0, entry.b * sizeof *tape->values);
     }
     CadTerm term = {.plan = plan, .lanes = 1, .store = !adds, .room = tape->workspace};
-    cad_term_bind_values(tape, &term);
+    cad_term_bind(tape, CAD_CODE_OP(entry.code), &term);
     cad_term_run(CAD_CODE_OP(entry.code), &term);
 }
 

@@ -19,20 +19,10 @@ CAD_CLONES static void join(double *restrict pairs, const double *restrict re,
     }
 }
 
-CAD_CLONES static void conjugate(double *im, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        im[i] = 0.0 - im[i];
-    }
-}
-
 void cad_pairs_split(const double *pairs, double *re, double *im, size_t n) {
     split(pairs, re, im, n);
 }
 
 void cad_pairs_join(double *pairs, const double *re, const double *im, size_t n) {
     join(pairs, re, im, n);
-}
-
-void cad_pairs_conjugate(double *im, size_t n) {
-    conjugate(im, n);
 }

@@ -10,7 +10,4 @@ void cad_pairs_split(const double *pairs, double *re, double *im, size_t n);
 /* The n complex numbers that have these parts. */
 void cad_pairs_join(double *pairs, const double *re, const double *im, size_t n);
 
-/* The imaginary parts of the conjugates; of 0.0 it is 0.0. */
-void cad_pairs_conjugate(double *im, size_t n);
-
 #endif

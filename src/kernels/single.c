@@ -246,22 +246,36 @@ static ptrdiff_t magnitude(ptrdiff_t step) {
 }
 
 /* In the order in which BLAS may take them as they are. */
-static CadFloats floats_of(CadMatrix from, size_t rows, size_t columns, float *room) {
-    const int by_columns = magnitude(from.row) < magnitude(from.column);
+static CadFloats floats_of(CadEither from, size_t rows, size_t columns, float *room) {
+    const CadFloats given = from.floats;
+    const ptrdiff_t row = given.data == NULL ? from.doubles.row : given.row;
+    const ptrdiff_t column = given.data == NULL ? from.doubles.column : given.column;
+    const int by_columns = magnitude(row) < magnitude(column);
     const CadFloats to = by_columns ? (CadFloats){room, 1, (ptrdiff_t)rows}
                                     : (CadFloats){room, (ptrdiff_t)columns, 1};
     const size_t outer = by_columns ? columns : rows, inner = by_columns ? rows : columns;
-    const ptrdiff_t along = by_columns ? from.column : from.row;
-    const ptrdiff_t within = by_columns ? from.row : from.column;
+    const ptrdiff_t along = by_columns ? column : row, within = by_columns ? row : column;
+    if (given.data != NULL && within == 1 && along >= (ptrdiff_t)inner) {
+        return given;
+    }
     for (size_t i = 0; i < outer; i++) {
-        narrow(room + i * inner, (CadStrip){from.data + (ptrdiff_t)i * along, within}, inner);
+        const ptrdiff_t first = (ptrdiff_t)i * along;
+        for (ptrdiff_t k = 0; given.data != NULL && k < (ptrdiff_t)inner; k++) {
+            room[i * inner + (size_t)k] = given.data[first + k * within];
+        }
+        if (given.data == NULL) {
+            narrow(room + i * inner, (CadStrip){from.doubles.data + first, within}, inner);
+        }
     }
     return to;
 }
 
 /* Whether one operand is the other, transposed: BLAS knows such products. */
-static int are_transposed(CadMatrix a, CadMatrix b) {
-    return a.data == b.data && a.row == b.column && a.column == b.row;
+static int are_transposed(CadEither a, CadEither b) {
+    const CadMatrix x = a.doubles, y = b.doubles;
+    const CadFloats f = a.floats, g = b.floats;
+    return x.data == y.data && x.row == y.column && x.column == y.row && f.data == g.data &&
+           f.row == g.column && f.column == g.row;
 }
 
 void cad_multiply_floats(CadFloats product, CadFloats a, CadFloats b, size_t m, size_t n,
@@ -294,20 +308,25 @@ static void multiply_rounded(CadMatrix product, CadMatrix a, CadMatrix b, int st
     }
 }
 
-void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, int store, size_t m,
+void cad_multiply_matrices_single(CadEither product, CadEither a, CadEither b, int store, size_t m,
                                   size_t n, size_t p, double *room) {
     if (!cad_multiplies_floats() || room == NULL) {
-        multiply_rounded(product, a, b, store, m, n, p, room);
+        multiply_rounded(product.doubles, a.doubles, b.doubles, store, m, n, p, room);
         return;
     }
     float *const floats = (float *)room;
     const CadFloats x = floats_of(a, m, n, floats);
     const CadFloats y = m == p && are_transposed(a, b) ? (CadFloats){x.data, x.column, x.row}
                                                        : floats_of(b, n, p, floats + m * n);
+    if (product.floats.data != NULL) {
+        cad_multiply_floats(product.floats, x, y, m, n, p);
+        return;
+    }
     const CadFloats result = {floats + m * n + n * p, (ptrdiff_t)p, 1};
     cad_multiply_floats(result, x, y, m, n, p);
     for (size_t i = 0; i < m; i++) {
-        const CadStrip to = {product.data + (ptrdiff_t)i * product.row, product.column};
+        const CadStrip to = {product.doubles.data + (ptrdiff_t)i * product.doubles.row,
+                             product.doubles.column};
         if (store) {
             widen(to, result.data + i * p, p);
         } else {

@@ -27,11 +27,6 @@ void cad_strip_sum_single(double *out, CadStrip x, size_t n, float *room);
 /* to[i] += x[i] */
 void cad_strip_add_single(CadStrip to, CadStrip x, size_t n);
 
-/* product (m x p) += or = A (m x n) B (n x p), of which each is rounded. `room` is for as many
- * floats as the three of them have; without it doubles are multiplied, and the product rounded. */
-void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, int store, size_t m,
-                                  size_t n, size_t p, double *room);
-
 /* Some floats, `step` apart; step 0 is one number for all. */
 typedef struct CadFloatStrip {
     float *data;
@@ -49,6 +44,18 @@ typedef struct CadFloats {
     ptrdiff_t row;
     ptrdiff_t column;
 } CadFloats;
+
+/* A matrix of doubles, or, if it has such, of floats. */
+typedef struct CadEither {
+    CadMatrix doubles;
+    CadFloats floats;
+} CadEither;
+
+/* product (m x p) += or = A (m x n) B (n x p), of which each is rounded. `room` is for as many
+ * floats as the three of them have; without it doubles are multiplied, and the product rounded.
+ * A product of floats is stored, and its rows are contiguous. */
+void cad_multiply_matrices_single(CadEither product, CadEither a, CadEither b, int store, size_t m,
+                                  size_t n, size_t p, double *room);
 
 /* As cad_multiply_matrices, if there is a loop for it. */
 void cad_multiply_floats(CadFloats product, CadFloats a, CadFloats b, size_t m, size_t n,

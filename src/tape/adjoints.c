@@ -109,8 +109,10 @@ CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *pass) {
     }
     for (size_t i = 0; i < tape->n_blocks; i++) {
         CadBlock *block = &tape->blocks[i];
-        pass->blocks[i] = (CadBlockPass){block->adjoints, block->pass};
+        pass->blocks[i] =
+            (CadBlockPass){block->adjoints, block->float_adjoints, block->pass, block->stored};
         block->adjoints = NULL; /* what is lent is lent to this pass */
+        block->float_adjoints = NULL;
     }
     tape->n_lent = 0;
     tape->adjoints = NULL;
@@ -132,6 +134,8 @@ void cad_tape_resume_pass(CadTape *tape, CadPass pass) {
     tape->n_lent = pass.n_lent;
     for (size_t i = 0; i < pass.n_blocks && i < tape->n_blocks; i++) {
         tape->blocks[i].adjoints = pass.blocks[i].adjoints;
+        tape->blocks[i].float_adjoints = pass.blocks[i].float_adjoints;
+        tape->blocks[i].stored = pass.blocks[i].stored;
         tape->blocks[i].pass = pass.blocks[i].pass;
     }
     cad_memory_free(pass.blocks);

@@ -22,7 +22,9 @@ void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high);
 /* What a pass knows of a block: where its adjoints are if lent, and whether it touched it. */
 typedef struct CadBlockPass {
     double *adjoints;
+    float *float_adjoints;
     uint32_t pass;
+    uint8_t stored;
 } CadBlockPass;
 
 /* The adjoints of a pass, put aside while another one runs. */

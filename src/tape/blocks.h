@@ -15,8 +15,13 @@ struct CadBlock {
     uint8_t constant; /* nothing that carries a derivative was ever written to it */
     uint8_t singly;   /* single numbers of it are in use */
     uint8_t changed;  /* an input that was assigned to */
+    uint8_t packed;   /* the values are floats, which take the first half of its slots */
+    uint8_t stored;   /* there are adjoints that are floats */
     double *adjoints; /* where they are instead of in the buffer, or NULL */
     double *values;   /* where the values are instead, which are only read; or NULL */
+    float
+        *float_adjoints; /* as those two, of numbers that are floats: products of matrices read */
+    float *floats;       /* and write them so, and all others have them copied to the buffer */
 };
 
 /* A block is large from so many slots on; tests have it a few. */
@@ -41,15 +46,23 @@ size_t cad_tape_block_after(const CadTape *tape, size_t slot);
 
 /* The adjoints as seen from a slot: what stands at [slot] is its adjoint, and so for all slots of
  * its block. */
+double *cad_tape_lent_adjoints(const CadTape *tape, int64_t slot);
+
 static inline double *cad_tape_adjoints(const CadTape *tape, int64_t slot) {
-    const CadBlock *block = tape->n_lent == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)slot);
-    return block != NULL && block->adjoints != NULL ? block->adjoints - block->begin
-                                                    : tape->adjoints;
+    return tape->n_lent == 0 ? tape->adjoints : cad_tape_lent_adjoints(tape, slot);
 }
 
 /* Have the adjoints of a large block written to memory of the caller's, until he takes it back
  * with NULL. Answers whether it is such a block, exactly [begin, end). */
 bool cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
+
+/* The same of floats: only what asks for `cad_tape_float_adjoints`, and stores all of them, writes
+ * there. As soon as another asks for the adjoints, they are in the buffer, and lent no more. */
+bool cad_tape_lend_floats(CadTape *tape, size_t begin, size_t end, float *adjoints);
+
+/* The adjoints as seen from a slot, all of whose block the caller now stores as floats; NULL if
+ * none are lent. */
+float *cad_tape_float_adjoints(const CadTape *tape, int64_t slot);
 
 bool cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 
@@ -63,15 +76,30 @@ bool cad_tape_is_lent(const CadTape *tape, CadSlot slot);
  * block. */
 bool cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
 
-/* Copy values that are borrowed to their places: wanted by all but cad_tape_values. */
-void cad_tape_copy_borrowed(CadTape *tape);
+/* The same of floats. */
+bool cad_tape_borrow_floats(CadTape *tape, size_t begin, size_t end, const float *values);
 
-/* The values as seen from a slot, as cad_tape_adjoints. */
+/* Keep copies of so many floats in the place of a very large block of constants, from its first
+ * slot on. Answers whether it is such a block; then they count as borrowed. */
+bool cad_tape_pack(CadTape *tape, size_t begin, size_t count, const float *values);
+
+bool cad_block_borrows(const CadBlock *block);
+
+/* Copy values that are borrowed to their places: wanted by all but cad_tape_values; and those of
+ * the block of one slot. */
+void cad_tape_copy_borrowed(CadTape *tape);
+void cad_tape_copy_block(CadTape *tape, CadSlot slot);
+
+/* The values as seen from a slot, as cad_tape_adjoints. Floats are copied to their places first.
+ */
+double *cad_tape_borrowed_values(const CadTape *tape, int64_t slot);
+
 static inline double *cad_tape_values(const CadTape *tape, int64_t slot) {
-    const CadBlock *block =
-        tape->n_borrowed == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)slot);
-    return block != NULL && block->values != NULL ? block->values - block->begin : tape->values;
+    return tape->n_borrowed == 0 ? tape->values : cad_tape_borrowed_values(tape, slot);
 }
+
+/* The values as seen from a slot, as floats; NULL if they are doubles. */
+const float *cad_tape_floats(const CadTape *tape, int64_t slot);
 
 /* A single number of a block is about to be used by itself: its adjoints are cleared with all
  * others from now on. */

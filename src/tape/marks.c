@@ -35,7 +35,7 @@ void cad_tape_rewind(CadTape *tape) {
     CadFilled filled = {mark.entries, mark.slots, mark.plan_words, mark.assigned, tape->n_blocks};
     while (filled.blocks > 0 && tape->blocks[filled.blocks - 1].begin >= mark.slots) {
         filled.blocks--; /* none of them is lent: who borrows takes back first */
-        tape->n_borrowed -= tape->blocks[filled.blocks].values != NULL;
+        tape->n_borrowed -= cad_block_borrows(&tape->blocks[filled.blocks]);
     }
     cad_tape_take_back(tape, filled);
     tape->handles = mark.handles;

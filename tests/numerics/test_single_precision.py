@@ -8,6 +8,7 @@ import itertools
 import math
 import operator
 import pickle
+import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -630,3 +631,86 @@ def test_numbers_that_are_written_into_an_array(name: str) -> None:
     if name != "nan_to_num":
         with pytest.raises(TypeError, match="would round numbers with derivatives to int"):
             cadiff.grad(lambda y: np.sum(f(np, numpy.arange(3), y)))(0.5)
+
+
+# --- many floats, which products of matrices read and write where they are -----------------------
+
+WIDE = numpy.random.default_rng(5).standard_normal((256, 160)).astype(SINGLE)
+TALL = numpy.random.default_rng(6).standard_normal((160, 256)).astype(SINGLE)
+LARGE: dict[str, Callable[[Any, Any], Any]] = {
+    "a constant": lambda w, x: x @ w,
+    "a constant, twice": lambda w, x: (x @ w)[0] + ((0.5 * x) @ w)[1],
+    "rounded later": lambda w, x: np.mean(np.tanh(x @ w)) + np.mean(w * w),
+    "rounded before": lambda w, x: np.mean(w * w) + np.mean(np.tanh(x @ w)),
+    "elements": lambda w, x: np.mean(x @ w) * w[3, 4] + w[[3, 4, 3]].sum(),
+    "steps": lambda w, x: x[:, ::2] @ w[::2, ::3],
+    "reversed": lambda w, x: x @ w[:, ::-1],
+    "transposed": lambda w, x: x.T @ w.T,
+    "with itself": lambda w, x: w @ w.T + (w.T[:, :160] @ w[:160])[0, 0],
+    "a part": lambda w, x: x[:, :90] @ w[:90],
+    "one row, one column": lambda w, x: w[:, :1] @ w[:1] + (x[:1] @ w)[0],
+    "a vector": lambda w, x: w @ w[0],
+    "stacks": lambda w, x: x.reshape(4, 40, 256) @ w,
+    "without": lambda w, x: np.tanh(w),
+    "written to": lambda w, x: np.concatenate([w, 2.0 * w])[:256] @ x,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_many_floats_have_the_derivatives_of_doubles(name: str) -> None:
+    def f(w: Any, x: Any) -> Any:
+        return np.mean(np.sin(LARGE[name](w, x)))
+
+    both = (0, 1)
+    value, gradient = cadiff.value_and_grad(f, both)(WIDE, TALL)
+    expected = cadiff.value_and_grad(f, both)(WIDE.astype(float), TALL.astype(float))
+    assert numpy.isclose(value, expected[0], rtol=1e-3, atol=1e-5)
+    constant = cadiff.grad(f)(WIDE, TALL)
+    for one, other in zip([*gradient, constant], [*expected[1], expected[1][0]], strict=True):
+        assert one.dtype == SINGLE
+        numpy.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3 * abs(other).max())
+
+
+def test_many_complex_numbers_of_complex64() -> None:
+    def f(z: Any) -> Any:
+        return np.sum(np.abs(TALL @ z))
+
+    z = WIDE + 1j * WIDE[::-1]
+    gradient = cadiff.grad(f)(z)
+    expected = cadiff.grad(f)(z.astype(complex))
+    assert (gradient.dtype, gradient.shape) == (numpy.complex64, z.shape)
+    numpy.testing.assert_allclose(gradient, expected, rtol=1e-3, atol=1e-2)
+
+
+def test_products_of_many_floats_need_no_copies_of_them() -> None:
+    weights = numpy.ones((1000, 500), SINGLE)
+    rows = numpy.ones((8, 1000), SINGLE)
+    gradient = cadiff.grad(lambda w: np.sum(rows @ w))
+    gradient(weights)
+    tracemalloc.start()
+    gradient(weights)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1.2 * weights.nbytes  # which the result alone takes
+
+
+def test_constants_of_products_are_kept_as_they_were() -> None:
+    def f(w: Any) -> Any:
+        rows = TALL.copy()
+        product = rows @ w
+        rows[:] = 0.0
+        return np.sum(np.sin(product))
+
+    expected = cadiff.grad(lambda w: np.sum(np.sin(TALL @ w)))(WIDE)
+    assert numpy.array_equal(cadiff.grad(f)(WIDE), expected)
+
+
+def test_floats_that_are_read_where_they_are_must_not_change() -> None:
+    weights = WIDE.copy()
+
+    def f(w: Any) -> Any:
+        weights[:] += 1.0
+        return np.sum(TALL @ w)
+
+    with pytest.raises(RuntimeError, match="was written to while"):
+        cadiff.grad(f)(weights)

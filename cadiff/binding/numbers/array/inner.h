@@ -27,6 +27,7 @@ typedef struct CadArrayOperand {
 typedef struct CadArrayOperands {
     CadTape *tape;
     int n;
+    int are_packed; /* many plain floats remain such: an operation reads them so */
     CadArrayOperand of[3];
 } CadArrayOperands;
 

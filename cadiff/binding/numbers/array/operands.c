@@ -16,14 +16,16 @@ void cad_release_operands(CadArrayOperands *all) {
     }
 }
 
-/* An array of real numbers as one of float64. 1 if it is none: an array of objects, say. */
+/* An array of real numbers as one of float64, or of float32. 1 if it is none: an array of objects,
+ * say. */
 static int take_array(CadArrayOperand *operand, PyObject *object) {
     if (cad_check_array(object) < 0) {
         return -1;
     }
     const int type = PyArray_TYPE((PyArrayObject *)object);
     operand->precision = cad_precision_of_type(type);
-    if (type == NPY_DOUBLE && PyArray_ISBEHAVED_RO((PyArrayObject *)object)) {
+    if ((type == NPY_DOUBLE || type == NPY_FLOAT) &&
+        PyArray_ISBEHAVED_RO((PyArrayObject *)object)) {
         operand->kept = Py_NewRef(object);
     } else if (PyTypeNum_ISBOOL(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISFLOAT(type)) {
         operand->kept =
@@ -90,7 +92,7 @@ int cad_take_operand(CadArrayOperands *all, PyObject *object) {
 
 int cad_take_operands(CadArrayOperands *all, PyObject *const *operands, int n) {
     all->tape = NULL;
-    all->n = 0;
+    all->n = all->are_packed = 0;
     for (int i = 0; i < n; i++) {
         const int status = cad_take_operand(all, operands[i]);
         if (status != 0) {
@@ -121,13 +123,19 @@ int cad_settle_precision(CadOp op, CadArrayOperands *all) {
     return 1;
 }
 
-/* Copy an array to slots of its own. The tape is pinned. */
-static int put_array(CadTape *tape, PyArrayObject *array, int may_change, CadSlot *slot) {
+/* Copy an array to slots of its own; many floats, if they are `packed`, as they are. The tape is
+ * pinned. */
+static int put_array(CadTape *tape, PyArrayObject *array, int may_change, int packed,
+                     CadSlot *slot) {
     const npy_intp size = PyArray_SIZE(array);
     if (cad_check(cad_tape_block(tape, (size_t)size, may_change, slot)) < 0) {
         return -1;
     }
     double *const values = tape->values + *slot;
+    if (packed && PyArray_TYPE(array) == NPY_FLOAT && PyArray_IS_C_CONTIGUOUS(array) &&
+        cad_tape_pack(tape, *slot, (size_t)size, PyArray_DATA(array))) {
+        return 0;
+    }
     if (PyArray_IS_C_CONTIGUOUS(array) && PyArray_TYPE(array) == NPY_DOUBLE &&
         PyArray_ISBEHAVED_RO(array)) {
         memcpy(values, PyArray_DATA(array), (size_t)size * sizeof(double));
@@ -149,7 +157,8 @@ int cad_put_operands(CadArrayOperands *all) {
         }
         CadSlot slot = 0;
         if (operand->kept != NULL) {
-            if (put_array(all->tape, (PyArrayObject *)operand->kept, 0, &slot) < 0) {
+            PyArrayObject *const array = (PyArrayObject *)operand->kept;
+            if (put_array(all->tape, array, 0, all->are_packed, &slot) < 0) {
                 return -1;
             }
         } else if (cad_check(cad_tape_ensure(all->tape)) < 0) {
@@ -174,7 +183,7 @@ PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
     PyObject *var = NULL;
     if (cad_pin(tape) == 0) {
         CadSlot slot;
-        if (put_array(tape, array, 1, &slot) == 0) {
+        if (put_array(tape, array, 1, 0, &slot) == 0) {
             var = cad_var_view(tape, slot, PyArray_NDIM(array), PyArray_DIMS(array), NULL,
                                CAD_CONSTANT | (is_single ? CAD_SINGLE : 0));
         }

@@ -84,6 +84,7 @@ static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, 
                           .n_views = all->n + 1,
                           .slots = 1,
                           .index = -1};
+    all->are_packed = op == CAD_OP_MATMUL && is_single;
     if (cad_put_operands(all) < 0) {
         return NULL;
     }
