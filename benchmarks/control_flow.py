@@ -1,10 +1,11 @@
 """``python -m benchmarks.control_flow``: loops whose number of turns differs from call to call.
 
-Kepler's equation by Newton's method until it has converged, and two populations by Bogacki and
-Shampine's method with steps that the error chooses. Each is called at 64 points in turn, for its
-value and its gradient: in Python on floats (with the gradient by hand, or by differences), as an
-eager gradient, as a program of the plain loop, which has a recording for each number of turns, as
-a program with `while_loop`, and by JAX, where that is installed; it has no reverse mode there, so
+Kepler's equation by Newton's method until it has converged, a fixed point, and two populations
+by Bogacki and Shampine's method with steps that the error chooses. Each is called at 64 points in
+turn, for its value and its gradient: in Python on floats (with the gradient by hand, or by
+differences), as an eager gradient, as a program of the plain loop, with eight recordings, of which
+the last one may be of all numbers of turns, or one for each number of turns, as a program with
+`while_loop`, and by JAX, where that is installed; it has no reverse mode there, so
 its gradient is forward. Results are compared before they are timed; printed are the least
 microseconds of a call in interleaved rounds.
 """
@@ -63,6 +64,31 @@ def kept_kepler(e: Any, m: Any, while_loop: Any) -> Any:
 def kepler_by_hand(e: float) -> tuple[float, float]:
     E = kepler(e, math)
     return E, math.sin(E) / (1.0 - e * math.cos(E))
+
+
+# --- a fixed point, in 6 to 69 turns -------------------------------------------------------------
+
+
+def fixed_point(x: Any, m: Any) -> Any:
+    y, step = 1.0, 1.0
+    while abs(step) >= 1e-10:
+        y, step = cos_step(x, (y, step), m)
+    return y
+
+
+def cos_step(x: Any, state: Any, m: Any) -> Any:
+    y = m.cos(state[0]) * x
+    return y, y - state[0]
+
+
+def kept_fixed_point(x: Any, m: Any, while_loop: Any) -> Any:
+    far = lambda s: abs(s[1]) >= 1e-10  # noqa: E731
+    return while_loop(far, lambda s: cos_step(x, s, m), (1.0, 1.0))[0]
+
+
+def fixed_point_by_hand(x: float) -> tuple[float, float]:
+    y = fixed_point(x, math)
+    return y, math.cos(y) / (1.0 + x * math.sin(y))
 
 
 # --- steps that the error chooses ----------------------------------------------------------------
@@ -128,6 +154,9 @@ def _points(low: float, high: float) -> list[float]:
 
 PROBLEMS = {
     "kepler": Problem(kepler, kept_kepler, kepler_by_hand, _points(0.0, 0.99)),
+    "fixed point": Problem(
+        fixed_point, kept_fixed_point, fixed_point_by_hand, _points(0.05, 1.15)
+    ),
     "populations": Problem(populations, kept_populations, populations_by_hand, _points(0.5, 3.0)),
 }
 
@@ -149,11 +178,13 @@ def ways_of(name: str, problem: Problem) -> dict[str, tuple[Function, Function]]
     """Value, and value and gradient, by each way."""
     plain = lambda x: problem.plain(x, cadiff)  # noqa: E731
     kept = lambda x: problem.kept(x, cadiff, cadiff.while_loop)  # noqa: E731
-    loop, whole = cadiff.compile(plain, max_traces=POINTS), cadiff.compile(kept, native=False)
+    few, loop = cadiff.compile(plain), cadiff.compile(plain, max_traces=POINTS)
+    whole = cadiff.compile(kept, native=False)
     ways: dict[str, tuple[Function, Function]] = {
         "Python": (lambda x: problem.plain(x, math), problem.by_hand),
         "eager": (plain, cadiff.value_and_grad(plain)),
-        "program of the loop": (loop, loop.value_and_grad),
+        "program, 8 recordings": (few, few.value_and_grad),
+        "program, one for each": (loop, loop.value_and_grad),
         "while_loop": (whole, whole.value_and_grad),
     }
     if find_spec("jax") is not None:

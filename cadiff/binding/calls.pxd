@@ -80,6 +80,13 @@ cdef inline bint meets(bytes outcomes, bytes others, long guard, double outcome)
         return True
     if before >= other_size:  # f did all that was recorded: a derivative did something else
         return size == other_size and memcmp(data, PyBytes_AS_STRING(others), size) == 0
+    memcpy(&expected, PyBytes_AS_STRING(others) + before, sizeof(double))
+    if expected != expected:  # a loop, which goes on in ways that its outcomes do not tell
+        return size >= before and memcmp(data, PyBytes_AS_STRING(others), before) == 0
+    if before >= size - <Py_ssize_t>sizeof(double) >= 0:
+        memcpy(&expected, data + size - sizeof(double), sizeof(double))
+        if expected != expected:
+            return memcmp(data, PyBytes_AS_STRING(others), size - sizeof(double)) == 0
     if before >= size:
         return False
     memcpy(&expected, data + before, sizeof(double))

@@ -308,9 +308,11 @@ cdef tuple blocks_of(Recording recording):
     return sizes or [0], are_single or [False]
 
 
-def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0) -> Graph:
+def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0,
+             bint is_verbatim=False) -> Graph:
     """What a recording computes, as a Graph; `atoms` are its outputs. `least_loop`: from how many
-    operations on loops are kept; 0: from where it is faster. NO_LOOPS: of none, whatever tests say."""
+    operations on loops are kept; 0: from where it is faster. NO_LOOPS: of none, whatever tests say.
+    `is_verbatim`: all numbers as they were recorded, for `loop_graphs`."""
     cdef CadTape *tape = recording.tape
     cdef Graph result
     cdef Ids inputs = new_ids(recording.n or 1), outputs
@@ -318,6 +320,7 @@ def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0
     sizes, are_single = blocks_of(recording)
     result = Graph.__new__(Graph)
     result.begin(optimize, len(sizes))
+    result.graph.is_verbatim = is_verbatim
     result.least_loop = least_loop
     result.sizes = sizes
     for k in range(len(result.sizes)):

@@ -37,6 +37,7 @@ MODULES = (
     "turns",
     "graph_numbers",
     "graphs",
+    "loop_graphs",
     "sparse",
     "entries",
     "signatures",

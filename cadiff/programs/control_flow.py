@@ -25,7 +25,8 @@ from ..transforms._base import Function, answering, check_function, is_int
 from ..transforms._closed import Closed
 from ..transforms._mapped import Form, stacked
 from ..transforms._outputs import Shape, places
-from .kept import GIVEN, UNTIL, Loop, keep
+from .kept import Loop
+from .loop_steps import GIVEN, UNTIL, keep
 from .rows import Piece, is_row
 
 _FLOAT = np.dtype(np.float64)

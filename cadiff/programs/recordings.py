@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ from .recorded import Recorded
 from .returned import Returned
 from .settling import settled
 from .walks import watch_call
+
+if TYPE_CHECKING:
+    from .found_loops import LoopFinder
 
 CHANGED = NoStandIns(
     "it changes a list, a dict or another container among its arguments in place: return what "
@@ -197,6 +200,7 @@ def record(
     least_loop: int = 0,
     left_nothing: Callable[[], object] | None = None,
     on_own: bool = False,
+    loop: LoopFinder | None = None,
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
@@ -210,7 +214,7 @@ def record(
 
     `left_nothing` is called where f raises in the end, and all is as it was. `on_own`: where f may
     tell stand-ins from its own arguments, it runs on these first; and no more, if that changed
-    something.
+    something. `loop`: what was recorded may be of it.
     """
     if known is None:
         if not call.taken.statics and (counter := counter_of(f)):
@@ -226,6 +230,7 @@ def record(
         attempt.may_tell = True
         return attempt
     trial.least_loop = least_loop
+    trial.loop = None if exact else loop
     before = call.taken.lifted
     ways = (before, before - call.single_ints, frozenset[int]()) if before else (before,)
     for lifted in dict.fromkeys(ways):
@@ -283,6 +288,7 @@ class _Trial:
     """Runs of f for one call, each of which can be taken back."""
 
     least_loop = 0
+    loop: LoopFinder | None = None
     fails_on_own = False  # f raises with its own arguments
 
     def __init__(self, f: Function, call: Call, watch: Watch, optimize: bool, exact: bool) -> None:
@@ -461,6 +467,11 @@ class _Trial:
                 attempt.obstacle = replay
                 return
             replays.append(replay)
+        shapes = guarded.recording.structure.shapes
+        if self.loop is not None and not attempt.integers_read and not attempt.writes:
+            attempt.recorded = self.loop.take(guarded.recording, output, call, shapes, self._watch)
+            if attempt.recorded is not None:
+                return
         graph = binding.graph_of(guarded.recording, output.atoms, self._optimize, self.least_loop)
         if 0 < self.least_loop < binding.NO_LOOPS:
             graph = self._without_repetitions(graph, guarded, output)
@@ -468,7 +479,7 @@ class _Trial:
             graph,
             output,
             call.ranges,
-            guarded.recording.structure.shapes,
+            shapes,
             replays,
             self._watch,
             binding.are_views_of_one(output.atoms),

@@ -6,13 +6,16 @@ This module does not know which signatures there are, nor when another recording
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import binding
 from ..binding import Missed
 from .recorded import Recorded
+
+if TYPE_CHECKING:
+    from .found_loops import LoopFinder
 
 PERIOD = 64  # calls that no recording serves, within which uses of recordings are compared
 
@@ -75,6 +78,7 @@ class Traced:
         self.obstacle = ""  # why f is run eagerly
         self.made = 0  # recordings, or attempts
         self.unsettled = 0  # recordings on end that changed what is watched
+        self.loop: LoopFinder | None = None  # that recordings differ in the turns of, if so
         self.comes_to_errors = False  # which f handles, and for which nothing is recorded
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -46,8 +46,12 @@ from .traced import Integers, Traced
 from .verification import RAISES, StaleProgramWarning, Verify, difference, slope_difference
 from .walks import watch_call
 
+if TYPE_CHECKING:
+    from .found_loops import LoopFinder
+
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
+LEAST_RECORDINGS = 2  # of a signature, before loops are looked for
 MOST_UNSETTLED = 2  # recordings that fill what was empty, as where results are kept
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
@@ -294,7 +298,7 @@ class Traces:
                 self._note_missing_derivative(str(obstacle))
                 return False, None
             else:
-                if verifies and not self.agrees(call, recorded, result):
+                if verifies and not self.agrees(call, recorded, result, is_fresh):
                     return False, None
                 if not is_fresh:
                     self.backoff.note_served()
@@ -303,8 +307,12 @@ class Traces:
                         self._bring_to_front(call, recorded)
                 return True, result
 
-    def agrees(self, call: Call, recorded: Recorded, result: Any = None) -> bool:
+    def agrees(
+        self, call: Call, recorded: Recorded, result: Any = None, is_new: bool = False
+    ) -> bool:
         """Whether a recording gives in a call what f does, as far as that is verified.
+
+        It `is_new` if f has just been recorded, if only with another number of turns.
 
         If it does not, f is run eagerly from now on.
         """
@@ -315,7 +323,7 @@ class Traces:
         is_known = kinds in trust.kinds and (trust.is_full or trust.covers(call.vector()))
         may_be_nan = len(recorded.outcomes) > 0 and not trust.knows_nan
         has_nan = may_be_nan and False in np.isfinite(call.vector())
-        is_known = is_known and self.verify != "always" and not has_nan
+        is_known = is_known and self.verify != "always" and not has_nan and not is_new
         if is_known and not recorded.may_be_caught(result):
             return True
         told = self._verified(call, recorded)
@@ -482,7 +490,13 @@ class Traces:
         Within another derivative, where f raises something, it will do so again, or not, there.
         """
         traced = self._known.get(call.key, _NOTHING)
-        if len(traced.recordings) == self.max_traces:
+        n = len(traced.recordings)
+        if traced.loop is None and n == self.max_traces - 1 >= LEAST_RECORDINGS:
+            self._find_loop(call, traced)
+        loop = None if within or kept is not None else traced.loop
+        if n == self.max_traces:
+            if loop is not None and loop.is_of_use:
+                return self._made(call, loop=loop)
             others = [one for one in traced.recordings if kept is not None and one not in kept]
             if not others:
                 return None
@@ -495,13 +509,20 @@ class Traces:
             if traced.comes_to_errors:
                 self.pace.forget(what)
         try:
-            return self._made(call, within, on_own and traced.unsettled == 0)
+            return self._made(call, within, on_own and traced.unsettled == 0, loop)
         except Exception as error:
             if not within:
                 raise binding.callers.shortened(error)  # noqa: B904
             self._traced(call.key).made += 1
             self.pace.note_made(None)
             return None
+
+    def _find_loop(self, call: Call, traced: Traced) -> None:
+        """Look for a loop from the recording on that takes the last place."""
+        if self.optimize and self.verify and self.on_branch_change == "retrace":
+            from .found_loops import LoopFinder
+
+            traced.loop = LoopFinder(call.key)
 
     def passes(self, call: Call) -> bool:
         """Whether a call that no fast path serves is to run f at once.
@@ -520,7 +541,9 @@ class Traces:
 
     def is_full(self, call: Call) -> bool:
         """Whether calls of its signature that no recording serves are not recorded at once."""
-        return len(self._known.get(call.key, _NOTHING).recordings) >= self.max_traces
+        traced = self._known.get(call.key, _NOTHING)
+        may_be_of_loop = traced.loop is not None and traced.loop.is_of_use
+        return len(traced.recordings) >= self.max_traces and not may_be_of_loop
 
     def note_choices(self, key: Any, choices: int, called: Callable[[], Call]) -> None:
         """Note how f chose when it was run eagerly.
@@ -546,7 +569,13 @@ class Traces:
 
     # --- making and forgetting them
 
-    def _made(self, call: Call, within: bool = False, on_own: bool = False) -> Attempt:
+    def _made(
+        self,
+        call: Call,
+        within: bool = False,
+        on_own: bool = False,
+        loop: LoopFinder | None = None,
+    ) -> Attempt:
         recordings = self._known.get(call.key, _NOTHING).recordings
         known = self._current_watch(call, recordings) if recordings else None
         key, lifted = call.key, call.taken.lifted
@@ -563,6 +592,7 @@ class Traces:
                 if within
                 else functools.partial(self.left_nothing.add, threading.get_ident()),
                 on_own,
+                loop,
             )
         except Exception:
             self._fix(call, call.taken.lifted)  # for want of which it may be, and no more
@@ -570,6 +600,9 @@ class Traces:
         self._kept = attempt.watch or self._kept
         self.runs_on_own |= attempt.may_tell
         recorded = attempt.recorded
+        if recorded in recordings:  # of a loop, with another number of turns
+            self.backoff.open()
+            return attempt
         if recorded is not None:
             # What f has changed, or written, another run would change again.
             is_repeatable = recorded.is_current and not attempt.writes
@@ -593,6 +626,12 @@ class Traces:
             elif attempt.obstacle != OUTER:  # so it is in this call alone
                 self._note_obstacle(call, attempt.obstacle)
             return attempt
+        if len(traced.recordings) >= self.max_traces:
+            if loop is None or recorded not in loop:  # it serves this call alone
+                return attempt
+            others = [one for one in traced.recordings if one not in loop]
+            stale = [one for one in others if not one.is_current]
+            self._remove(call, (stale or others or traced.recordings)[-1])
         self.counts["recordings"] += 1
         if not self.pace.is_in_vain:
             self.backoff.open()

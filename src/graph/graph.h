@@ -551,6 +551,26 @@ CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
                            const CadId *operands, size_t n_inputs, const CadId *outputs,
                            size_t n_outputs, CadId *results);
 
+/* The same for what does not need records of `from` that are known here by other numbers. */
+CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown *known,
+                                size_t n_known, const CadId *inputs, const CadId *operands,
+                                size_t n_inputs, const CadId *outputs, size_t n_outputs,
+                                CadId *results);
+
+/* Records one by one: the first number of each, how many it has, a hash of all but the numbers
+ * that it reads, its CadRecordKind, and where these numbers begin among the operands of all. */
+typedef struct CadDescribed {
+    CadId *first;
+    uint32_t *sizes;
+    uint64_t *hashes;
+    uint8_t *kinds;
+    uint32_t *begins;
+    CadId *operands;
+} CadDescribed;
+
+/* Answers how many operands there are; `described` may be NULL. `forms` tell calls apart. */
+size_t cad_graph_describe(CadGraph *graph, const uint64_t *forms, CadDescribed *described);
+
 /* --- derivatives --- */
 
 /* Of each output whether it carries a derivative if some inputs do, or (`by_value`) whether it

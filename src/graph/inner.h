@@ -13,12 +13,6 @@ int cad_graph_are_in_row(CadGraph *graph, const CadId *ids, size_t size);
 
 /* --- insert.c --- */
 
-/* As cad_graph_insert, but of some records it is known what they are there. */
-CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown *known,
-                                size_t n_known, const CadId *inputs, const CadId *operands,
-                                size_t n_inputs, const CadId *outputs, size_t n_outputs,
-                                CadId *results);
-
 /* --- graph.c --- */
 
 void cad_scan_free(CadScan *scan);

@@ -151,6 +151,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"classes", "counters"},
             {"contents"},
             {"walks"},
+            {"loop_steps"},
+            {"found_loops"},
             {"codegen", "listings", "pace", "recordings", "traced"},
             {"verification"},
             {"traces"},

@@ -91,7 +91,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"bodies", "cotangents"},
             {"fold", "maps", "written", "records", "read", "partials", "products"},
             {"live", "derivatives", "shifts"},
-            {"blocks", "insert"},
+            {"blocks", "described", "insert"},
             {"scan_blocks"},
             {"scan"},
             {"scan_derivatives"},

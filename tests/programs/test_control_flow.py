@@ -19,7 +19,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.programs import kept
+from cadiff.programs import kept, loop_steps
 
 rng = np.random.default_rng(7)
 
@@ -212,7 +212,7 @@ def test_beyond_a_limit_turns_are_run_again(monkeypatch: pytest.MonkeyPatch) -> 
 
     program = cadiff.compile(f)
     whole = program.grad(1.2), program.hessian(1.2)
-    monkeypatch.setattr(kept, "MOST_BYTES", 0)  # 64 states are kept
+    monkeypatch.setattr(loop_steps, "MOST_BYTES", 0)  # 64 states are kept
     program.clear()
     assert (program.grad(1.2), program.hessian(1.2)) == whole
     same(whole[0], cadiff.grad(f)(1.2))

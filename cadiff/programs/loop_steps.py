@@ -1,0 +1,235 @@
+"""Loops as steps of a program, whose derivatives are such steps themselves.
+
+A kept function goes from one vector to another. Its pull is a second step; and what it does along
+a tangent is a third, a kept function in its turn, of twice as many numbers. With the pull of that
+one all derivatives are steps of these two kinds, of any order, and no further rule is needed:
+
+    f'(x) dx                = the second half of F(x, dx), F = pushed(f)
+    pull(x, u)' along dx    = the first half of the pull of F at (x, dx), for (0, u)
+    its cotangents, for b   = the same for dx = b, by x; and f'(x) b by u
+
+A loop is the one kind of kept function: a branch is a loop of one turn without a state. What turns
+are is for others to say.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binding import Turns
+from ..operations.arrays import concatenate
+from ..operations.primitives import primitive
+from ..operations.recorded_calls import Rule
+from .native import Machines
+from .recorded import FloatArray
+
+Indices = NDArray[np.intp]
+Sizes = tuple[int, int, int, int]  # of what turns share, of the state, of rows of inputs, results
+
+MOST_BYTES = 1 << 26  # of states that are kept for the way back; beyond, turns are run again
+
+UNTIL = -1  # turns go on until one says that it was the last
+GIVEN = -2  # the first number that turns share says how many there are
+
+
+class AnyLoop:
+    """A loop over vectors: what turns share, the first state, and the rows of inputs, in a row.
+
+    It gives the last state, and the rows of results. `sizes`: of what turns share, of the state,
+    and of rows. `count`: how many turns there are, or UNTIL, or GIVEN.
+    """
+
+    is_of_a_call = True
+
+    def __init__(self, sizes: Sizes, count: int) -> None:
+        self._sizes, self._count = sizes, count
+        self._known: tuple[bytes, FloatArray] | None = None
+        self._last: list[tuple[bytes, Turns]] = []  # runs that may be pulled, and their inputs
+        self._is_pulled = False
+        self._most = max(64, MOST_BYTES // (8 * sizes[1] + 4))
+        p, n, m, k = sizes
+        self._n_rows = rows = max(count, 0)
+        self.n_inputs, self.n_results = p + n + rows * m, n + rows * k
+        # Where numbers stand, and their tangents, in the vectors of `pushed`.
+        self.inputs, self.of_inputs = _doubled((p, n), rows, m)
+        self.results, self.of_results = _doubled((n,), rows, k)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("what is recorded of a loop belongs to its process")
+
+    @property
+    def _steps(self) -> Any:
+        """What turns are: their codes, those of their pulls, and what else computes a turn."""
+        raise NotImplementedError
+
+    @property
+    def _entrance(self) -> Any:
+        """The same for whether there is a first turn; None: there is one."""
+        return None
+
+    @property
+    def _most_turns(self) -> int:
+        """Behind which none is wanted, where turns tell."""
+        return sys.maxsize
+
+    @property
+    def pushed(self) -> AnyLoop:
+        """The same loop of numbers that have tangents beside them."""
+        raise NotImplementedError
+
+    def share(self, machines: Machines) -> None:
+        """Have machine code carry out turns."""
+
+    # --- with plain numbers
+
+    def _run(self, turns: Turns) -> Turns:
+        steps, entrance = self._steps, self._entrance
+        while not turns.run():
+            if turns.is_outside and entrance is not None:
+                turns.enter(entrance.evaluated(turns.row)[0][0] != 0.0)
+            else:
+                turns.step(*steps.evaluated(turns.row))
+        return turns
+
+    def _forth(self, x: FloatArray, most: int = 0) -> Turns:
+        entrance = None if self._entrance is None else self._entrance.codes
+        end = max(0, int(x[0])) if self._count == GIVEN else self._count
+        end = self._most_turns if end == UNTIL else end
+        turns = Turns(self._steps.codes, entrance, self._sizes, x, self._n_rows, 0, end, most)
+        return self._run(turns)
+
+    def know(self, x: FloatArray, value: FloatArray) -> None:
+        """Have Python's value, for a first run at the same point."""
+        self._known = x.tobytes(), value
+
+    def value(self, x: FloatArray) -> FloatArray:
+        """The last state, and the rows of results."""
+        known, self._known = self._known, None
+        if known is not None and known[0] == x.tobytes():
+            return known[1]
+        # A gradient asks for values first: then its turns need not run forth once more.
+        keeps = self._is_pulled and not self._last
+        turns = self._forth(x, self._most if keeps else 0)
+        self._is_pulled = keeps
+        self._last = [(x.tobytes(), turns)] if keeps else []
+        return self._results_of(turns)
+
+    def _results_of(self, turns: Turns) -> FloatArray:
+        results: FloatArray = turns.results
+        return results
+
+    def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        """The cotangent of x for that of what it gives.
+
+        Turns are run forth, and their states kept; where these are too many, only some of them
+        are, and turns between them run again.
+        """
+        try:
+            former, turns = self._last.pop()  # no other thread has it then
+        except IndexError:
+            former = b""
+        if former != x.tobytes():
+            turns = self._forth(x, self._most)
+        self._is_pulled = True
+        p, n, *_ = self._sizes
+        pulled = np.zeros(self.n_inputs)
+        pulled[p : p + n] = u[:n]
+        if turns.stride == 1:
+            self._back(turns, u, pulled)
+        else:
+            for k in reversed(range(turns.n_kept)):
+                self._back(self._run(turns.stretch(k)), u, pulled)
+        return pulled
+
+    def _back(self, turns: Turns, u: FloatArray, pulled: FloatArray) -> None:
+        steps = self._steps
+        while not turns.back(steps.pulls, u, pulled):
+            turns.step_back(steps.pulled(*turns.before(u, pulled)), pulled)
+
+
+def _doubled(parts: tuple[int, ...], n_rows: int, width: int) -> tuple[Indices, Indices]:
+    """Which numbers of (x, dx) stand where in a vector of parts that have their tangents behind.
+
+    Where the tangents are there.
+    """
+    total = sum(parts) + n_rows * width
+    order, at = [], 0
+    for size in parts:
+        order += [np.arange(at, at + size), np.arange(at, at + size) + total]
+        at += size
+    rows = np.arange(at, total).reshape(n_rows, width)
+    order.append(np.concatenate([rows, rows + total], axis=1).ravel())
+    chosen = np.concatenate(order)
+    return chosen, np.argsort(chosen)
+
+
+# --- as steps ------------------------------------------------------------------------------------
+
+
+def _over_lanes(which: Any, *args: Any, loop: AnyLoop) -> Any:
+    """Loops of many points, one after the other, with their own numbers of turns."""
+    n = len(args[which[0]])
+    rows = [x if k in which else np.broadcast_to(x, (n, *x.shape)) for k, x in enumerate(args)]
+    run = loop.value if len(args) == 1 else loop.pull
+    return np.stack([run(*map(np.ascontiguousarray, row)) for row in zip(*rows, strict=True)])
+
+
+class _Call(Rule):
+    """A call, whose replays need no primitive."""
+
+    def share_machines(self, machines: Machines) -> None:
+        """The machine code of the program that it is a step of is that of its turns, too."""
+        self.kwargs["loop"].share(machines)
+
+    def compute_results(self, operands: list[Any]) -> list[Any]:
+        args, loop = self._with(operands), self.kwargs["loop"]
+        return [loop.value(*args) if len(args) == 1 else loop.pull(*args)]
+
+
+@primitive
+def keep(x: Any, *, loop: AnyLoop) -> Any:
+    """What a loop gives."""
+    return loop.value(x)
+
+
+@primitive
+def pull(x: Any, u: Any, *, loop: AnyLoop) -> Any:
+    """Its cotangents."""
+    return loop.pull(x, u)
+
+
+keep.rule = pull.rule = _Call
+keep.over_lanes = pull.over_lanes = _over_lanes
+keep.called = "a loop"
+pull.called = "the cotangents of a loop"
+
+
+def _along(x: Any, dx: Any, loop: AnyLoop) -> Any:
+    """The derivative of what it gives along a direction."""
+    pushed = keep(concatenate([x, dx])[loop.inputs], loop=loop.pushed)
+    return pushed[loop.of_results[loop.n_results :]]
+
+
+def _pull_along(x: Any, dx: Any, u: Any, loop: AnyLoop) -> Any:
+    """The derivative of its cotangents along a direction of x."""
+    seed = concatenate([np.zeros(loop.n_results), u])[loop.results]
+    pulled = pull(concatenate([x, dx])[loop.inputs], seed, loop=loop.pushed)
+    return pulled[loop.of_inputs[: loop.n_inputs]]
+
+
+keep.defjvp(lambda g, ans, x, loop: _along(x, g, loop))
+keep.defvjp(lambda ans, x, loop: lambda g: pull(x, g, loop=loop))
+pull.defjvp(
+    lambda g, ans, x, u, loop: _pull_along(x, g, u, loop),
+    lambda g, ans, x, u, loop: pull(x, g, loop=loop),
+)
+pull.defvjp(
+    lambda ans, x, u, loop: lambda g: _pull_along(x, g, u, loop),
+    lambda ans, x, u, loop: lambda g: _along(x, g, loop),
+)
+keep.defpattern("i->j")
+pull.defpattern("i->j", "i->j")

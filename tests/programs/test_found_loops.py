@@ -1,0 +1,440 @@
+"""Python's own loops whose number of turns differs from call to call, found in recordings.
+
+What Python gives, differentiated as any Python, is the truth. Whether a loop was found is told by
+the recordings that there are, and by how often f ran eagerly.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cadiff
+from cadiff.programs import found_loops
+
+MANY = np.linspace(0.03, 1.16, 40).tolist()  # of which most take another number of turns
+A = np.array([[0.2, 0.5, 0.1], [0.1, 0.1, 0.3], [0.4, 0.2, 0.1]])
+LIMIT = [400]  # of turns
+
+
+def same(actual: Any, expected: Any, rtol: float = 1e-10) -> None:
+    a, b = cadiff.flatten(actual)[0], cadiff.flatten(expected)[0]
+    np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(np.abs(b), initial=1e-300))
+
+
+def n_loops(program: Any) -> int:
+    """How many of the recordings are loops."""
+    finders = [known.loop for known in program._traces._known.values() if known.loop is not None]
+    return sum(one in finder for finder in finders for one in program._traces)
+
+
+# --- forms of loops: a step, when to end, and what comes of it -----------------------------------
+
+
+def ends_by_condition(step: Any, is_far: Any, y: Any) -> Any:
+    d = 1.0 + 0.0 * y
+    while is_far(d):
+        z = step(y)
+        d, y = z - y, z
+    return y
+
+
+def ends_by_break(step: Any, is_far: Any, y: Any) -> Any:
+    for _ in range(LIMIT[0]):
+        z = step(y)
+        d, y = z - y, z
+        if not is_far(d):
+            break
+    return y
+
+
+def ends_by_return(step: Any, is_far: Any, y: Any) -> Any:
+    while True:
+        z = step(y)
+        if not is_far(z - y):
+            return z * y  # of the last turn, and of the one before
+        y = z
+
+
+def raises_in_the_end(step: Any, is_far: Any, y: Any) -> Any:
+    for _ in range(LIMIT[0]):
+        z = step(y)
+        d, y = z - y, z
+        if not is_far(d):
+            break
+    else:
+        raise ArithmeticError("no convergence")
+    return y
+
+
+def with_momentum(step: Any, is_far: Any, y: Any) -> Any:
+    v = 0.0
+    while True:
+        v = 0.4 * v + step(y) - y
+        y = y + 0.3 * v
+        if not is_far(v):
+            return y + v
+
+
+def with_history(step: Any, is_far: Any, y: Any) -> Any:
+    ys, total = [y], 0.0
+    while True:
+        ys.append(step(ys[-1]))
+        total = total + ys[-1]
+        if not is_far(ys[-1] - ys[-2]):
+            return ys[-1] * ys[1] + total
+
+
+def with_other_turns_later(step: Any, is_far: Any, y: Any) -> Any:
+    """A derivative is cut in late turns, which no value shows."""
+    for k in range(LIMIT[0]):
+        z = step(cadiff.stop_gradient(y) if k > 9 else y)
+        d, y = z - y, z
+        if not is_far(d):
+            break
+    return y
+
+
+def with_branch_behind(step: Any, is_far: Any, y: Any) -> Any:
+    y = ends_by_condition(step, is_far, y)
+    return 2.0 * y if np.sum(y) > 0.4 else y * y
+
+
+def with_branch_within(step: Any, is_far: Any, y: Any) -> Any:
+    while True:
+        z = step(y)
+        if np.sum(z) < 0.3:
+            z = 1.1 * z
+        if not is_far(z - y):
+            return z
+        y = z
+
+
+def with_counter(step: Any, is_far: Any, y: Any) -> Any:
+    n = 0
+    while True:
+        z = step(y) + 0.01 * n * 0.1**n
+        n += 1
+        if not is_far(z - y):
+            return z * n
+        y = z
+
+
+def twice(step: Any, is_far: Any, y: Any) -> Any:
+    y = ends_by_condition(step, is_far, y)
+    return ends_by_break(lambda z: step(0.5 * z), is_far, y)
+
+
+FORMS = [
+    *(ends_by_condition, ends_by_break, ends_by_return, raises_in_the_end, with_momentum),
+    *(with_history, with_other_turns_later, with_branch_behind, with_branch_within),
+    *(with_counter, twice),
+]
+
+
+def of_numbers(form: Any, tolerance: float = 1e-10) -> Callable[[Any], Any]:
+    return lambda x: form(lambda y: cadiff.cos(y) * x, lambda d: abs(d) > tolerance, 0.3 * x)
+
+
+def of_arrays(form: Any, tolerance: float = 1e-10) -> Callable[[Any], Any]:
+    return lambda x: form(
+        lambda y: np.cos(A @ y) * x, lambda d: np.linalg.norm(d) > tolerance, 0.3 * x
+    )
+
+
+def tried(f: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return f(*args)
+    except ArithmeticError as error:
+        return str(error)
+
+
+def check_at(f: Any, program: Any, x: Any, is_deep: bool) -> None:
+    expected = tried(f, x)
+    if isinstance(expected, str):
+        for method in (program, program.jacobian, program.jvp):
+            args = ((x,), (x,)) if method == program.jvp else (x,)
+            assert tried(method, *args) == expected
+        return
+    same(program(x), expected, 1e-13)
+    slope = cadiff.jacobian(f)(x)
+    same(program.jacobian(x), slope)
+    same(program.jvp((x,), (x,)), cadiff.jvp(f, (x,), (x,)))
+    if np.ndim(x) == 0:
+        same(program.value_and_grad(x), (expected, slope))
+        if is_deep:
+            same(program.hessian(x), cadiff.hessian(f)(x), 1e-7)
+
+
+@settings(max_examples=12)
+@given(
+    form=st.sampled_from(FORMS),
+    tolerance=st.sampled_from([1e-4, 1e-8, 1e-12]),
+    max_traces=st.integers(3, 8),
+    is_of_arrays=st.booleans(),
+    limit=st.sampled_from([1, 12, 400]),
+    seed=st.integers(0, 1000),
+)
+def test_whatever_the_number_of_turns(
+    form: Any, tolerance: float, max_traces: int, is_of_arrays: bool, limit: int, seed: int
+) -> None:
+    LIMIT[0] = limit
+    f = (of_arrays if is_of_arrays else of_numbers)(form, tolerance)
+    program: Any = cadiff.compile(f, max_traces=max_traces)
+    rng = np.random.default_rng(seed)
+    for k, size in enumerate(rng.permutation(MANY)[:24].tolist() + [0.0]):
+        x = size * np.array([0.9, 0.5, 0.7]) if is_of_arrays else size
+        check_at(f, program, x, k % 8 == 0)
+
+
+@pytest.mark.parametrize("make", [of_numbers, of_arrays])
+@pytest.mark.parametrize("form", [*FORMS[:6], with_branch_behind])
+def test_loops_are_found(form: Any, make: Any) -> None:
+    LIMIT[0] = 400
+    program: Any = cadiff.compile(make(form), max_traces=4)
+    sizes = MANY if make is of_numbers else np.outer(MANY, [0.9, 0.5, 0.7])
+    for x in sizes:
+        program(x)
+    stats = program.stats()
+    n = n_loops(program)
+    assert n in ((1, 2) if form is with_branch_behind else (1,)) and stats["eager"] <= 1
+    assert stats["recordings"] <= 4 + 2 * n
+    for x in [*sizes, *sizes]:  # some in the place of a recording that the loop has taken
+        former = program.stats()["branch_changes"]
+        program(x)
+    assert program.stats()["branch_changes"] == former
+
+
+def test_as_many_recordings_as_there_may_be_come_first() -> None:
+    f = of_numbers(ends_by_condition)
+    program = cadiff.compile(f, max_traces=64)
+    for x in MANY:
+        same(program.value_and_grad(x), cadiff.value_and_grad(f)(x))
+    assert n_loops(program) == 0 and program.stats()["eager"] == 0
+
+
+@pytest.mark.parametrize("form", [with_counter, twice, with_branch_within])
+def test_what_differs_in_more_than_turns_is_no_loop(form: Any) -> None:
+    program = cadiff.compile(of_numbers(form))
+    for x in MANY:
+        program(x)
+    assert n_loops(program) == 0
+
+
+def test_what_is_no_loop_is_recorded_few_times() -> None:
+    """One of the forms in which counters come out: each recording is of one number of turns."""
+    program = cadiff.compile(of_numbers(with_counter))
+    runs = [0]
+    own = found_loops.LoopFinder.take
+
+    def take(*args: Any) -> Any:
+        runs[0] += 1
+        return own(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(found_loops.LoopFinder, "take", take)
+        for x in 4 * MANY:
+            program(x)
+    assert runs[0] <= 8 + found_loops.MOST_FAILED
+
+
+def test_late_turns_of_another_kind_are_another_loop() -> None:
+    """Values do not tell them apart, recordings do."""
+    LIMIT[0] = 400
+    f = of_numbers(with_other_turns_later, 1e-8)
+    program = cadiff.compile(f)
+    for x in MANY + MANY[::-1]:
+        same(program.value_and_grad(x), cadiff.value_and_grad(f)(x))
+
+
+def test_numbers_of_turns_that_f_was_not_recorded_with_are_not_served() -> None:
+    """Those between others may differ from them: here in a derivative, which no value shows."""
+
+    def f(x: Any) -> Any:
+        y, n = 0.3 * x, 0
+        while True:
+            z, n = cadiff.cos(y) * x, n + 1
+            if abs(z - y) < 1e-9:
+                return z if n % 3 else z + 0.0 * z + cadiff.stop_gradient(z) - z
+            y = z
+
+    program = cadiff.compile(f, max_traces=4)
+    for x in np.random.default_rng(0).permutation(MANY).tolist():
+        same(program.value_and_grad(x), cadiff.value_and_grad(f)(x))
+    assert n_loops(program) > 0
+
+
+def test_many_points() -> None:
+    f = of_numbers(ends_by_condition)
+    program = cadiff.compile(f)
+    X = np.array(MANY)
+    for _ in range(2):
+        same(program.batch(X), np.array([f(x) for x in X]))
+        same(program.batch(X, what="grad"), np.array([cadiff.grad(f)(x) for x in X]))
+        for x in MANY:
+            program(x)
+    same(cadiff.vmap(program)(X), np.array([f(x) for x in X]))
+
+
+def test_within_others() -> None:
+    f = of_numbers(ends_by_break)
+    program = cadiff.compile(f)
+    for x in MANY:
+        program(x)
+    outer = lambda x: program(x) ** 2 + x  # noqa: E731
+    plain = lambda x: f(x) ** 2 + x  # noqa: E731
+    compiled = cadiff.compile(outer)
+    for x in MANY:
+        same(cadiff.value_and_grad(outer)(x), cadiff.value_and_grad(plain)(x))
+        same(compiled.value_and_grad(x), cadiff.value_and_grad(plain)(x))
+
+
+def test_what_is_read_changes() -> None:
+    scale = [1.0]
+
+    def f(x: Any) -> Any:
+        return ends_by_condition(
+            lambda y: cadiff.cos(y) * x * scale[0], lambda d: abs(d) > 1e-9, x
+        )
+
+    program = cadiff.compile(f)
+    for scale[0] in (1.0, 0.9, 0.8):
+        for x in [0.0, *MANY]:
+            same(program.value_and_grad(x), cadiff.value_and_grad(f)(x))
+        assert n_loops(program) == 1 and program.stats()["eager"] == 0
+
+
+def test_numbers_that_are_not_finite() -> None:
+    f = of_numbers(ends_by_break)
+    program = cadiff.compile(f)
+    for x in MANY:
+        program.grad(x)
+    for x in (np.nan, np.inf, -np.inf, 0.0):
+        np.testing.assert_equal(program(x), f(x))
+        np.testing.assert_allclose(program.grad(x), cadiff.grad(f)(x))
+
+
+def test_systems_are_solved_in_turns() -> None:
+    def f(x: Any) -> Any:
+        y = np.ones(3)
+        for _ in range(200):
+            jacobian = np.eye(3) + 0.3 * (np.cos(A @ y) * x)[:, None] * A
+            step = np.linalg.solve(jacobian, y + 0.3 * np.sin(A @ y) * x - x)
+            y = y - 0.5 * step
+            if np.dot(step, step) < 1e-24 * (1.0 + x[0]) ** 40:
+                break
+        return y
+
+    program = cadiff.compile(f, max_traces=3)
+    for size in MANY:
+        x = size * np.array([0.9, 0.5, 0.7])
+        same(program.jacobian(x), cadiff.jacobian(f)(x), 1e-9)
+    assert n_loops(program) == 1 and program.stats()["eager"] == 0
+
+
+def test_threads_pickles_and_machine_code() -> None:
+    f = of_numbers(ends_by_return)
+    program: Any = cadiff.compile(f)
+    found: list[Any] = []
+
+    def run(seed: int) -> None:
+        points = np.random.default_rng(seed).permutation(MANY).tolist()
+        found.extend((x, program.value_and_grad(x)) for x in points)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert n_loops(program) == 1 and len(found) == 3 * len(MANY)
+    for x, pair in found:
+        same(pair, cadiff.value_and_grad(f)(x))
+    of_module = cadiff.compile(newton)
+    for x in MANY:
+        of_module(x)
+    again = pickle.loads(pickle.dumps(of_module))
+    assert n_loops(of_module) == 1 and 0 < sum(1 for _ in again._traces) < 8
+    for x in MANY:
+        assert again(x) == newton(x)
+
+
+def newton(x: Any) -> Any:
+    y = 20.0 + 100.0 * x
+    while abs(y * y - x) > 1e-9:
+        y = y - 0.3 * (y * y - x) / (2.0 * y)
+    return y
+
+
+def test_turns_that_are_never_over_end_where_those_of_f_do() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(60):
+            x = cadiff.cos(x) * 1.2 if x > -2.0 else 4.0 * x * x
+            if abs(x - 0.0123456) < 1e-3 * abs(x):
+                return x
+        raise ArithmeticError("no convergence")
+
+    program = cadiff.compile(f, max_traces=3)
+    for x in np.linspace(-1.0, 1.0, 60).tolist():
+        assert tried(program, x) == tried(f, x)
+
+
+def test_derivatives_of_turns_that_are_not_finite_are_those_of_f() -> None:
+    f = of_arrays(ends_by_condition, 1e-4)
+    program = cadiff.compile(f, max_traces=3)
+    for size in MANY:
+        program.jacobian(size * np.array([0.9, 0.5, 0.7]))
+    assert n_loops(program) == 1
+    zeros = np.zeros(3)  # the norm of the last step is 0
+    np.testing.assert_array_equal(program.jacobian(zeros), np.eye(3))
+    same(program.jvp((zeros,), (A[0],)), (zeros, A[0]))
+    same(program.vjp(zeros)[1](A[0]), A[0])
+
+
+def test_a_loop_goes_with_its_program() -> None:
+    program = cadiff.compile(of_numbers(ends_by_condition))
+    for x in MANY:
+        program.grad(x)
+    assert any(type(one) is found_loops.FoundLoop for one in gc.get_objects())
+    del program
+    gc.collect()
+    assert not any(type(one) is found_loops.FoundLoop for one in gc.get_objects())
+
+
+def test_a_new_number_of_turns_is_compared_with_f(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a loop gives for it is verified, as what any recording gives."""
+    f = of_numbers(ends_by_condition)
+    program = cadiff.compile(f)
+    for x in MANY[:20]:
+        program(x)
+    assert n_loops(program) == 1
+    own = found_loops.FoundLoop._results_of
+    monkeypatch.setattr(
+        *(found_loops.FoundLoop, "_results_of"),
+        lambda loop, turns: own(loop, turns) * [1.0, *[1.1] * (loop.n_results - 1)],
+    )
+
+    def run() -> None:
+        for x in MANY[20:]:
+            assert program(x) == f(x)
+
+    with pytest.warns(cadiff.StaleProgramWarning):
+        run()
+
+
+def test_a_call_knows_its_loop_at_once() -> None:
+    """Later calls with a known number of turns look for nothing."""
+    program = cadiff.compile(of_numbers(ends_by_condition))
+    for x in itertools.chain(MANY, MANY):
+        program.value_and_grad(x)
+    program._traces.replayed = None  # type: ignore[method-assign, assignment]
+    for x in MANY:
+        program.value_and_grad(x)
