@@ -62,6 +62,14 @@ for name in {"benchmarks", "building"} - sys.modules.keys():
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the cases of today, unless some are named, and of tests that read sources all: these
     take no time."""
+    from .helpers.oldest import later
+
+    is_later = later()
+    for item in items:
+        if is_later(item.nodeid):
+            item.add_marker(
+                pytest.mark.skip(reason="the library here is older: helpers/oldest.py")
+            )
     if config.option.keyword:
         return
     is_brief = config.getoption("--hypothesis-profile") == "brief"
