@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis.strategies import none
 
 from .helpers.slices import CASES, of_today
 
@@ -102,6 +103,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish() -> None:
+    given(none())(lambda _: None)()  # makes Hypothesis's generator: it looks for what refers to it
     gc.collect()
     gc.freeze()
     gc.enable()
