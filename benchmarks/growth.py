@@ -116,11 +116,12 @@ def ratios(names: Sequence[str]) -> list[Ratio]:
 
     What is over is counted at larger sizes again, where it has to be over, too: from some sizes on
     loops are looked for, levels estimated, arrays gone through tile by tile, each of which is a
-    step up.
+    step up. Each is then alone in its process, where no cache has anything of another program:
+    eager gradients were 5.6 to 6.7 times as much beside others, and are 4.0 to 4.2 alone.
     """
     found = counted(names)
     over = {ratio.program for ratio in found if ratio.ratio > MOST}
-    again = counted(sorted(over), 4) if over else []
+    again = (ratio for name in sorted(over) for ratio in counted([name], 4))
     larger = {(ratio.program, ratio.call): ratio for ratio in again}
     return [
         min(ratio, larger.get((ratio.program, ratio.call), ratio), key=lambda r: r.ratio)

@@ -23,7 +23,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, ForwardRef
 
 import numpy as np
 
@@ -47,7 +47,7 @@ CONSTANTS: frozenset[type] = frozenset(
         *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone),
         *(re.Pattern, struct.Struct),
         *(operator.attrgetter, operator.itemgetter, operator.methodcaller),
-        *(types.GenericAlias, types.UnionType),
+        *(types.GenericAlias, types.UnionType, ForwardRef),
         # Methods of types of C as these have them, and what is within classes
         *_DESCRIPTORS_OF_C,
         type(np.sum),

@@ -53,6 +53,8 @@ _ncx2_sf(x, k, l)     x: -_ncx2_density(x, k, l)
     l: _ncx2_density(x, k + 2.0, l)
 chndtr(x, df, nc)     x: _ncx2_density(x, df, nc)
     nc: -_ncx2_density(x, df + 2.0, nc)
+_ncx2_cdf(x, k, l)    x: _ncx2_density(x, k, l)
+    l: -_ncx2_density(x, k + 2.0, l)
 _ncf_pdf(x, v1, v2, l)
 _ncf_sf(x, v1, v2, l)   x: -_ncf_density(ans, x, v1, v2, l)
 _ncf_mean _ncf_variance _ncf_skewness _ncf_kurtosis_excess(v1, v2, l)
@@ -173,7 +175,7 @@ _skewnorm_isf(q, loc, scale, a) = _skewnorm_sf(ans, loc, scale, a)
 """
 
 STEPS = """
-_ncx2_pdf _ncx2_sf(x, k, l)  k: _noncentral_step(k, l) above 0
+_ncx2_pdf _ncx2_sf _ncx2_cdf(x, k, l)  k: _noncentral_step(k, l) above 0
 chndtr(x, df, nc)     df: _noncentral_step(df, nc) above 0
 _ncf_pdf(x, v1, v2, l)
     x: 0.2 * x

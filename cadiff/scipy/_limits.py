@@ -316,25 +316,45 @@ def _yeojohnson_transform(x: Any, lmbda: Any, xp: Any = None) -> Any:
 
 @kernels("scipy.stats._morestats", within=True)
 def _boxcox_llf(original: Function, data: Any, axis: int = 0, *, lmb: Any) -> Any:
+    """By the powers, in units of the largest; if all are nearly 1 by the transformed data."""
     data = as_number(data)
-    return _likelihood(original, data, axis, lmb, lmb, table.log(data), vars(special)["boxcox"])
+    logs = table.log(data)
+    powers = lmb * logs
+    if np.max(np.abs(held(powers)), initial=0.0) > 1.0:
+        top = np.max(held(powers), axis=axis, keepdims=True)
+        spread = table.log(np.var(table.exp(powers - top), axis=axis))
+        spread = spread + 2.0 * np.squeeze(top, axis) - 2.0 * table.log(abs(lmb))
+    else:
+        spread = table.log(np.var(vars(special)["boxcox"](data, lmb), axis=axis))
+    return _likelihood(original, data, axis, lmb, logs, spread)
 
 
 @kernels("scipy.stats._morestats", within=True)
 def _yeojohnson_llf(original: Function, data: Any, axis: int = 0, *, lmb: Any) -> Any:
     data = as_number(data)
-    is_positive = held(data) >= 0.0
-    logs = table.log1p(abs(data)) * np.where(is_positive, 1.0, -1.0)
-    exponent = table.where(is_positive, lmb, 2.0 - lmb)
-    return _likelihood(original, data, axis, lmb, exponent, logs, _yeojohnson)
+    logs = table.log1p(abs(data)) * np.where(held(data) >= 0.0, 1.0, -1.0)
+    spread = table.log(np.var(_yeojohnson(data, lmb), axis=axis))
+    return _likelihood(original, data, axis, lmb, logs, spread)
 
 
-def _likelihood(
-    original: Function, data: Any, axis: int, lmb: Any, exponent: Any, logs: Any, moved: Function
-) -> Any:
-    """As SciPy has it; where powers of the data are nearly 1, by the transformed data."""
-    if np.max(np.abs(held(exponent) * held(logs)), initial=0.0) > 1.0:
-        return original(data, axis=axis, lmb=lmb)
+def _likelihood(original: Function, data: Any, axis: int, lmb: Any, logs: Any, spread: Any) -> Any:
+    """By the logarithm of the variance; the value is SciPy's."""
     value = original(held(data), axis=axis, lmb=held(lmb))
-    spread, n = np.var(moved(data, lmb), axis=axis), np.shape(data)[axis]
-    return valued((lmb - 1.0) * np.sum(logs, axis=axis) - 0.5 * n * table.log(spread), value)
+    n = np.shape(data)[axis]
+    return valued((lmb - 1.0) * np.sum(logs, axis=axis) - 0.5 * n * spread, value)
+
+
+def _of_samples(name: str) -> None:
+    """The functions themselves, of samples along the first axis, where SciPy has none of those."""
+    scipys = getattr(_morestats, name)
+
+    def function(_: Function, lmb: Any, data: Any) -> Any:
+        of = lambda data, axis, lmb: _value(lmb, data, of=scipys)  # noqa: E731
+        return NAMES[f"_{name}"](of, data, lmb=lmb)
+
+    if not hasattr(_morestats, f"_{name}"):
+        kernels("scipy.stats._morestats", name, within=True)(function)
+
+
+_of_samples("boxcox_llf")
+_of_samples("yeojohnson_llf")

@@ -18,6 +18,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -102,6 +103,9 @@ MIRRORED = (
 
 # Packages that are modules of one file.
 WHOLE = ("scipy.stats._levy_stable",)
+
+# What SciPy wrote before 1.17. A number keeps its shape, so mirrors have another one of the name.
+SHAPES = re.compile(r"^( +)(?!self\b)(\w+)\.shape = (.+)$", re.MULTILINE)
 
 _made: dict[str, ModuleType] = {}
 _lock = threading.RLock()
@@ -194,7 +198,7 @@ def _mirror_of(module: ModuleType) -> ModuleType:
     sys.modules[mirror.__name__] = mirror
     try:
         with binding.OutsideDifferentiation():  # what it makes is to outlive these
-            exec(module.__spec__.loader.get_code(name), vars(mirror))  # type: ignore[union-attr]
+            exec(_code_of(module), vars(mirror))
     except BaseException:
         del _made[name]
         raise
@@ -208,6 +212,14 @@ def _mirror_of(module: ModuleType) -> ModuleType:
             kernel = part(kernel, getattr(holder, member))
         setattr(holder, member, kernel)
     return mirror
+
+
+def _code_of(module: ModuleType) -> Any:
+    loader: Any = module.__spec__.loader  # type: ignore[union-attr]
+    source = loader.get_source(module.__name__)
+    if not SHAPES.search(source):
+        return loader.get_code(module.__name__)
+    return compile(SHAPES.sub(r"\1\2 = \2.reshape(\3)", source), module.__file__ or "", "exec")
 
 
 def _load_kernels(name: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.stats as st
 from scipy.linalg import get_blas_funcs as blas_functions
 from scipy.stats import _continuous_distns, _ksstats, _levy_stable, _multivariate, _stats
+from scipy.stats import _distribution_infrastructure as infrastructure
 from scipy.stats import _qmvnt as qmvnt
 
 from .. import binding
@@ -109,11 +110,11 @@ def _log_diff(log_p: Any, log_q: Any) -> Number:
     return log_p + log1p(-exp(as_number(log_q) - log_p))
 
 
-@kernels(
-    "scipy.stats._distribution_infrastructure",
-    "UnivariateDistribution._logcdf2_subtraction",
-    within=True,
-)
+# From SciPy 1.16 on it is the base of ContinuousDistribution.
+_KIND = "Univariate" if hasattr(infrastructure, "UnivariateDistribution") else "Continuous"
+
+
+@kernels(infrastructure.__name__, f"{_KIND}Distribution._logcdf2_subtraction", within=True)
 def _log_between(
     self: Any, original: Callable[..., Any], x: Any, y: Any, **parameters: Any
 ) -> Any:
@@ -154,18 +155,14 @@ def _chandrupatla(
     return result
 
 
-@kernels(
-    "scipy.stats._distribution_infrastructure",
-    "UnivariateDistribution._mode_optimization",
-    within=True,
-)
-def _mode(self: Any, original: Callable[..., Any], xatol: Any = None, **parameters: Any) -> Any:
+@kernels(infrastructure.__name__, f"{_KIND}Distribution._mode_optimization", within=True)
+def _mode(self: Any, original: Callable[..., Any], *xatol: Any, **parameters: Any) -> Any:
     if carries(parameters):
         raise NoDerivativeError(
             f"the mode of {type(self).__name__} is found by a search and has no derivative: take "
             "a minimum of -logpdf by cadiff.optimize"
         )
-    return original(self, xatol, **parameters)
+    return original(self, *xatol, **parameters)
 
 
 @kernels("scipy.stats._multivariate")
@@ -458,7 +455,9 @@ def _dirichlet_density(self: Any, x: Any, alpha: Any) -> Any:
 @primitive
 def _both_greater(h: Any, k: Any, r: Any) -> Any:
     """The probability that x > h and y > k, of normal numbers with the correlation r."""
-    return qmvnt._bvnu(float(h), float(k), float(r))
+    if _of_more is None:
+        return qmvnt._bvnu(float(h), float(k), float(r))
+    return _of_more([h, k], [np.inf] * 2, [0.0] * 2, [[1.0, r], [r, 1.0]])[0]
 
 
 def _both_greater_by_place(ans: Any, h: Number, k: Number, r: Number) -> Number:
@@ -472,6 +471,9 @@ def _both_greater_by_correlation(ans: Any, h: Number, k: Number, r: Number) -> N
     squares = (square(h - r * k) + rest * square(k)) / rest
     return exp(-0.5 * squares) / (2.0 * math.pi * sqrt(rest))
 
+
+# What SciPy has for two and more numbers before 1.16.
+_of_more: Any = getattr(getattr(_multivariate, "_mvn", None), "mvnun", None)
 
 FAR = 50.0  # where no density is left
 ROOT_2PI = math.sqrt(2.0 * math.pi)
@@ -584,6 +586,23 @@ def _qauto(original: Any, sample: Any, cov: Any, *args: Any, **how: Any) -> Any:
     return (_in_box(*map(as_number, (low, high, cov)), estimate=estimate),)
 
 
+@kernels("scipy.stats._mvn", varying=True)
+def mvnun(low: Any, high: Any, mean: Any, cov: Any, *how: Any) -> Any:
+    box = [as_number(x) for x in (low - mean, high - mean, cov)]
+
+    def estimate(cov: Any, low: Any, high: Any) -> Any:
+        return _of_more(low, high, np.zeros(len(low)), cov, *how)[0]
+
+    return (_probability(*box) if len(cov) < 3 else _in_box(*box, estimate=estimate)), 0
+
+
+@kernels("scipy.stats._qmvnt", within=True)
+def _qmvt(original: Any, count: Any, *numbers: Any, **how: Any) -> Any:
+    if carries(numbers):
+        raise NoDerivativeError("a probability of Student's t of several variables is estimated")
+    return original(count, *numbers, **how)
+
+
 # --- distributions that SciPy integrates or counts ----------------------------------------------
 
 # Rows as in `special`. Kolmogorov's statistic has a density of pieces that meet at multiples of
@@ -677,8 +696,8 @@ def _urn(name: str, original: Any) -> dict[str, Callable[..., Any]]:
     """Probabilities and moments of draws that depend on the odds."""
     return {
         f"_{name}_mass": lambda *args: original._pmf(*args),
-        f"_{name}_mean": lambda *shapes: original._stats(*shapes)[0],
-        f"_{name}_variance": lambda *shapes: original._stats(*shapes)[1],
+        f"_{name}_mean": lambda *shapes: original._stats(*shapes, moments="m")[0],
+        f"_{name}_variance": lambda *shapes: original._stats(*shapes, moments="v")[1],
     }
 
 

@@ -10,8 +10,6 @@ import importlib
 import inspect
 import pickle
 import re
-import subprocess
-import sys
 import weakref
 from collections.abc import Callable
 from itertools import permutations
@@ -30,6 +28,7 @@ from cadiff import Dual, Var
 from cadiff.operations import dispatch as _dispatch
 
 from ..helpers.names import name_of
+from ..helpers.processes import isolated
 
 INF = numpy.inf
 NAN = numpy.nan
@@ -605,9 +604,7 @@ def test_the_list_of_functions_is_up_to_date() -> None:
     """Up to functions that another version of NumPy has. Here others may have been asked for."""
     path = Path(__file__).parents[2] / "docs" / "generate_functions.py"
     code = f"import runpy; print(runpy.run_path({str(path)!r})['page']())"
-    generated = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    generated = isolated(code).splitlines()
     written = path.with_name("functions.md").read_text(encoding="utf-8").splitlines()
     rows = [line for line in generated if line.startswith("| `")]
     new = set(rows) - set(written)

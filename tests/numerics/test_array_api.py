@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import cadiff
 import cadiff.numpy as cnp
+
+from ..helpers.processes import isolated
 
 NAMES = """
 arange asarray empty empty_like eye from_dlpack full full_like linspace meshgrid ones ones_like
@@ -256,4 +256,4 @@ for name in ("skew", "kurtosis", "gmean", "hmean", "sem", "circmean", "different
 
 
 def test_scipys_own_functions_take_numbers_in_their_array_api_mode() -> None:
-    subprocess.run([sys.executable, "-W", "ignore", "-c", SCRIPT], check=True)
+    isolated(SCRIPT)

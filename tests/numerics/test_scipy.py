@@ -315,7 +315,8 @@ def test_scipy_itself_works_or_names_the_import(call: Call) -> None:
         gradient = cadiff.grad(lambda x: weighted(plain(x), cnp))(POINT)
     except Exception as error:
         told = [str(error), *getattr(error, "__notes__", ())]
-        assert any("cadiff.scipy." in text for text in told), told
+        if sys.version_info >= (3, 11):  # before errors have no notes
+            assert any("cadiff.scipy." in text for text in told), told
     else:
         assert_allclose(gradient, cadiff.grad(total(call))(POINT), rtol=1e-9)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from cadiff import MissingRuleError
 from ..helpers import derivatives
 from ..helpers.cases_sparse import CASES, COLUMNS, ITERATIONS, ROWS, WIDE, made
 from ..helpers.derivatives import Case, as_tuple, named
+from ..helpers.processes import isolated
 
 sparse, linalg = cadiff.scipy.sparse, cadiff.scipy.sparse.linalg
 
@@ -477,14 +476,13 @@ def test_what_is_refused_says_what_to_write_instead(name: str) -> None:
 
 def test_operators_wait_for_the_library() -> None:
     """Whoever imports first: SciPy's matrices answer numbers, and no SciPy is imported before."""
-    script = (
+    isolated(
         "import sys, cadiff; assert 'scipy' not in sys.modules\n"
         "import numpy as np, scipy.sparse\n"
         "A = scipy.sparse.eye_array(3, format='csr')\n"
         "assert cadiff.grad(lambda x: (A @ x).sum())(np.ones(3)).tolist() == [1.0] * 3\n"
         "assert cadiff.grad(lambda x: (x @ A).sum())(np.ones(3)).tolist() == [1.0] * 3\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,6 @@ SINCE = {
     (1, 16): """
         _external.array_api_extra._lib._at.at _external.array_api_extra._lib._funcs.apply_where
         interpolate._dierckx.evaluate_ndbspline spatial.distance._np_pdist
-        stats._distribution_infrastructure.UnivariateDistribution._logcdf2_subtraction
-        stats._distribution_infrastructure.UnivariateDistribution._mode_optimization
         stats._morestats._boxcox_llf stats._qmvnt._bvnu
     """,
     (1, 17): """
@@ -54,7 +52,10 @@ SINCE = {
     (1, 18): "signal._whittaker._solveh_banded",
 }
 # Those from which on they are no more.
-UNTIL = {(1, 18): "stats._stats_mstats_common.siegelslopes_pythran"}
+UNTIL = {
+    (1, 16): "stats._mvn.mvnun",
+    (1, 18): "stats._stats_mstats_common.siegelslopes_pythran",
+}
 
 
 # Calls of functions that the oldest versions have not.

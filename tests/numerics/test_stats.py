@@ -22,6 +22,7 @@ from cadiff.binding import carries
 from cadiff.scipy import integrate, special, stats
 from cadiff.transforms._closed import _Reach
 
+from ..helpers.cases_scipy import VERSION
 from ..helpers.cases_stats import CONTINUOUS, COUNTS, DISCRETE, FIXED, PLACES
 
 INF = math.inf
@@ -651,11 +652,12 @@ def test_probabilities_of_two_normal_numbers() -> None:
     check_gradient(
         stats.multivariate_normal.cdf, st.multivariate_normal.cdf, np.array(x), mean, cov
     )
-    check_gradient(
-        lambda y: stats.gaussian_kde(y).integrate_box([-0.5, -np.inf], [0.3, 1.0]),
-        lambda y: st.gaussian_kde(y).integrate_box([-0.5, -np.inf], [0.3, 1.0]),
-        np.random.default_rng(1).standard_normal((2, 6)),
-    )
+    if VERSION >= (1, 16):  # before the sum is in Fortran
+        check_gradient(
+            lambda y: stats.gaussian_kde(y).integrate_box([-0.5, -np.inf], [0.3, 1.0]),
+            lambda y: st.gaussian_kde(y).integrate_box([-0.5, -np.inf], [0.3, 1.0]),
+            np.random.default_rng(1).standard_normal((2, 6)),
+        )
 
     def of_mean(m: Any) -> Any:
         return stats.multivariate_normal.cdf(x, m, cov)
@@ -675,7 +677,8 @@ def test_probabilities_of_more_normal_numbers(n: int, is_box: bool) -> None:
     rng = np.random.default_rng(n)
     mean, x, a = rng.standard_normal(n), rng.standard_normal(n) + 1.0, rng.standard_normal((n, n))
     cov, low = a @ a.T + np.eye(n), x - 3.0 if is_box else None
-    how = {"lower_limit": low, "rng": 3}
+    is_given = VERSION >= (1, 16)  # where points come from
+    how = {"lower_limit": low, **({"rng": 3} if is_given else {})}
     directions = rng.standard_normal(n), rng.standard_normal(n), a + a.T
 
     def precise(h: float) -> Any:
@@ -685,7 +688,8 @@ def test_probabilities_of_more_normal_numbers(n: int, is_box: bool) -> None:
     value, gradient = cadiff.value_and_grad(
         lambda *args: stats.multivariate_normal.cdf(*args, **how), (0, 1, 2)
     )(x, mean, cov)
-    assert value == st.multivariate_normal.cdf(x, mean, cov, **how)
+    wanted = st.multivariate_normal.cdf(x, mean, cov, **how)
+    assert value == pytest.approx(wanted, rel=0.0 if is_given else 2e-4, abs=0.0)
     slope = sum(np.sum(g * t) for g, t in zip(gradient, directions, strict=True))
     assert slope == pytest.approx(quotient(precise, 0.03), abs=1e-5)
     _, along = cadiff.jvp(
