@@ -111,7 +111,8 @@ static inline int move_each(int adds, CadStrip to, CadStrip from, CadStrip index
     return 1;
 }
 
-int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places) {
+int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places,
+                     int adds) {
     CadPlan *plan = (CadPlan *)(program->plans + i->x);
     const int64_t *extra = cad_plan_extra(plan);
     const double length = (double)extra[0];
@@ -122,7 +123,7 @@ int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const P
     do {
         const CadStrip to = values_at(&walk, 0, 0), index = values_at(&walk, 2, 0);
         CadStrip from = values_at(&walk, 1, 0);
-        if (i->kind == CAD_ADD_BY) {
+        if (adds) {
             inside = move_each(1, to, from, index, walk.n, length, stride);
         } else if (index.step != 0) {
             inside = move_each(0, to, from, index, walk.n, length, stride);
