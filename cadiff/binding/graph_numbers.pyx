@@ -20,12 +20,15 @@ from libc.string cimport memcpy
 from . cimport c_numpy as cnp
 from .generated.entries cimport *
 from .generated.graph cimport *
+from .generated.program cimport *
 from .c_numbers cimport *
 from .generated.tape cimport *
 from .tape cimport Context, DirectRule, on_tape, rule_at, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Guarded, Recording
+from .borrowed cimport Native
+from .rules cimport native_of_step
 
 from .guards import compare
 from .rules import _OpaqueDerivative, _Step, ObstacleError, PointError
@@ -341,7 +344,13 @@ cdef class GraphNumbers:
         except Exception:  # what it is will be seen when plain numbers are given
             derived = self.opaque_step(call, way, inputs, targets, wanted, names)
         if derived is not None:
-            first_term[0] = cad_graph_pack(self.graph, derived.data, derived.n)
+            is_there = self.graph.optimize and derived.n > 0 and derived.n == (
+                <Py_ssize_t>cad_graph_stretch(self.graph, derived.data, derived.n)
+            )
+            first_term[0] = (
+                derived.data[0] if is_there
+                else cad_graph_pack(self.graph, derived.data, derived.n)
+            )
         return self.graph.status
 
     cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
@@ -570,6 +579,7 @@ cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *pass
     by_index = getattr(rule, "by_index", None)
     if by_index is not None and np.size(results[0]) > 0 and np.size(operands[0]) > 0:
         noted.kind = CAD_NOTED_TAKE if by_index == "take" else CAD_NOTED_ADD
+        noted.axis = getattr(rule, "index_axis", -1)
     else:
         noted.kind = CAD_NOTED_CALL
         noted.number = <uint32_t>(<GraphNumbers>owner).add_step(rule, operands, results)
@@ -642,6 +652,12 @@ cdef int is_level(void *owner, uint32_t number) noexcept:
     return getattr(step.rule, "is_level", False) and np.isfinite(step.results[0]).all()
 
 
+cdef size_t rows_of_step(void *owner, uint32_t number) noexcept:
+    step = (<GraphNumbers>owner).steps[number]
+    native = None if getattr(step.rule, "may_raise", True) else native_of_step(step)
+    return 0 if native is None else cad_native_rows(&(<Native>native).call)
+
+
 cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                            CadId *results) except CAD_RAISED:
     (<DirectRule>rule_at(tape, entry)).insert_into((<GraphNumbers>owner).graph, operands, results)
@@ -657,6 +673,7 @@ STEPS.form = form_of_step
 STEPS.link = link_step
 STEPS.may_raise = may_raise
 STEPS.is_level = is_level
+STEPS.rows = rows_of_step
 
 
 cdef size_t least_loop = 0  # as tests say

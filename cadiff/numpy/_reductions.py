@@ -18,12 +18,23 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Dual, Var, depends, indicator, is_single, narrowed, plain_values, run_loop
+from ..binding import (
+    Dual,
+    Var,
+    compare,
+    depends,
+    indicator,
+    is_single,
+    narrowed,
+    plain_values,
+    run_loop,
+)
 from ..binding import unguarded as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements
-from ..operations.guards import EQUAL, NOT_EQUAL, held, nans
+from ..operations.guards import EQUAL, LESS, NOT_EQUAL, held, nans
+from ..operations.indices import added_along, taken_along
 from ..operations.patterns import chained, over_axes
 from ..operations.primitives import after_lanes, lanes_last, stated
 from ._common import (
@@ -412,7 +423,7 @@ nanprod = _fold("nanprod", "Product along axes of what is not nan, {}.", *_PRODU
 # --- extremes ------------------------------------------------------------------------------------
 
 
-@stated("max or min", loop_takes=(0,), is_level=True)
+@stated("max or min", loop_takes=(0,), is_level=True, never_raises=True)
 def _extreme(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]) -> Any:
     """The maximum or minimum over axes."""
     return reduce(x, axis=axes, keepdims=keepdims)
@@ -446,7 +457,7 @@ def of_ties(ties: Any, x: Number) -> Number:
     return _table.where(ties, x, 0.0) if isinstance(ties, (Var, Dual)) else chosen(ties, x)
 
 
-@stated("max or min", loop_takes=(0,))
+@stated("max or min", loop_takes=(0,), never_raises=True)
 def _shares_of_extreme(x: Any, over_all: bool, least: bool) -> Any:
     """Equal shares of 1 for what is extreme, in all of x or along the last axis; 0 elsewhere."""
     found = run_loop(_shares_of_extreme.loop(x, over_all, least), [x], x.shape)
@@ -484,9 +495,65 @@ def _shares_of_row(x: Number, axes: tuple[int, ...], reduce: Callable[..., Any])
     return None
 
 
+@stated("argmax or argmin", loop_takes=(0,), never_raises=True)
+def _place_of_extreme(x: Any, axis: int | None, least: bool) -> Any:
+    """Where the extreme is, along an axis or in all of x; of several the first, less n."""
+    shape = () if axis is None else np.delete(np.shape(x), axis)
+    return run_loop(_place_of_extreme.loop(x, axis, least), [x], tuple(map(int, shape)))
+
+
+def _place_in_c(
+    shape: tuple[int, ...], axis: int | None, least: bool
+) -> tuple[str, tuple[int, ...]]:
+    if axis is None:
+        shape, axis = (math.prod(shape),), 0
+    rows, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    return "cad_place_extreme", (rows, shape[axis], behind, int(least))
+
+
+_place_of_extreme.loop = lambda x, axis, least: (
+    "extreme_places",
+    int(least),
+    (None if axis is None else (axis,), ()),
+)
+_place_of_extreme.helper_in_c = _place_in_c
+_place_of_extreme.defvjp(None)
+
+MANY = 2048, 8  # numbers in all, and in a row, of which extremes are picked by where they are
+
+
+def _places(
+    x: Number, axes: tuple[int, ...], reduce: Callable[..., Any]
+) -> tuple[Any, int] | None:
+    """Where extremes are, and along which axis; None where some numbers share one, or are few.
+
+    All of x are one row.
+    """
+    shape = binding.shape(x)
+    over_all = len(axes) == len(shape)
+    along = math.prod(shape) if over_all else shape[axes[0]]
+    if (len(axes) > 1 and not over_all) or math.prod(shape) < MANY[0] or along < MANY[1]:
+        return None
+    axis = None if over_all else axes[0]
+    places = _place_of_extreme(x, axis, reduce == np.minimum.reduce)
+    if compare(arrays.sum(indicator(places, 0.0, LESS)), 0.0, NOT_EQUAL, False):
+        return None
+    return places, axis or 0
+
+
+def _at_places(g: Number, places: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    """Cotangents of extremes where these are, zeros elsewhere."""
+    length = math.prod(shape) // math.prod(binding.shape(places))
+    placed = added_along(places, arrays.reshape(g, binding.shape(places)), axis, length)
+    return arrays.reshape(placed, shape)
+
+
 def _extreme_pull(
     ans: Number, x: Number, axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]
 ) -> Callable[[Number], Number]:
+    places = _places(x, axes, reduce)
+    if places is not None:
+        return lambda g: _at_places(g, *places, binding.shape(x))
     shares = _shares_of_row(x, axes, reduce)
     if shares is not None:
         return lambda g: binding.absorb(shares, _spread(g, axes, keepdims))
@@ -503,6 +570,10 @@ def _extreme_push(
     keepdims: bool,
     reduce: Callable[..., Any],
 ) -> Number:
+    places = _places(x, axes, reduce)
+    if places is not None:
+        rows = g if binding.ndim(places[0]) else arrays.reshape(g, -1)
+        return arrays.reshape(taken_along(rows, *places), binding.shape(ans))
     shares = _shares_of_row(x, axes, reduce)
     if shares is not None:
         return arrays.sum(binding.absorb(shares, g), axes, keepdims)

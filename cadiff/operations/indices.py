@@ -39,7 +39,37 @@ def added_at(index: Any, x: Any, length: int) -> Any:
     return result
 
 
+@primitive
+def taken_along(x: Any, index: Any, axis: int) -> Any:
+    """One number of x for each index, along an axis, which the index does not have."""
+    at = np.expand_dims(np.asarray(index).astype(np.intp), axis)
+    return np.take_along_axis(x, at, axis).squeeze(axis)
+
+
+@primitive
+def added_along(index: Any, x: Any, axis: int, length: int) -> Any:
+    """Zeros with so many along one more axis, where each number of x is added at an index."""
+    at = np.expand_dims(np.asarray(index).astype(np.intp), axis)
+    shape = np.shape(x)
+    result = np.zeros((*shape[:axis], length, *shape[axis:]))
+    np.put_along_axis(result, at, np.expand_dims(x, axis), axis)
+    return result
+
+
 taken_at.by_index, added_at.by_index = "take", "add"
+taken_along.by_index, added_along.by_index = "take", "add"
+taken_along.goes_along = added_along.goes_along = True
+taken_along.defvjp(
+    lambda ans, x, index, axis: (
+        lambda g: added_along(index, _as_array(g), axis, binding.shape(x)[axis])
+    ),
+    None,
+)
+taken_along.defjvp(lambda g, ans, x, index, axis: taken_along(g, index, axis), None)
+added_along.defvjp(None, lambda ans, index, x, axis, length: lambda g: taken_along(g, index, axis))
+added_along.defjvp(
+    None, lambda g, ans, index, x, axis, length: added_along(index, g, axis, length)
+)
 taken_at.defvjp(
     lambda ans, x, index: lambda g: added_at(index, _as_array(g), binding.shape(x)[0]), None
 )

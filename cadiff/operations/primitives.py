@@ -84,6 +84,7 @@ class primitive:  # noqa: N801 - a decorator
 
     # For rows of an array at an index, "take" or "add": what programs do by themselves.
     by_index: str | None = None
+    goes_along = False  # an axis, which is told third: an index is of one number, not of a row
 
     # Arguments of which the rules ask nothing but the shape: they are given zeros.
     unread: tuple[int, ...] = ()
@@ -120,6 +121,8 @@ class primitive:  # noqa: N801 - a decorator
     # Whether others are measured from the result, and what they come to often does not depend on
     # it, as on a maximum that is taken away before exponentials: programs look for that.
     is_level = False
+
+    never_raises = False  # of arguments of the same shapes; elementwise ones do not, either
 
     # What answers calls with complex arguments or results, for those of users: see `pairs`.
     by_parts: Callable[..., Any]

@@ -66,7 +66,8 @@ class Rule:
         self.which = which
         self.several = several
         # By its operands' values: no property, since graphs ask where an interrupt would be lost.
-        self.may_raise = not (operation._is_own and operation._is_elementwise)
+        never_raises = operation.never_raises or operation._is_elementwise
+        self.may_raise = not (operation._is_own and never_raises)
         self.passive = [False] * len(which)
         self.point: tuple[list[Any], list[Any]] = ([], [])
 
@@ -82,6 +83,11 @@ class Rule:
     def by_index(self) -> str | None:
         """What a program does by itself: see `primitive.by_index`."""
         return self.operation.by_index if len(self.which) == 2 else None
+
+    @property
+    def index_axis(self) -> int:
+        """The axis that indices go along, each of one number; -1: they are of rows."""
+        return self.args[2] if self.operation.goes_along else -1
 
     @property
     def is_level(self) -> bool:

@@ -17,7 +17,7 @@ from .. import binding
 from ..inspection.texts import counted
 from .helpers_in_c import with_helpers
 from .instructions import Trait, cores, instruction, result_places
-from .steps_in_c import SHORT, Steps, has_text, operation_of
+from .steps_in_c import SHORT, Steps, may_be_out_of_bounds, operation_of
 from .text_in_c import block, divided, function, index_text, loop, loops
 
 _KEYWORDS = """
@@ -120,7 +120,7 @@ def _parts(code: Any, name: str) -> dict[str, Any]:
 
 def _check_instructions(code: Any, parts: dict[str, Any], name: str) -> None:
     kinds = parts["code"]["kind"]
-    if not all(map(has_text, kinds.tolist())):
+    if any(may_be_out_of_bounds(instruction(parts, k)) for k in range(len(kinds))):
         raise ValueError(
             f"{name} indexes by whole numbers that it computes, which has no text in C: pass the "
             "indices as an argument, an array of integers, which are constants there"

@@ -70,7 +70,7 @@ class _Each(NamedTuple):
 
 def _each(parts: dict[str, Any], k: int, forms: Sequence[str], in_tiles: bool) -> _Each | None:
     i = instruction(parts, k)
-    if not Trait.TILED[i.kind]:
+    if not Trait.TILED[i.kind] or Trait.CALLS[i.kind]:
         return None
     shape, found = operands_of(parts, k, in_tiles)
     views = [one for one in found if isinstance(one, Stream)]

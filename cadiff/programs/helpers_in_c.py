@@ -142,6 +142,25 @@ static void cad_share_extreme(double *to, const double *x, int rows, int n, int 
     }
 }
 """,
+    # Along the axis of n numbers: where the extreme is; of several the first, less n.
+    "cad_place_extreme": """\
+static void cad_place_extreme(double *to, const double *x, int rows, int n, int inner, int least) {
+    for (int row = 0; row < rows; row++, x += (long)n * inner) {
+        for (int j = 0; j < inner; j++, to++) {
+            double found = x[j], place = 0.0, ties = 0.0;
+            for (int i = 1; i < n; i++) {
+                const double one = x[(long)i * inner + j];
+                if (one == found || (one != one && found != found)) {
+                    ties = 1.0;
+                } else if (one != one || (least ? one < found : one > found)) {
+                    found = one, place = i, ties = 0.0;
+                }
+            }
+            *to = ties != 0.0 ? place - n : place;
+        }
+    }
+}
+""",
     # Along the first axis: of each number the product of all others.
     "cad_multiply_others": """\
 static void cad_multiply_others(double *to, const double *x, int n, int columns) {

@@ -187,25 +187,48 @@ class Steps:
         yield from self.checks(self.parts["checks"][i.x : i.x + i.n], 0)
 
     def call(self, _: int, i: Instruction) -> Iterator[str]:
-        """A call that reduces an array over axes; or of a helper, with numbers that are known."""
+        """A call that reduces an array over axes; or of a helper, with numbers that are known.
+
+        Of rows, perhaps not of all.
+        """
         step = self.parts["steps"][i.z]
         operation, others = operation_of(step), step.rule.args[1:]
         self.reaches_constants |= i.x < 0
         [shape] = map(np.shape, step.operands)
+        moves = [n * (place < self.parts["n_whole"]) for n, place in ((i.y, i.out), (i.n, i.x))]
+        to, of = [
+            self.number(Stream(place, (), (move if self.in_part else 0, 0)), [])
+            for place, move in zip((i.out, i.x), moves, strict=True)
+        ]
         if operation.helper_in_c:
-            name, numbers = operation.helper_in_c(shape, *others)
-            ends = ", ".join(["", *map(str, numbers)])
-            yield f"{name}(&{self.at(i.out)}, &{self.at(i.x)}{ends});"
+            name, (rows, *numbers) = operation.helper_in_c(shape, *others)
+            ends = ", ".join(["", *map(str, (i.sx or rows, *numbers))])
+            yield f"{name}(&{to}, &{of}{ends});"
             return
         axes, start, formula = operation.fold_in_c(*others)
+        if i.sx:
+            shape, axes = (i.sx, i.n // i.sx), (1,)
         kept = [1 if axis in axes else length for axis, length in enumerate(shape)]
         indices = [f"i{axis}" for axis in range(len(shape))]
-        moves = [0 if axis in axes else s for axis, s in enumerate(_in_order(kept))]
-        x = self.at(i.x, *zip(_in_order(shape), indices, strict=True))
-        r = self.at(i.out, *zip(moves, indices, strict=True))
+        steps = [0 if axis in axes else s for axis, s in enumerate(_in_order(kept))]
+        x, r = [
+            f"(&{begin})[{' + '.join(f'{s} * {i}' for s, i in zip(by, indices, strict=True))}]"
+            for begin, by in ((of, _in_order(shape)), (to, steps))
+        ]
+        yield loop(prod(kept), [f"(&{to})[i] = {start};"])
         text = _named(formula, r=r, x=x)
-        yield loop(prod(kept), [f"{self.at(i.out, (1, 'i'))} = {start};"])
         yield loops([*zip(indices, shape, strict=True)], f"{r} = {text};")
+
+    def by_index(self, k: int, i: Instruction) -> Iterator[str]:
+        """Numbers at indices within bounds, from which negative ones count."""
+        of = self.operands(k)
+        target, source, index = of.texts
+        *_, (length, stride) = binding.read_plan(self.parts["plans"], i.x)
+        behind = f"((long){index} + ({index} < 0.0 ? {length} : 0)) * {stride}"
+        if i.kind == InstructionKind.ADD_BY:
+            yield loops(of.axes, f"(&{target})[{behind}] += {source};")
+        else:
+            yield loops(of.axes, f"{target} = (&{source})[{behind}];")
 
     def terms(self, k: int, i: Instruction) -> Iterator[str]:
         """An operation of a kind (src/table/kinds.def)."""
@@ -559,9 +582,16 @@ _WRITERS: dict[int, Callable[[Steps, int, Instruction], Iterator[str]]] = {
     InstructionKind.TERMS: Steps.terms,
     InstructionKind.CALL: Steps.call,
     InstructionKind.COMPARE: Steps.compare,
+    InstructionKind.TAKE_BY: Steps.by_index,
+    InstructionKind.ADD_BY: Steps.by_index,
     InstructionKind.SCAN: Steps.turns,
 }
 
 
 def has_text(kind: int) -> bool:
     return bool(Trait.BY_FORMULA[kind] or Trait.HEADS[kind]) or kind in _WRITERS
+
+
+def may_be_out_of_bounds(i: Instruction) -> bool:
+    """Whether an instruction looks at its indices, which no text in C does."""
+    return i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY) and not i.y

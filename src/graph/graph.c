@@ -596,3 +596,44 @@ size_t cad_strides_in_order(int ndim, const int64_t *shape, int64_t *strides) {
     }
     return (size_t)size;
 }
+
+/* --- taken apart --- */
+
+void cad_graph_look(CadGraph *graph, size_t index, CadAxes axes, CadMade *made) {
+    const CadRecord record = graph->records[index];
+    made->kind = (CadRecordKind)record.kind;
+    made->op = (CadOp)record.op;
+    made->first = cad_graph_first(graph, index);
+    made->size = cad_record_size(&record);
+    made->former = CAD_NO_ID;
+    made->places = NULL;
+    made->ndim = 0;
+    made->n_views = 0;
+    made->shape = axes[4];
+    if (record.kind == CAD_RECORD_SINGLE) {
+        made->n_views = 1 + cad_op_info[record.op].arity;
+        for (int k = 0; k < made->n_views; k++) {
+            made->views[k] = (CadNumbers){k > 0 ? record.of.operands[k - 1] : 0, axes[k]};
+        }
+    }
+    if (!cad_record_is_array(&record)) {
+        return;
+    }
+    const CadArray *array = cad_graph_array(graph, &record);
+    made->former = array->former;
+    made->number = array->number;
+    made->list = array->list;
+    if (!cad_record_has_plan(&record)) {
+        return;
+    }
+    CadPlan *plan = cad_graph_plan(graph, &record);
+    made->ndim = plan->ndim;
+    made->n_views = plan->n_views;
+    made->length = plan->n_extra > 0 ? cad_plan_extra(plan)[0] : 0;
+    made->stride = plan->n_extra > 0 ? cad_plan_extra(plan)[1] : 0;
+    memcpy(axes[4], cad_plan_shape(plan), plan->ndim * sizeof *axes[4]);
+    for (int k = 0; k < plan->n_views; k++) {
+        memcpy(axes[k], cad_plan_view(plan, k) + 1, plan->ndim * sizeof *axes[k]);
+        made->views[k] = (CadNumbers){(CadId)cad_plan_view(plan, k)[0], axes[k]};
+    }
+}

@@ -49,6 +49,7 @@ typedef struct CadRecord {
     uint8_t kind;           /* CadRecordKind */
     uint8_t is_partial : 1; /* its values may be other than NumPy's, though not optimised */
     uint8_t is_known : 1;   /* it is in the table of those that are not made twice */
+    uint8_t is_within : 1;  /* as indices its numbers are within the bounds of what they index */
     uint16_t op;            /* CadOp of a single number and of a map, else 0 */
     union {
         CadId operands[3]; /* those that the operation does not have are CAD_NO_ID */
@@ -137,6 +138,7 @@ typedef enum CadNotedKind {
 typedef struct CadNoted {
     CadNotedKind kind;
     uint32_t number;
+    int axis; /* along which each whole number is of one number; -1: rows, of the first axis */
 } CadNoted;
 
 /* Calls are what is not of the table. Their owner tells them by numbers, and makes derivatives of
@@ -169,6 +171,9 @@ typedef struct CadCalls {
     /* Whether it gives a level that others are measured from, finite where it was recorded: what
      * depends on none in the end is not differentiated by it; NULL: none does. */
     int (*is_level)(void *owner, uint32_t number);
+    /* Of how many rows, each by itself, C carries out a call that never fails; 0: it is no such
+     * call. NULL: none is. */
+    size_t (*rows)(void *owner, uint32_t number);
 } CadCalls;
 
 /* What a graph consists of, as LIST(type of items, items, how many). */
@@ -442,6 +447,12 @@ static inline uint32_t cad_graph_record_of(CadGraph *graph, CadId id) {
 
 static inline const CadRecord *cad_graph_record(CadGraph *graph, CadId id) {
     return &graph->records[cad_graph_record_of(graph, id)];
+}
+
+/* Whether the indices of what is taken or added by index are known to be within bounds. */
+static inline int cad_record_is_within(CadGraph *graph, const CadRecord *by_index) {
+    CadPlan *const plan = cad_graph_plan(graph, by_index);
+    return cad_graph_record(graph, (CadId)cad_plan_view(plan, 2)[0])->is_within;
 }
 
 /* The first number of a record. */

@@ -104,6 +104,17 @@ CadNumbers cad_graph_foregone(const CadShape *shape, CadOp op, const CadNumbers 
 
 /* --- partials.c --- */
 
+static inline int cad_is_single(const CadShape *shape, CadNumbers x) {
+    for (int i = 0; i < shape->ndim; i++) {
+        if (x.strides[i] != 0 && shape->lengths[i] != 1) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* --- maps.c --- */
+
 /* An operation over a shape; of single numbers a single one. */
 CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
                                 CadNumbers z);
@@ -117,14 +128,9 @@ CadNumbers cad_graph_kind_over(const CadShape *shape, CadOp op, int n_views,
 /* A product of the chain rule, in which an exact zero absorbs. */
 CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y);
 
-static inline int cad_is_single(const CadShape *shape, CadNumbers x) {
-    for (int i = 0; i < shape->ndim; i++) {
-        if (x.strides[i] != 0 && shape->lengths[i] != 1) {
-            return 0;
-        }
-    }
-    return 1;
-}
+/* What a TAKE that is to be gives, in order: the same of fewer numbers, where these are the
+ * results of operations. */
+CadId cad_graph_take(CadGraph *graph, const CadMade *made);
 
 /* --- records.c --- */
 

@@ -283,7 +283,7 @@ static void pull_add_by(Pull *p, const CadMade *made, CadDerivatives g) {
         taking.size = size;
         taking.views[0] = (CadNumbers){0, in_order};
         taking.views[1] = cad_derivatives_of_view(g, made->views[0]);
-        taken = (CadNumbers){cad_graph_make(p->graph, p->graph, &taking), in_order};
+        taken = (CadNumbers){cad_graph_take(p->graph, &taking), in_order};
     }
     cad_pull_add_view(p, made->ndim, made->shape, made->views[1], taken);
 }

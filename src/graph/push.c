@@ -78,7 +78,10 @@ static CadDerivatives push_view(Push *p, CadMade made, int view) {
         return former;
     }
     made.former = former.first;
-    return (CadDerivatives){cad_graph_make(p->graph, p->graph, &made), 1};
+    return (CadDerivatives){made.kind == CAD_RECORD_TAKE
+                                ? cad_graph_take(p->graph, &made)
+                                : cad_graph_make(p->graph, p->graph, &made),
+                            1};
 }
 
 /* By one operand after the other. What a kernel of matrices reads has to be matrices. */

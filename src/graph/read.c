@@ -437,12 +437,19 @@ static CadNumbers numbers_of_operand(Reader *r, CadOperand *operand, int64_t *st
     return numbers_of(r, (int)operand->ndim, operand->shape_and_strides, view, strides);
 }
 
+/* Leave out an axis. */
+static void drop_axis(int64_t *words, int axis) {
+    memmove(words + axis, words + axis + 1, (size_t)(CAD_MOST_AXES - axis - 1) * sizeof *words);
+}
+
 /* Rows of an array at indices, or zeros with rows added there: over the axes of the indices, and
- * behind them those of a row. */
-static void read_by_index(Reader *r, CadEntry entry, int64_t *place, int adds, int passive) {
+ * behind them those of a row. Or one number at each index, which goes along an axis. */
+static void read_by_index(Reader *r, CadEntry entry, int64_t *place, const CadNoted *noted,
+                          int passive) {
+    const int adds = noted->kind == CAD_NOTED_ADD, axis = noted->axis;
     CadOperand *const first = cad_next_operand(&place), *const second = cad_next_operand(&place);
     CadOperand *const index = adds ? first : second, *const source = adds ? second : first;
-    const int inner = (int)(adds ? source->ndim - index->ndim : source->ndim - 1);
+    const int inner = axis >= 0 ? 0 : (int)(adds ? source->ndim - index->ndim : source->ndim - 1);
     const int outer = (int)index->ndim, ndim = outer + inner;
     int64_t shape[CAD_MOST_AXES], in_order[CAD_MOST_AXES], strides[3][CAD_MOST_AXES] = {{0}};
     int64_t along[2][CAD_MOST_AXES];
@@ -455,13 +462,29 @@ static void read_by_index(Reader *r, CadEntry entry, int64_t *place, int adds, i
         from = stopped(r, (int)source->ndim, source->shape_and_strides, from, along[0]);
     }
     const CadNumbers by = numbers_of_operand(r, index, along[1]);
+    r->graph->records[cad_graph_record_of(r->graph, by.first)].is_within |= axis >= 0;
     memcpy(shape, index->shape_and_strides, (size_t)outer * sizeof *shape);
     memcpy(shape + outer, source->shape_and_strides + (source->ndim - inner),
            (size_t)inner * sizeof *shape);
     memcpy(strides[2], along[1], (size_t)outer * sizeof *shape);
     cad_strides_in_order(ndim, shape, in_order);
-    int64_t length = source->shape_and_strides[0], stride = along[0][0];
-    if (adds) {
+    int64_t length = source->shape_and_strides[axis > 0 ? axis : 0];
+    int64_t stride = along[0][axis > 0 ? axis : 0];
+    if (axis >= 0 && adds) { /* the result has that axis, too */
+        length = (int64_t)(entry.b / operand_size(index));
+        stride = 1;
+        for (int i = axis; i < ndim; i++) {
+            stride *= shape[i];
+        }
+        for (int i = 0; i < ndim; i++) {
+            strides[0][i] = i < axis ? in_order[i] * length : in_order[i];
+        }
+        memcpy(strides[1], along[0], (size_t)ndim * sizeof *shape);
+    } else if (axis >= 0) {
+        drop_axis(along[0], axis);
+        memcpy(strides[0], in_order, (size_t)ndim * sizeof *shape);
+        memcpy(strides[1], along[0], (size_t)ndim * sizeof *shape);
+    } else if (adds) {
         memcpy(strides[0] + outer, in_order + outer, (size_t)inner * sizeof *shape);
         memcpy(strides[1], along[0], (size_t)ndim * sizeof *shape);
         stride = 1;
@@ -482,7 +505,9 @@ static void read_by_index(Reader *r, CadEntry entry, int64_t *place, int adds, i
         .views = {{0, strides[0]}, {from.first, strides[1]}, {by.first, strides[2]}},
         .length = length,
         .stride = stride};
-    name_elements(r, entry.out, entry.b, cad_graph_make(r->graph, r->graph, &made));
+    name_elements(r, entry.out, entry.b,
+                  adds ? cad_graph_make(r->graph, r->graph, &made)
+                       : cad_graph_take(r->graph, &made));
 }
 
 static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
@@ -506,15 +531,14 @@ static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
         graph->status = CAD_NO_MEMORY;
         return;
     }
-    CadNoted noted = {.kind = CAD_NOTED_CALL};
+    CadNoted noted = {.kind = CAD_NOTED_CALL, .axis = -1};
     const CadStatus status = graph->calls->note(graph->owner, r->tape, r->entry, passive, &noted);
     if (status != CAD_OK) {
         graph->status = status;
     } else if (noted.kind == CAD_NOTED_CALL) {
         read_call(r, entry, noted.number, n_operands, place, passive);
     } else {
-        const int adds = noted.kind == CAD_NOTED_ADD;
-        read_by_index(r, entry, place, adds, passive[adds]);
+        read_by_index(r, entry, place, &noted, passive[noted.kind == CAD_NOTED_ADD]);
     }
     cad_memory_free(passive);
 }

@@ -284,6 +284,93 @@ void cad_rows_share_extreme(char **arguments, const ptrdiff_t *dims, const ptrdi
     }
 }
 
+/* Where the extreme of numbers in order is; of several the first one, less n. */
+static CAD_INLINE double place_in_order(const double *x, ptrdiff_t n, const int least) {
+    const int64_t one = INT64_C(1) << 40; /* counts in the upper bits, places in the lower ones */
+    double lanes[SIDE_BY_SIDE];
+    int64_t found = 0, nans = 0;
+    ptrdiff_t k = 0;
+    for (int i = 0; i < SIDE_BY_SIDE; i++) {
+        lanes[i] = x[0];
+    }
+    for (; k + SIDE_BY_SIDE <= n; k += SIDE_BY_SIDE) {
+        for (int i = 0; i < SIDE_BY_SIDE; i++) {
+            const double each = x[k + i];
+            lanes[i] = (least ? each < lanes[i] : each > lanes[i]) ? each : lanes[i];
+        }
+    }
+    for (; k < n; k++) {
+        lanes[0] = (least ? x[k] < lanes[0] : x[k] > lanes[0]) ? x[k] : lanes[0];
+    }
+    for (int i = 1; i < SIDE_BY_SIDE; i++) {
+        lanes[0] = (least ? lanes[i] < lanes[0] : lanes[i] > lanes[0]) ? lanes[i] : lanes[0];
+    }
+    for (k = 0; k < n; k++) {
+        nans += x[k] != x[k];
+        found += x[k] == lanes[0] ? one + k : 0;
+    }
+    if (nans == 0 && found < 2 * one) {
+        return (double)(found - one);
+    }
+    for (k = 0; nans > 0 ? x[k] == x[k] : x[k] != lanes[0]; k++) {
+    }
+    return (double)(nans == 1 ? k : k - n);
+}
+
+static CAD_CLONES void place_in_rows(double *to, ptrdiff_t to_step, const double *x,
+                                     ptrdiff_t step, ptrdiff_t n_rows, ptrdiff_t n, int least) {
+    for (ptrdiff_t row = 0; row < n_rows; row++, to += to_step, x += step) {
+        *to = least ? place_in_order(x, n, 1) : place_in_order(x, n, 0);
+    }
+}
+
+/* The same of the numbers at one place of many rows, which those before it have come to. */
+static CAD_CLONES void place_side_by_side(double *restrict extreme, double *restrict place,
+                                          double *restrict ties, const double *restrict x,
+                                          ptrdiff_t step, ptrdiff_t n_rows, double k, int least) {
+    for (ptrdiff_t row = 0; row < n_rows; row++) {
+        const double each = x[row * step], best = extreme[row];
+        const int is_nan = each != each, was_nan = best != best;
+        const int is_better = (is_nan & (best == best)) | (least ? each < best : each > best);
+        const int is_tie = (each == best) | (is_nan & was_nan);
+        extreme[row] = is_better ? each : best;
+        place[row] = is_better ? k : place[row];
+        ties[row] = is_better ? 0.0 : is_tie ? 1.0 : ties[row];
+    }
+}
+
+/* Of rows with a maximum (told 0) or minimum where it is; of several the first, less the length.
+ */
+void cad_rows_place_extreme(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                            void *data) {
+    enum { SOME = 256 };
+    const ptrdiff_t n = dims[1], size = (ptrdiff_t)sizeof(double);
+    if (steps[2] == size) {
+        place_in_rows((double *)arguments[1], steps[1] / size, (const double *)arguments[0],
+                      steps[0] / size, dims[0], n, data != NULL);
+        return;
+    }
+    for (ptrdiff_t first = 0; first < dims[0]; first += SOME) {
+        const ptrdiff_t some = dims[0] - first < SOME ? dims[0] - first : SOME;
+        double extreme[SOME], place[SOME] = {0.0}, ties[SOME] = {0.0};
+        for (ptrdiff_t k = 0; k < n; k++) {
+            const Row x = row_at(arguments[0], k, steps[2], steps[0]);
+            if (k == 0) {
+                for (ptrdiff_t row = 0; row < some; row++) {
+                    extreme[row] = *item(x, first + row);
+                }
+                continue;
+            }
+            place_side_by_side(extreme, place, ties, item(x, first), x.step, some, (double)k,
+                               data != NULL);
+        }
+        for (ptrdiff_t row = 0; row < some; row++) {
+            *item(row_at(arguments[1], 0, 0, steps[1]), first + row) =
+                ties[row] != 0.0 ? place[row] - (double)n : place[row];
+        }
+    }
+}
+
 /* --- norms --- */
 
 static double root_of_squares(Row x, ptrdiff_t n, double scale) {

@@ -14,6 +14,7 @@ enum { CAD_RUN_MULTIPLY, CAD_RUN_MAXIMUM, CAD_RUN_MINIMUM, CAD_RUN_FMAX, CAD_RUN
     ROW("recurrence", "(n),(n)->(n)", cad_rows_recur, 1)                                          \
     ROW("others", "(n)->(n)", cad_rows_others, 1)                                                 \
     ROW("extreme_shares", "(n)->(n)", cad_rows_share_extreme, 1)                                  \
+    ROW("extreme_places", "(n)->()", cad_rows_place_extreme, 1)                                   \
     ROW("logsumexp", "(n)->()", cad_rows_add_exponentials, 1)                                     \
     ROW("logsumexp_weighted", "(n),(n)->()", cad_rows_weigh_exponentials, 1)                      \
     ROW("softmax", "(n)->(n)", cad_rows_share, 1)                                                 \

@@ -168,13 +168,19 @@ static void emit_add_at(CadMaker *m, const CadRecord *record, int32_t out) {
 
 static void emit_call(CadMaker *m, const CadRecord *record, int32_t out) {
     CadPlan *plan = cad_graph_plan(m->graph, record);
+    const CadCalls *const calls = m->graph->calls;
+    const uint32_t number = cad_graph_array(m->graph, record)->number;
+    const int is_large = plan->size >= LONG_VECTOR && m->graph->optimize;
     cad_maker_emit(m,
                    (CadInstruction){.kind = CAD_CALL,
                                     .n = (uint32_t)plan->size,
                                     .out = out,
                                     .x = cad_maker_place_of(m, (CadId)cad_plan_view(plan, 0)[0]),
+                                    .sx = is_large && calls != NULL && calls->rows != NULL
+                                              ? (int32_t)calls->rows(m->graph->owner, number)
+                                              : 0,
                                     .y = (int32_t)record->of.array.size,
-                                    .z = (int32_t)cad_graph_array(m->graph, record)->number});
+                                    .z = (int32_t)number});
     m->program->n_operations++;
     m->program->has_calls = 1;
 }
@@ -376,13 +382,15 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         emit_plan(m, record, cad_terms(CAD_OP_SUM, 0, place, 0, 0));
         break;
     case CAD_RECORD_ADD_BY:
-        emit_plan(m, record, (CadInstruction){.kind = CAD_ADD_BY, .out = place});
+    case CAD_RECORD_TAKE:
+        emit_plan(
+            m, record,
+            (CadInstruction){.kind = record->kind == CAD_RECORD_TAKE ? CAD_TAKE_BY : CAD_ADD_BY,
+                             .out = place,
+                             .y = cad_record_is_within(m->graph, record)});
         break;
     case CAD_RECORD_ADD_AT:
         emit_add_at(m, record, place);
-        break;
-    case CAD_RECORD_TAKE:
-        emit_plan(m, record, (CadInstruction){.kind = CAD_TAKE_BY, .out = place});
         break;
     case CAD_RECORD_CALL:
         emit_call(m, record, place);

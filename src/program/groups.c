@@ -114,8 +114,23 @@ typedef struct Seen {
     const int64_t *shape;
     int64_t size;
     View views[MOST_VIEWS];
-    int64_t length, steps[MOST_VIEWS]; /* of one axis */
+    int64_t length, steps[MOST_VIEWS]; /* of one axis, */
+    int64_t lengths[2], strides[2][2]; /* or of rows */
 } Seen;
+
+/* A call that goes through rows. */
+static int see_call(const CadInstruction *i, Seen *seen) {
+    const int64_t in_row = i->sx > 0 ? i->n / i->sx : 0, results = i->sx > 0 ? i->y / i->sx : 0;
+    *seen = (Seen){.ndim = 2,
+                   .n_free = 1,
+                   .n_views = 2,
+                   .shape = seen->lengths,
+                   .size = i->n,
+                   .views = {{i->out, seen->strides[0]}, {i->x, seen->strides[1]}},
+                   .lengths = {i->sx, in_row},
+                   .strides = {{results, results == in_row}, {in_row, 1}}};
+    return i->sx > 1 && (results == 1 || results == in_row);
+}
 
 static int see_vector(const CadInstruction *i, Seen *seen) {
     const int32_t places[MOST_VIEWS] = {i->out, i->x, i->y, i->z};
@@ -131,11 +146,22 @@ static int see_vector(const CadInstruction *i, Seen *seen) {
     return 1;
 }
 
+/* Whether rows of a product may be products of their own: short sums, whose other operand is read
+ * again for each tile. */
+static int has_free_rows(const CadInstruction *i, CadPlan *plan) {
+    enum { SHORT = 32 };
+    return cad_op_multiplies((CadOp)i->op) && i->y &&
+           cad_plan_shape(plan)[plan->ndim - 2] <= SHORT;
+}
+
 /* 0 if it is none that could go tile by tile. */
 static int see(const CadProgram *program, const CadInstruction *i, Seen *seen) {
     *seen = (Seen){0};
     if (!cad_step_is(i, CAD_TILED)) {
         return 0;
+    }
+    if (cad_step_is(i, CAD_CALLS)) {
+        return see_call(i, seen);
     }
     if (!cad_step_is(i, CAD_OVER_PLAN)) {
         return see_vector(i, seen);
@@ -148,6 +174,10 @@ static int see(const CadProgram *program, const CadInstruction *i, Seen *seen) {
     if (cad_step_is_of_kind(i)) {
         const CadEntryKind *const kind = &cad_entry_kinds[i->op];
         seen->n_free -= cad_op_multiplies((CadOp)i->op) ? 3 : kind->core;
+        if (has_free_rows(i, plan)) {
+            seen->n_free++;
+            seen->size /= seen->shape[plan->ndim - 2];
+        }
         seen->adds = (kind->traits & CAD_ADDS) != 0;
     }
     for (int k = 0; k < plan->n_views; k++) {
@@ -228,9 +258,10 @@ static void note_view(Tiler *t, const Seen *seen, int view, int axis, int64_t ro
     touched->is_sum |= view == 0 && lead_of(seen, view, axis, rows) == 0;
 }
 
-/* Numbers that an instruction has in the cache for each row: the most of any view. Those that
- * stand between the numbers of other rows, such as a column of a matrix, are not counted: what
- * reads them goes along a line of the cache only if there are many rows in a tile. */
+/* Numbers that an instruction has in the cache for each row: the most of any view. What it reads
+ * for all rows is there once. Those that stand between the numbers of other rows, such as a column
+ * of a matrix, are not counted: what reads them goes along a line of the cache only if there are
+ * many rows in a tile. */
 static int64_t length_of_row(const Seen *seen, int axis, int64_t rows) {
     int64_t longest = 1;
     for (int view = 0; view < seen->n_views; view++) {
@@ -243,7 +274,8 @@ static int64_t length_of_row(const Seen *seen, int axis, int64_t rows) {
             *(stride < 0 ? &low : &high) += (n - 1) * stride;
         }
         const int is_between = lead != 0 && (lead < 0 ? -lead : lead) <= high - low;
-        longest = is_between || length < longest ? longest : length;
+        const int is_shared = view > 0 && lead == 0;
+        longest = is_between || is_shared || length < longest ? longest : length;
     }
     return longest;
 }

@@ -71,10 +71,10 @@ static int has_levels(CadMaker *m) {
 }
 
 /* Whether an index may be out of bounds, or a call may raise. */
-static int can_fail(const CadGraph *graph, const CadRecord *record) {
+static int can_fail(CadGraph *graph, const CadRecord *record) {
     const CadCalls *const calls = graph->calls;
     if (record->kind != CAD_RECORD_CALL) {
-        return cad_record_is_by_index(record);
+        return cad_record_is_by_index(record) && !cad_record_is_within(graph, record);
     }
     return calls == NULL || calls->may_raise == NULL ||
            calls->may_raise(graph->owner, cad_graph_array(graph, record)->number);
@@ -83,7 +83,7 @@ static int can_fail(const CadGraph *graph, const CadRecord *record) {
 /* Collect the numbers to compute: roots, then those of the function that can fail, even if no root
  * needs them, then operands of guards. */
 static void find_ends(CadMaker *m) {
-    const CadGraph *const graph = m->graph;
+    CadGraph *const graph = m->graph;
     size_t n = 0;
     for (size_t k = 0; k < m->n_roots; k++) {
         m->ends[n++] = m->roots[k];

@@ -4,6 +4,7 @@
 #include "memory/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Whether an argument is a result, or stands where one is. */
 static int is_result(const CadNative *call, int k) {
@@ -45,34 +46,36 @@ static int has_results(const CadNative *call, char *const *at) {
     return 1;
 }
 
-bool cad_native_run(const CadNative *call, const double *operands, double *results) {
+/* Of `length` turns along the outermost axis. */
+static bool run_turns(const CadNative *call, ptrdiff_t length, size_t n_results,
+                      const double *operands, double *results) {
     char *at[CAD_MOST_ARGUMENTS], *moved[CAD_MOST_ARGUMENTS];
     ptrdiff_t index[CAD_MOST_OUTER] = {0};
     const int n = call->n_arguments;
-    if (call->is_bounded && !is_within(call, operands, 1)) {
-        return 0;
-    }
+    ptrdiff_t dims[1 + CAD_MOST_CORE];
+    memcpy(dims, call->dims, sizeof dims);
+    dims[0] = call->ndim == 0 ? length : dims[0];
     for (int k = 0; k < n; k++) {
         at[k] = start_of(call, k, 1, operands, results);
     }
-    for (size_t i = 0; call->reduces && i < call->sizes[0]; i++) {
+    for (size_t i = 0; call->reduces && i < n_results; i++) {
         results[i] = call->start;
     }
     for (;;) {
         for (int k = 0; k < n; k++) { /* which loops may change */
             moved[k] = at[k];
         }
-        call->loop(moved, call->dims, call->steps, call->data);
+        call->loop(moved, dims, call->steps, call->data);
         if (call->may_fail && !has_results(call, at)) {
             return 0;
         }
         int axis = call->ndim;
         for (; axis > 0; axis--) {
             const ptrdiff_t *const strides = call->strides[axis - 1];
-            const ptrdiff_t length = call->lengths[axis - 1];
-            const int ends = ++index[axis - 1] == length;
+            const ptrdiff_t turns = axis == 1 ? length : call->lengths[axis - 1];
+            const int ends = ++index[axis - 1] == turns;
             for (int k = 0; k < n; k++) {
-                at[k] += ends ? (1 - length) * strides[k] : strides[k];
+                at[k] += ends ? (1 - turns) * strides[k] : strides[k];
             }
             if (!ends) {
                 break;
@@ -83,6 +86,34 @@ bool cad_native_run(const CadNative *call, const double *operands, double *resul
             return 1;
         }
     }
+}
+
+bool cad_native_run(const CadNative *call, const double *operands, double *results) {
+    return (!call->is_bounded || is_within(call, operands, 1)) &&
+           run_turns(call, call->ndim == 0 ? call->dims[0] : call->lengths[0],
+                     call->reduces ? call->sizes[0] : 0, operands, results);
+}
+
+size_t cad_native_rows(const CadNative *call) {
+    const int operand = call->reduces ? 1 : 0, result = call->n_arguments - 1;
+    const ptrdiff_t *const steps = call->ndim == 0 ? call->steps : call->strides[0];
+    const size_t rows = (size_t)(call->ndim == 0 ? call->dims[0] : call->lengths[0]);
+    const size_t of_operand = call->sizes[operand] / rows, of_result = call->sizes[result] / rows;
+    const int is_simple = call->n_results == 1 && result == operand + 1 &&
+                          call->constants[operand] == NULL && !call->may_fail && !call->is_bounded;
+    return is_simple && steps[operand] == (ptrdiff_t)(of_operand * sizeof(double)) &&
+                   steps[result] == (ptrdiff_t)(of_result * sizeof(double)) &&
+                   call->sizes[operand] == of_operand * rows &&
+                   call->sizes[result] == of_result * rows
+               ? rows
+               : 0;
+}
+
+void cad_native_run_rows(const CadNative *call, size_t rows, const double *operands,
+                         double *results) {
+    const size_t all = (size_t)(call->ndim == 0 ? call->dims[0] : call->lengths[0]);
+    run_turns(call, (ptrdiff_t)rows, call->reduces ? call->sizes[0] / all * rows : 0, operands,
+              results);
 }
 
 static int run_rows_of_lanes(const CadNative *call, size_t lanes, const double *operands,

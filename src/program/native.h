@@ -34,6 +34,14 @@ typedef struct CadNative {
 /* Answers whether it was carried out; else it is for the owner of the call, who may raise. */
 bool cad_native_run(const CadNative *call, const double *operands, double *results);
 
+/* How many rows of the operand a call goes through, one by one, each with as many results: the
+ * call may be carried out for some of them. 0: it is no such call. */
+size_t cad_native_rows(const CadNative *call);
+
+/* For so many rows. */
+void cad_native_run_rows(const CadNative *call, size_t rows, const double *operands,
+                         double *results);
+
 /* The same for points whose numbers stand side by side. */
 int cad_native_run_lanes(const CadNative *call, size_t lanes, const double *operands,
                          double *results);

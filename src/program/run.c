@@ -232,6 +232,13 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
         cad_run_floats(program, i, places, turn);
         return;
     }
+    if (cad_step_is(i, CAD_CALLS)) {
+        cad_native_run_rows(
+            native_of(program, i), (size_t)i->sx,
+            strip_in_turn(program, places, i->x, 1, i->n, turn.number).data,
+            strip_in_turn(program, places, i->out, 1, (uint32_t)i->y, turn.number).data);
+        return;
+    }
     const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn.number);
     if (i->kind == CAD_VECTOR) {
         value_of(i)((CadOp)i->op, out,
@@ -350,6 +357,10 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         break;
     }
     case CAD_CALL: {
+        if (i->sx > 0) {
+            run_turn(program, i, places, once);
+            break;
+        }
         const CadNative *const native = native_of(program, i);
         const double *const operands = numbers_at(places, i->x);
         double *const results = numbers_at(places, i->out);
@@ -365,7 +376,8 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         return program->machine->functions[i->x](places->shared, places->own);
     case CAD_TAKE_BY:
     case CAD_ADD_BY:
-        return cad_run_by_index(program, i, places) ? -1 : CAD_OUT_OF_BOUNDS;
+        return cad_run_by_index(program, i, places, i->kind == CAD_ADD_BY) ? -1
+                                                                           : CAD_OUT_OF_BOUNDS;
     case CAD_SCAN:
         return cad_run_scan(program, i, places, inner_runs);
     }

@@ -123,12 +123,12 @@ static inline int move_each(int adds, CadStrip to, CadStrip from, CadStrip index
     return 1;
 }
 
-int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places) {
+int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places,
+                     int adds) {
     CadPlan *plan = (CadPlan *)(program->plans + i->x);
     const int64_t *extra = cad_plan_extra(plan);
     const double length = (double)extra[0];
     const ptrdiff_t stride = (ptrdiff_t)extra[1];
-    const int adds = i->kind == CAD_ADD_BY;
     int inside = 1;
     Walk walk;
     cad_start_walk(&walk, places, plan, 1, (Turn){0, 0});

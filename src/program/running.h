@@ -199,7 +199,8 @@ void cad_run_terms(const CadInstruction *i, CadPlan *plan, const Places *places,
 
 /* Take from a source at indices, or add to a target there. The last view holds the indices. 0 if
  * one is out of bounds. */
-int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places);
+int cad_run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places,
+                     int adds);
 
 /* --- run_floats.c --- */
 

@@ -372,7 +372,14 @@ static void add_member_to_group(Tiler *t, const Group *group, uint32_t k, CadIns
                                 const Tiles *part) {
     const int64_t in_row = i.n / part->rows, by = in_row * part->first;
     const int adds = is_sum(t->program, &i, t->axes[k]);
-    if (!cad_step_is(&i, CAD_OVER_PLAN)) {
+    int64_t out_by = by;
+    if (cad_step_is(&i, CAD_CALLS)) {
+        const int64_t results = i.y / part->rows;
+        out_by = results * part->first;
+        i.x = moved(t, i.x, by);
+        i.y = (int32_t)(results * part->some);
+        i.sx = (int32_t)(i.sx / part->rows * part->some);
+    } else if (!cad_step_is(&i, CAD_OVER_PLAN)) {
         i.x = moved(t, i.x, by * i.sx);
         i.y = moved(t, i.y, by * i.sy);
         i.z = moved(t, i.z, by * i.sz);
@@ -380,7 +387,7 @@ static void add_member_to_group(Tiler *t, const Group *group, uint32_t k, CadIns
         i.x = add_plan_of_tiles(t, group, k, &i, part);
     }
     i.n = adds ? 0 : (uint32_t)(in_row * part->some);
-    i.out = adds ? i.out : moved(t, i.out, by);
+    i.out = adds ? i.out : moved(t, i.out, out_by);
     cad_maker_emit(t->m, i);
 }
 
