@@ -204,6 +204,7 @@ def test_what_rules_keep_goes_with_their_numbers(
     make: Callable[[Any], Any], between: Callable[[], Any]
 ) -> None:
     tables = []
+    gc.collect()  # a tape is gone through the less often, the more others have left on it
 
     def step(k: int) -> None:
         table = np.full(3, float(k))
