@@ -155,7 +155,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"verification"},
             {"traces"},
             {"fallbacks"},
-            {"batches", "derivatives", "matrices", "profiles"},
+            {"batches", "c_functions", "derivatives", "matrices", "profiles"},
             {"report"},
             {"program"},
             {"kept", "rows", "sparse"},
