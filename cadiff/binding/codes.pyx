@@ -546,7 +546,7 @@ cdef class Callback:
     cdef CadCallback *callback
     cdef tuple codes  # which it runs
 
-    def __cinit__(self, Code value, Code with_gradient):
+    def __cinit__(self, Code value, with_gradient: Code | None):
         self.callback = <CadCallback *>cad_memory_zeroed(1, sizeof(CadCallback))
         if self.callback == NULL:
             check(CAD_NO_MEMORY)

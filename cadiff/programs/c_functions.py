@@ -140,7 +140,7 @@ class CFunction:
             "numbers"
         )
 
-        @numba.njit(nogil=True)  # type: ignore[misc]
+        @numba.njit(nogil=True)
         def function(x, value, gradient):  # type: ignore[no-untyped-def]
             if x.size != n or value.size != n_values or gradient.size != n_gradient:
                 raise ValueError(wrong)

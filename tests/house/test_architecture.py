@@ -54,7 +54,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"recorded_calls"},
             {"derived_rules", "eager_cache"},
             {"primitives"},
-            {"linear_maps", "pairs"},
+            {"linear_maps", "numerical", "pairs"},
             {"complexes"},
             {"indices"},
             {"integers", "searches"},
