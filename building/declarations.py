@@ -44,7 +44,8 @@ FILES = {
     "linear": "linear/linear.h",
     "graph": "graph/pattern.h graph/coloring.h graph/graph.h graph/edges.h graph/sparsity.h "
     "loops/loops.h",
-    "program": "kernels/borrowed.h kernels/transforms.h program/native.h program/program.h",
+    "program": "kernels/borrowed.h kernels/transforms.h program/native.h program/program.h "
+    "program/callback.h",
 }
 
 # How declarations are written in our headers: the first form that one has is its own.

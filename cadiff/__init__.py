@@ -83,10 +83,12 @@ _LATER = {
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in (module, *names)}
 _LOOPS = ("cond", "fori_loop", "scan", "switch", "while_loop")
 _MODULE_OF |= dict.fromkeys(_LOOPS, "programs.control_flow")
+_MODULE_OF["numerical"] = "operations.numerical"
 
 if _typing.TYPE_CHECKING:
     from . import nn, numpy, programs
     from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
+    from .operations.numerical import numerical
     from .programs import (
         Program,
         StaleProgramWarning,
@@ -130,6 +132,7 @@ __all__ = [
     "fori_loop",
     "make_tape",
     "nan_check",
+    "numerical",
     "primitive",
     "scan",
     "sparse_hessian",

@@ -3,6 +3,7 @@
 import numpy as np
 
 cimport cython
+from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches, PyErr_SetInterrupt
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, intptr_t, uint32_t, uint8_t
@@ -381,6 +382,13 @@ cdef class Code:
                 be_ready(threads)
         return 0
 
+    @property
+    def python_steps(self) -> list[Any]:
+        """The steps that C does not carry out."""
+        return [
+            step for step, native in zip(self.steps, self.natives or self.steps) if native is None
+        ]
+
     cdef bint is_in_c(self) noexcept:
         """Whether it calls no Python, unless something is declined."""
         return self.natives is None or None not in self.natives
@@ -519,6 +527,66 @@ cdef size_t find_columns(list arrays, size_t n_points, CadColumns *columns) exce
         n += width
         columns += 1
     return n
+
+
+# --- functions of C ------------------------------------------------------------------------------
+
+
+cdef void forget_raised() noexcept with gil:
+    """Forget what a step has raised, for whom no Python waits; but not what interrupts it."""
+    if PyErr_ExceptionMatches(KeyboardInterrupt):
+        PyErr_SetInterrupt()
+    PyErr_Clear()
+
+
+@cython.final
+cdef class Callback:
+    """Codes of a value, and of that with a gradient, as a function that C calls."""
+
+    cdef CadCallback *callback
+    cdef tuple codes  # which it runs
+
+    def __cinit__(self, Code value, with_gradient: Code | None):
+        self.callback = <CadCallback *>cad_memory_zeroed(1, sizeof(CadCallback))
+        if self.callback == NULL:
+            check(CAD_NO_MEMORY)
+        self.codes = value, with_gradient
+        self.callback.n_values = value.program.n_results
+        self.callback.forget = forget_raised
+        begin_calls(&self.callback.value, value)
+        if with_gradient is not None:
+            begin_calls(&self.callback.with_gradient, with_gradient)
+
+    def __dealloc__(self):
+        if self.callback != NULL:
+            cad_callback_clear(self.callback)
+            cad_memory_free(self.callback)
+
+    @property
+    def data(self) -> int:
+        return <intptr_t>self.callback
+
+    @property
+    def addresses(self) -> dict[str, int]:
+        """Of functions that take `data` last, by what they are for."""
+        return {
+            "any": <intptr_t>&cad_callback_run,
+            "integrand": <intptr_t>&cad_callback_integrand,
+            "filter": <intptr_t>&cad_callback_filter,
+        }
+
+
+cdef int begin_calls(CadCalled *called, Code code) except -1:
+    if code.machines is not None:
+        code.ask_for_machine()
+    if code.program.team != NULL:
+        be_ready(code.threads)
+    called.program = code.program
+    called.n_room = code.room()
+    return 0
+
+
+# --- parts ---------------------------------------------------------------------------------------
 
 
 # But for what only those who carry it out have to know.

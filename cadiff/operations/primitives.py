@@ -33,6 +33,7 @@ from .recorded_calls import Number, Numbers, Rule, as_list, unshared, without_co
 from .replayed import replaced
 
 LONG_ARRAY = 512  # elements
+CALLERS = {__file__}  # which call functions of primitives, as replays do as well
 
 
 class _ComplexResultError(Exception):

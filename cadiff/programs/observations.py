@@ -294,7 +294,7 @@ def _is_known(frame: FrameType) -> bool:
 def _is_step(frame: FrameType) -> bool:
     """Whether a primitive has called it, which replays will do as well."""
     caller = frame.f_back
-    return caller is not None and caller.f_code.co_filename == primitives.__file__
+    return caller is not None and caller.f_code.co_filename in primitives.CALLERS
 
 
 def _comes_between(code: CodeType) -> bool:

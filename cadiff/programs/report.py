@@ -20,6 +20,7 @@ from .traces import Traces
 
 if TYPE_CHECKING:
     from ..inspection.texts import Graph
+    from .c_functions import CFunction
     from .profiles import Profile
 
 # What is profiled, by names of methods and of codes.
@@ -173,6 +174,26 @@ class Report:
                 f"{self._traces!r} has no recording of this call, which is run eagerly: {why}"
             )
         return answer
+
+    def _recorded_for(
+        self,
+        method: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: int | Sequence[int],
+        is_usual: bool,
+    ) -> tuple[Recorded, Call | None]:
+        """The recording that arguments lead to, made if need be; without any, the only one."""
+        if args or kwargs:
+            numbers = first_argument(args) if is_usual else checked_argnums(argnums)[0]
+            call = Call(args, kwargs, numbers)
+            return self._replayed(call, functools.partial(self._traces.met, call)), call
+        every = list(self._traces)
+        if len(every) != 1 or argnums != 0:
+            raise ValueError(
+                f"{self._traces!r}: call {method} with the arguments of f, which choose one"
+            )
+        return every[0], None
 
     def _code_for(self, what: str, call: Call, recorded: Recorded) -> Code:
         """The code of a derivative by the first argument."""
@@ -386,21 +407,11 @@ class Report:
         """
         from .codegen import LEAST_LOOP, name_in_c, to_c
 
-        if args or kwargs:
-            is_usual = not what and argnums == 0
-            numbers = first_argument(args) if is_usual else checked_argnums(argnums)[0]
-            call = Call(args, kwargs, numbers)
-            recorded = self._replayed(call, functools.partial(self._traces.met, call))
-            if self._traces.optimize and recorded.graph.n_recorded > LEAST_LOOP:
-                again = record(self._traces.function, call, True, least_loop=LEAST_LOOP)
-                recorded = again.recorded or recorded
-        else:
-            every = list(self._traces)
-            if len(every) != 1 or argnums != 0:
-                raise ValueError(
-                    f"{self._traces!r}: call to_c with the arguments of f, which choose one"
-                )
-            recorded = every[0]
+        is_usual = not what and argnums == 0
+        recorded, call = self._recorded_for("to_c", args, kwargs, argnums, is_usual)
+        if call is not None and self._traces.optimize and recorded.graph.n_recorded > LEAST_LOOP:
+            again = record(self._traces.function, call, True, least_loop=LEAST_LOOP)
+            recorded = again.recorded or recorded
         if name is None:
             name = name_in_c(self._traces.function)
         if not isinstance(what, (str, Sequence)):
@@ -408,6 +419,83 @@ class Report:
         what = (what,) if isinstance(what, str) else what
         with self._traces.lock():
             return to_c(recorded.graph, recorded.ranges, name, what)
+
+    def c_function(
+        self,
+        what: str = "value_and_grad",
+        /,
+        *args: Any,
+        argnums: int | Sequence[int] = 0,
+        **kwargs: Any,
+    ) -> CFunction:
+        """The program as a function of C, for numba, cffi, SciPy and others who call such.
+
+        Its form is ``int f(size_t n, const double *x, double *value, double *gradient, void
+        *data)``. Any number of threads may call it at once, with the GIL or without. x has the
+        numbers of all floats and arrays of f, one after the other, those to differentiate by
+        first; value and gradient stand apart from it. The last argument is `data` of what is
+        returned. Where `gradient` is NULL the value is computed alone.
+
+        The answer is 0; or, where a comparison in f comes to another outcome than in the
+        recording, its number, counted from 1; or -1: there is no memory; -2: n is another one;
+        -3: a step failed, such as the solution of a singular system. Then nothing is written.
+
+        Parameters
+        ----------
+        what : {"value_and_grad", "value"}
+            "value": f may return several numbers. There is no gradient.
+        *args, **kwargs
+            Arguments of f: they choose the recording, and make it if need be. What is neither a
+            float nor an array of floats in them, such as an int, is a constant. Without any, it is
+            the only recording that there is.
+        argnums : int or tuple of ints
+            What to differentiate by.
+
+        Returns
+        -------
+        CFunction
+            With `address`, `data`, `ctypes`, `cffi`, `numba()` and `low_level_callable()`.
+
+        Raises
+        ------
+        ValueError
+            If there is no recording, or several and no arguments; if f returns several numbers,
+            which have no gradient; if a step is carried out in Python.
+
+        Notes
+        -----
+        What f reads beside its arguments is what it was in the recording. Machine code runs where
+        the program has it: see `build`.
+
+        Examples
+        --------
+        >>> import cadiff, ctypes
+        >>> program = cadiff.compile(lambda x: x[0] * x[1])
+        >>> function = program.c_function("value_and_grad", [1.0, 1.0])
+        >>> x, gradient = (2 * ctypes.c_double)(2.0, 3.0), (2 * ctypes.c_double)()
+        >>> value = ctypes.c_double()
+        >>> function.ctypes(2, x, value, gradient, function.data)
+        0
+        >>> value.value, list(gradient)
+        (6.0, [3.0, 2.0])
+        """
+        from .c_functions import WHAT, CFunction
+        from .codegen import name_in_c
+
+        if not isinstance(what, str) or what not in WHAT:
+            raise ValueError(
+                f"c_function: what is one of {list(WHAT)}, and stands before the arguments of f; "
+                f"not {what!r}"
+            )
+        is_usual = what == "value" and argnums == 0
+        recorded, call = self._recorded_for("c_function", args, kwargs, argnums, is_usual)
+        if call is None and self._traces.integers:
+            raise ValueError(
+                f"{self._traces!r} takes integers: call c_function with the arguments of f, whose "
+                "integers are constants there"
+            )
+        with self._traces.lock():
+            return CFunction(recorded, what, name_in_c(self._traces.function))
 
 
 def _title(what: str, ranges: Any) -> str:

@@ -418,6 +418,10 @@ double cad_program_outcome(const CadProgram *program, const double *room, long g
 /* Copy the results, but those that were referred to where they are wanted. */
 void cad_program_read(const CadProgram *program, const double *room, double *results);
 
+/* The same for those from `first` on up to `end`. */
+void cad_program_read_some(const CadProgram *program, const double *room, size_t first, size_t end,
+                           double *results);
+
 /* Many directions: the inputs that are shared stand in their places. Of the others each direction
  * has a row in `own`, and one in `results`; where `own` is NULL, directions are unit vectors, from
  * the one along `unit` on. Only what differs has lanes, one behind the other, and vectors of all

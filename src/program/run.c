@@ -415,13 +415,21 @@ static double *wanted_at(const Places *places, size_t result) {
     return NULL;
 }
 
-static void read_places(const CadProgram *program, const Places *places, double *results) {
-    const double *const first = results;
-    for (size_t k = 0; k < program->n_outputs; k++) {
-        const CadStretch s = program->outputs[k];
-        double *const wanted = s.listed || places->n_referred == 0
-                                   ? NULL
-                                   : wanted_at(places, (size_t)(results - first));
+/* The results from `first` on up to `end`. */
+static void read_places(const CadProgram *program, const Places *places, size_t first, size_t end,
+                        double *results) {
+    for (size_t k = 0, at = 0; k < program->n_outputs && at < end; k++) {
+        CadStretch s = program->outputs[k];
+        const size_t left_out = at < first ? first - at : 0, size = s.n;
+        if (left_out >= size) {
+            at += size;
+            continue;
+        }
+        s.n = (uint32_t)((size < end - at ? size : end - at) - left_out);
+        s.place += (int32_t)left_out * (s.listed || s.place >= CAD_LEAST_FLOAT ? 1 : s.step);
+        double *const wanted =
+            s.listed || places->n_referred == 0 ? NULL : wanted_at(places, at + left_out);
+        at += size;
         if (wanted != NULL && s.step == 0) {
             cad_strip_add((CadStrip){wanted, 1}, strip(places, s.place, 0, 0), 1, s.n);
         }
@@ -530,9 +538,14 @@ double cad_program_outcome(const CadProgram *program, const double *room, long g
     return number_at(&places, program->checks[low].place);
 }
 
-void cad_program_read(const CadProgram *program, const double *room, double *results) {
+void cad_program_read_some(const CadProgram *program, const double *room, size_t first, size_t end,
+                           double *results) {
     const Places places = places_of_point(program, (double *)room + program->n_constants);
-    read_places(program, &places, results);
+    read_places(program, &places, first, end, results);
+}
+
+void cad_program_read(const CadProgram *program, const double *room, double *results) {
+    cad_program_read_some(program, room, 0, program->n_results, results);
 }
 
 /* --- many directions --- */
@@ -647,7 +660,7 @@ long cad_program_run_along(const CadProgram *program, size_t lanes, double *room
             if (missed != -1) {
                 return missed;
             }
-            read_places(program, &places,
+            read_places(program, &places, 0, program->n_results,
                         directions->results + (first + lane) * program->n_results);
         }
     }

@@ -86,15 +86,18 @@ static inline float *floats_at(const Places *places, int64_t place) {
 
 /* --- machine.c --- */
 
-/* One thread may set a pointer that others read meanwhile: whole, with all that it points to.
+/* One thread may set a pointer that others read meanwhile: whole, with all that it points to; or
+ * exchange it for the former one, which no other has then.
  * Processors that MSVC compiles for read a pointer before its target. */
 #ifdef _MSC_VER
 #include <intrin.h>
 #define CAD_PUBLISH(place, value) _InterlockedExchangePointer((void *volatile *)&(place), value)
 #define CAD_PUBLISHED(place) (*(void *const volatile *)&(place))
+#define CAD_EXCHANGED(place, value) CAD_PUBLISH(place, value)
 #else
 #define CAD_PUBLISH(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 #define CAD_PUBLISHED(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+#define CAD_EXCHANGED(place, value) __atomic_exchange_n(&(place), value, __ATOMIC_ACQ_REL)
 #endif
 
 /* The code of a program where pieces of it are one instruction, each the call of a function. */

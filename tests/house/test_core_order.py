@@ -131,7 +131,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"groups"},
             {"tiles"},
             {"make", "run"},
-            {"run_points"},
+            {"callback", "run_points"},
         ],
     ),
 ]
