@@ -217,6 +217,7 @@ typedef struct CadProgram {
     size_t n_whole;      /* of these the first ones, which are not those of tiles */
     size_t n_results;    /* numbers in all stretches */
     size_t n_operations; /* on numbers, for people */
+    bool lists_refer;    /* whether a list that is read names places that are referred to */
     bool has_arrays;     /* plans, or tiles: lanes of points go one by one */
     bool compares_last;  /* checks are no instructions: all are made at the end */
     bool has_calls;      /* which are for the owner */

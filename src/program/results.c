@@ -26,6 +26,16 @@ static size_t length_of_runs(const int32_t *places, size_t n) {
     return length;
 }
 
+static void note_referred(CadProgram *program, const int32_t *places, size_t n) {
+    for (size_t k = 0; k < program->n_referred; k++) {
+        const CadReferred referred = program->referred[k];
+        for (size_t i = 0; i < n; i++) {
+            program->lists_refer |=
+                places[i] >= referred.place && places[i] < (int64_t)referred.place + referred.size;
+        }
+    }
+}
+
 void cad_maker_find_runs(CadMaker *m) {
     CadProgram *const program = m->program;
     for (size_t k = 0; k < program->n_code; k++) {
@@ -34,7 +44,12 @@ void cad_maker_find_runs(CadMaker *m) {
             const int32_t *const places = program->lists + (i->kind == CAD_TAKE ? i->x : i->z);
             const size_t length = length_of_runs(places, i->n);
             i->y = length >= SHORT ? (int32_t)length : 0;
+            note_referred(program, places, i->kind == CAD_TAKE ? i->n : 0);
         }
+    }
+    for (size_t k = 0; k < program->n_outputs; k++) {
+        const CadStretch s = program->outputs[k];
+        note_referred(program, program->lists + (s.listed ? s.place : 0), s.listed ? s.n : 0);
     }
 }
 

@@ -117,8 +117,14 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 #undef ROW
 
 static Places places_of_point(const CadProgram *program, double *at) {
-    return (Places){
-        at, at, at, 0, (int32_t)program->n_whole, program->referred, program->n_referred};
+    return (Places){at,
+                    at,
+                    at,
+                    0,
+                    (int32_t)program->n_whole,
+                    program->referred,
+                    program->n_referred,
+                    program->lists_refer};
 }
 
 /* A clock, and what it takes to read it. */
@@ -138,9 +144,9 @@ static inline double number_at(const Places *places, int32_t place) {
     return base_of(places, place)[place];
 }
 
-/* What is referred to, and tiles, no list names. */
-static CAD_INLINE double listed_at(const Places *places, int32_t place) {
-    return (place < places->n_shared ? places->shared : places->own)[place];
+/* Whether all numbers of a list have one base. */
+static int has_one_base(const Places *places) {
+    return places->own == places->shared && !places->lists_refer;
 }
 
 static CAD_CLONES void take_from(double *restrict out, const double *at, const int32_t *list,
@@ -151,12 +157,12 @@ static CAD_CLONES void take_from(double *restrict out, const double *at, const i
 }
 
 static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
-    if (places->own == places->shared) {
+    if (has_one_base(places)) {
         take_from(out, places->own, list, n);
         return;
     }
     for (size_t k = 0; k < n; k++) {
-        out[k] = listed_at(places, list[k]);
+        out[k] = number_at(places, list[k]);
     }
 }
 
@@ -164,7 +170,7 @@ static void take(double *restrict out, const Places *places, const int32_t *list
 static void take_runs(double *restrict out, const Places *places, const int32_t *list, size_t n,
                       size_t length) {
     for (size_t k = 0; k < n; k += length) {
-        if (places->own == places->shared || list[k] >= places->n_shared) {
+        if (has_one_base(places)) {
             cad_copy_numbers(out + k, places->own + list[k], length);
         } else {
             take(out + k, places, list + k, length);
@@ -561,7 +567,7 @@ typedef struct Along {
 
 static Places places_of_lane(const Along *along, size_t lane) {
     double *const own = along->at + (ptrdiff_t)lane * along->width;
-    return (Places){along->at, own, own, along->n_shared, INT32_MAX, NULL, 0};
+    return (Places){along->at, own, own, along->n_shared, INT32_MAX, NULL, 0, 0};
 }
 
 /* out (lanes x p) = the unit vectors of lanes b (n x p), as far as these are among the n numbers

@@ -13,6 +13,7 @@ typedef struct Places {
     int32_t n_shared, n_whole;
     const CadReferred *referred;
     size_t n_referred;
+    int lists_refer; /* as the program's */
 } Places;
 
 /* Inputs and results that are referred to have a base of their own. */
