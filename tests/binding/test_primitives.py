@@ -540,3 +540,44 @@ def test_keywords_may_have_any_name(define: str, name: str) -> None:
 
     assert cadiff.grad(f)(2.0) == cadiff.jvp(f, (2.0,), (1.0,))[1] == 3.0
     assert cadiff.compile(f).grad(2.0) == 3.0
+
+
+@pytest.mark.parametrize("transform", [cadiff.grad, cadiff.jacobian])
+def test_rules_make_plain_arrays_where_nothing_is_differentiated_again(
+    transform: Function,
+) -> None:
+    seen = []
+
+    @primitive
+    def double(x: Any) -> Any:
+        return 2.0 * x
+
+    def maker(ans: Any, x: Any) -> Function:
+        def pull(g: Any) -> Any:
+            made = np.zeros(3)
+            seen.append({type(made), type(g), type(ans), type(x)})
+            made[:] = 2.0 * g
+            return made
+
+        return pull
+
+    double.defvjp(maker)
+    npt.assert_array_equal(transform(lambda x: np.sum(double(x)))(Y), numpy.full(3, 2.0))
+    assert seen == [{numpy.ndarray}]
+
+
+@pytest.mark.parametrize("outer", [cadiff.grad, lambda f: lambda x: cadiff.derivative(f, x)])
+@pytest.mark.parametrize("define", ["defvjp", "defpartials"])
+def test_what_a_rule_reads_beside_its_arguments_loses_no_derivative(
+    define: str, outer: Function
+) -> None:
+    def of_scale(scale: Any) -> Any:
+        double = primitive(lambda x: 2.0 * x)
+        if define == "defvjp":
+            double.defvjp(lambda ans, x: lambda g: 2.0 * g * scale)
+        else:
+            double.defpartials(lambda ans, x: 2.0 * scale)
+        return cadiff.grad(double)(1.0)
+
+    with pytest.raises(TypeError, match="uses a number that carries a derivative"):
+        outer(of_scale)(3.0)

@@ -150,7 +150,9 @@ def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> An
             table = _chosen("VJP", fun, primitive_vjps, fun)  # type: ignore[arg-type]
             pull = table((owner[i],), tree(ans), whole(some), kwargs)
             place = i - owner.index(owner[i])
-            return lambda g: trees.leaves(_dense(next(iter(pull(tree(g))))))[place]
+            return lambda g: trees.leaves_like(args[owner[i]], _dense(next(iter(pull(tree(g))))))[
+                place
+            ]
 
         return make
 
@@ -294,8 +296,10 @@ class VSpace:
         return trees.mapped(lambda x: np.conj(x) if np.iscomplexobj(x) else x, x)
 
     def inner_prod(self, x: Any, y: Any) -> Any:
-        pairs = zip(trees.leaves(self.covector(x)), trees.leaves(y), strict=True)
-        return sum(np.real(np.dot(np.ravel(x), np.ravel(y))) for x, y in pairs)
+        products = trees.mapped(
+            lambda x, y: np.real(np.dot(np.ravel(x), np.ravel(y))), self.covector(x), y
+        )
+        return sum(trees.leaves(products))
 
 
 class ArrayVSpace(VSpace):

@@ -56,6 +56,11 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for _, x in items(tree) for leaf in leaves(x)] if is_container(tree) else [tree]
 
 
+def leaves_like(like: Any, tree: Any) -> list[Any]:
+    """The leaves of a tree in the order of another one, whose dicts may be in another order."""
+    return leaves(mapped(lambda _, leaf: leaf, like, tree))
+
+
 def filled(tree: Any, values: list[Any]) -> Any:
     """The tree with other leaves; they are taken from the front of the list."""
     return mapped(lambda _: values.pop(0), tree)
