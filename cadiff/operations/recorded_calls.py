@@ -212,23 +212,11 @@ class Rule:
         numbers = [*operands, *outs, *cotangents]
         if not any(isinstance(x, (Var, Dual)) for x in numbers):
             with binding.OutsideDifferentiation():  # what the rule makes itself is plain, too
-                pulled = self._pulled(operands, outs, cotangents, wanted)
-            return [*map(self._plain, pulled)]
+                return self._pulled(operands, outs, cotangents, wanted)
         taken: list[Any] = self.operation._taken(
             numbers, lambda: self._pulled(operands, outs, cotangents, wanted)
         )
         return taken
-
-    def _plain(self, cotangent: Any) -> Any:
-        """A cotangent in a sweep of plain numbers, which has no place for derivatives."""
-        cotangent = without_constants(cotangent)
-        if not isinstance(cotangent, (Var, Dual)):
-            return cotangent
-        raise TypeError(
-            f"the primitive {self.operation._name}: a reverse rule uses a number that carries a "
-            "derivative, which would be lost: pass that to the primitive as a further argument, "
-            "or cadiff.value of it to the rule"
-        )
 
     def _pulled(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked
