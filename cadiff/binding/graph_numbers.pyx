@@ -373,6 +373,8 @@ cdef class GraphNumbers:
             obstacle = guarded.obstacle
             if obstacle:
                 raise ObstacleError(obstacle)
+            if any([CAD_IS_DUAL(atom) for atom in atoms]):
+                raise TypeError("a rule uses a number of an outer differentiation")
             if finite:
                 hold_finite(atoms, rule_name(call.rule))
             try:

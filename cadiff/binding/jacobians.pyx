@@ -474,12 +474,15 @@ def hessian_of(Recording recording, object number) -> NDArray[np.float64]:
     return matrix
 
 
-def hessian_by_rows(Recording recording, object number) -> NDArray[np.float64]:
+def hessian_by_rows(Recording recording, object number) -> NDArray[np.float64] | None:
     """The Hessian (n, n) of one number by reverse sweeps over the reverse sweep, which pass
-    everything that can be recorded."""
+    everything that can be recorded. None: a rule uses numbers of other computations."""
     kept = recording.kept
     try:
-        return jacobian_of(recording, pull_recorded(recording, [number], [1.0]), False)
+        gradients = pull_recorded(recording, [number], [1.0])
+        if not recording.plain_results(gradients):
+            return None
+        return jacobian_of(recording, gradients, False)
     finally:
         recording.kept = kept  # the matrix is plain
 

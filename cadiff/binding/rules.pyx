@@ -19,7 +19,7 @@ from .tape cimport (
     are_zero, Context, DirectRule, enter_step, is_constant, leave_step, look_at_rule, MOST_AXES,
     rule_at, rule_name, rule_views,
 )
-from .atoms cimport carries, highest_tag, shape
+from .atoms cimport carries, highest_tag, is_plain, shape
 from .guards cimport ValuesTaken
 from .forward cimport Forward
 
@@ -64,6 +64,17 @@ cdef object adjoints_in_place(CadTape *tape, var):
     return cad_var_transient(CAD_VAR(var), cad_tape_adjoints(tape, <int64_t>low), 0)
 
 
+cdef object plain_term(rule, term):
+    """What a rule gave in a sweep of plain numbers, which has no place for derivatives."""
+    if not is_plain(term):
+        raise TypeError(
+            f"the primitive {rule_name(rule)}: a rule uses a number that carries a derivative, "
+            "which would be lost: pass that to the primitive as a further argument, or "
+            "cadiff.value of it to the rule"
+        )
+    return cad_plain_value(term)
+
+
 cdef int pull_rule(CadTape *tape, size_t index, rule) except -1:
     """Hand on the adjoints of a rule's results: what a sweep does at such an entry."""
     cdef CadPass put_aside
@@ -90,7 +101,7 @@ cdef int pull_rule(CadTape *tape, size_t index, rule) except -1:
         leave_step(tape, former)
     for operand, term in zip(operands, terms):
         if term is not None:
-            cad_var_seed(CAD_VAR(operand), cad_plain_value(term))
+            cad_var_seed(CAD_VAR(operand), plain_term(rule, term))
     return 0
 
 
@@ -171,7 +182,7 @@ cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes, rule) except -1:
         if not are_zero(along):
             pushed = rule.push_tangents(values_for(rule, operands), values_for(rule, outs), along)
             for out, tangent in zip(outs, pushed):
-                tangents.add(out, cad_plain_value(tangent))
+                tangents.add(out, plain_term(rule, tangent))
     return 0
 
 
@@ -231,8 +242,8 @@ cdef int pull_lane(
         if pair is not None:
             prepare_along(tape, along, operand)
             if lane == 0:
-                cad_var_seed(CAD_VAR(operand), cad_plain_value(pair[0]))
-            adjoints.add(operand, cad_plain_value(pair[1]))
+                cad_var_seed(CAD_VAR(operand), plain_term(rule, pair[0]))
+            adjoints.add(operand, plain_term(rule, pair[1]))
     return 0
 
 
@@ -581,7 +592,8 @@ class _OpaqueDerivative:
         if self.way == "push" or not are_zero(seeds):
             terms = self.step.derivative(self.way, operands, self.wanted)
         return [
-            np.zeros(shape) if term is None else np.broadcast_to(cad_plain_value(term), shape)
+            np.zeros(shape) if term is None
+            else np.broadcast_to(plain_term(self.step.rule, term), shape)
             for term, shape in zip(terms, self.shapes, strict=True)
         ]
 

@@ -215,9 +215,12 @@ class Rule:
         """A cotangent for each operand; None for those that are not wanted."""
         if self.operation._is_own:
             return self._pulled(operands, outs, cotangents, wanted)
+        numbers = [*operands, *outs, *cotangents]
+        if not any(isinstance(x, (Var, Dual)) for x in numbers):
+            with binding.OutsideDifferentiation():  # what the rule makes itself is plain, too
+                return self._pulled(operands, outs, cotangents, wanted)
         taken: list[Any] = self.operation._taken(
-            [*operands, *outs, *cotangents],
-            lambda: self._pulled(operands, outs, cotangents, wanted),
+            numbers, lambda: self._pulled(operands, outs, cotangents, wanted)
         )
         return taken
 

@@ -1,0 +1,399 @@
+"""Derivatives of functions of one argument, primitives and their rules, and vector spaces."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as onp
+
+import cadiff
+from cadiff import numpy as np
+
+from . import trees
+from .wrap_util import get_name, wraps
+
+Function = Callable[..., Any]
+
+# --- derivatives
+
+
+def _watched(fun: Function) -> tuple[Function, list[Any]]:
+    """The function with a number for what carries no derivative, and a list that has that then."""
+    plain: list[Any] = []
+
+    def run(x: Any) -> Any:
+        out = fun(x)
+        if trees.carries(out):
+            return out
+        plain.append(out)
+        return 0.0
+
+    return run, plain
+
+
+def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
+    """The pullback of a function at x, and its value there."""
+    run, plain = _watched(fun)
+    value, pull = cadiff.vjp(run, trees.given(x))
+
+    def vjp(g: Any) -> Any:
+        return trees.given_back(pull(0.0 if plain else trees.given(g)), x)
+
+    return vjp, plain[0] if plain else trees.given_back(value)
+
+
+def make_jvp(fun: Function, x: Any) -> Function:
+    """What maps a tangent at x to the value of a function and its tangent."""
+
+    def jvp(v: Any) -> tuple[Any, Any]:
+        run, plain = _watched(fun)
+        value, tangent = cadiff.jvp(run, (trees.given(x),), (trees.given(v),))
+        if plain:
+            return plain[0], vspace(plain[0]).zeros()
+        return trees.given_back(value), trees.given_back(tangent)
+
+    return jvp
+
+
+# --- primitives
+
+primitive_vjps: dict[Any, Function] = {}
+primitive_jvps: dict[Any, Function] = {}
+
+
+class SparseObject:
+    """A cotangent that knows how it is added to another one."""
+
+    def __init__(self, vs: VSpace, mut_add: Function) -> None:
+        self.vs, self.mut_add = vs, mut_add
+
+
+def _dense(x: Any) -> Any:
+    return x.mut_add(x.vs.zeros()) if builtins.isinstance(x, SparseObject) else x
+
+
+def _chosen(mode: str, fun: Function, rules: Any, k: int) -> Any:
+    """One of several rules."""
+    if k not in rules:
+        raise NotImplementedError(f"{mode} of {get_name(fun)} wrt argnums {k} not defined")
+    return rules[k]
+
+
+def _pull_by_table(fun: Function, k: int) -> Function:
+    def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
+        pull = primitive_vjps[fun]((k,), ans, args, kwargs)
+        return lambda g: _dense(next(iter(pull(g))))
+
+    return maker
+
+
+def _push_by_table(fun: Function, k: int) -> Function:
+    return lambda g, ans, *args, **kwargs: _dense(
+        primitive_jvps[fun]((k,), (g,), ans, args, kwargs)
+    )
+
+
+def primitive(f_raw: Function) -> Any:
+    """A function whose derivatives are those of rules, which `defvjp` and its like state."""
+    operation = cadiff.primitive(f_raw)
+    ways = (
+        (primitive_vjps, operation.defvjp, _pull_by_table, operation.pulls),
+        (primitive_jvps, operation.defjvp, _push_by_table, operation.pushes),
+    )
+
+    @wraps(f_raw)
+    def f_wrapped(*args: Any, **kwargs: Any) -> Any:
+        which = [k for k, arg in enumerate(args) if trees.carries(arg)]
+        if not which:
+            return f_raw(*args, **kwargs)
+        if any(trees.is_container(args[k]) for k in which):
+            return _of_containers(f_wrapped, f_raw, args, kwargs)
+        stated = [way for way in ways if f_wrapped in way[0]]
+        if not stated:
+            _chosen("VJP", f_wrapped, (), which[0])
+        for k, (_, define, by_table, known) in itertools.product(which, stated):
+            if k not in known:
+                define(by_table(f_wrapped, k), argnums=k)
+        return operation(*args, **kwargs)
+
+    named: Any = f_wrapped
+    named.fun, named._is_autograd_primitive = f_raw, True
+    named.defvjp, named.defgrad = deprecated_defvjp(named), deprecated_defgrad(named)
+    named.defvjp_is_zero = deprecated_defvjp_is_zero(named)
+    return named
+
+
+def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> Any:
+    """A call with containers of numbers that carry derivatives: an operation of those numbers."""
+    numbers = trees.leaves(args)
+    which = [i for i, number in enumerate(numbers) if trees.is_box(number)]
+    owner = [k for k, arg in enumerate(args) for _ in trees.leaves(arg)]
+    answer: list[Any] = []
+
+    def whole(some: Any) -> Any:
+        given = dict(zip(which, some, strict=True))
+        return trees.filled(args, [given.get(i, number) for i, number in enumerate(numbers)])
+
+    def function(*some: Any) -> Any:
+        answer[:] = [f_raw(*whole(some), **kwargs)]
+        return tuple(trees.leaves(answer[0])) if trees.is_container(answer[0]) else answer[0]
+
+    def tree(x: Any) -> Any:
+        return trees.filled(answer[0], [*x] if trees.is_container(answer[0]) else [x])
+
+    def maker(i: int) -> Function:
+        def make(ans: Any, *some: Any) -> Function:
+            table = _chosen("VJP", fun, primitive_vjps, fun)  # type: ignore[arg-type]
+            pull = table((owner[i],), tree(ans), whole(some), kwargs)
+            place = i - owner.index(owner[i])
+            return lambda g: trees.leaves_like(args[owner[i]], _dense(next(iter(pull(tree(g))))))[
+                place
+            ]
+
+        return make
+
+    operation = cadiff.primitive(function)
+    operation.defvjp(*map(maker, which))
+    return tree(operation(*(numbers[i] for i in which)))
+
+
+def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
+    """`vjpmaker(argnums, ans, args, kwargs)` makes what maps a cotangent to one for each."""
+    if not hasattr(fun, "_is_autograd_primitive"):
+        raise TypeError(
+            f"{get_name(fun)} has its derivatives from cadiff: wrap it in "
+            "autograd.extend.primitive to give it other ones"
+        )
+    primitive_vjps[fun] = vjpmaker
+
+
+def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
+    """`vjpmaker(argnum, ans, args, kwargs)` makes what maps a cotangent to that argument's."""
+
+    def makers(argnums: Any, *call: Any) -> Function:
+        pulls = [vjpmaker(k, *call) for k in argnums]
+        return lambda g: [pull(g) for pull in pulls]
+
+    defvjp_argnums(fun, makers)
+
+
+def _by_argnum(rules: Any, argnums: Any) -> dict[int, Any]:
+    return dict(zip(range(len(rules)) if argnums is None else argnums, rules, strict=True))
+
+
+def defvjp(fun: Function, *vjpmakers: Any, argnums: Any = None) -> None:
+    """A `vjpmaker(ans, *args, **kwargs)` for each argument; None where the derivative is 0."""
+    makers = _by_argnum(vjpmakers, argnums)
+
+    def maker(k: int, ans: Any, args: Any, kwargs: Any) -> Any:
+        rule = _chosen("VJP", fun, makers, k)
+        return rule(ans, *args, **kwargs) if rule else lambda g: vspace(args[k]).zeros()
+
+    defvjp_argnum(fun, maker)
+
+
+def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
+    """`jvpmaker(argnums, tangents, ans, args, kwargs)` is the tangent of ans."""
+    primitive_jvps[fun] = jvpmaker
+
+
+def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
+    """`jvpmaker(argnum, g, ans, args, kwargs)` is the tangent of ans by one argument."""
+    defjvp_argnums(fun, lambda argnums, gs, *call: jvpmaker(argnums[0], gs[0], *call))
+
+
+def def_linear(fun: Function) -> None:
+    """State that a function is linear in each of its arguments."""
+    defjvp_argnum(fun, lambda k, g, ans, args, kwargs: fun(*args[:k], g, *args[k + 1 :], **kwargs))
+
+
+def defjvp(fun: Function, *jvpfuns: Any, argnums: Any = None) -> None:
+    """A rule `(g, ans, *args, **kwargs)` for each argument; "same": fun is linear in it."""
+    rules = _by_argnum(jvpfuns, argnums)
+
+    def maker(k: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+        rule = _chosen("JVP", fun, rules, k)
+        if rule == "same":
+            return fun(*args[:k], g, *args[k + 1 :], **kwargs)
+        return rule(g, ans, *args, **kwargs) if rule else vspace(ans).zeros()
+
+    defjvp_argnum(fun, maker)
+
+
+def _deprecated(name: str, makers_of: Function) -> Function:
+    """A method of primitives, which adds what `makers_of` makes of its arguments to the rules."""
+
+    def of(fun: Function) -> Function:
+        makers: dict[int, Any] = {}
+
+        def define(given: Any = (0,), argnum: int = 0) -> None:
+            warnings.warn(f"The {name} method is deprecated: use extend.defvjp", stacklevel=2)
+            makers.update(makers_of(given, argnum))
+            defvjp(fun, *makers.values(), argnums=[*makers])
+
+        return define
+
+    return of
+
+
+def _unstaged(rule: Function, k: int) -> Function:
+    def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
+        return lambda g: rule(g, ans, vspace(args[k]), vspace(g), *args, **kwargs)
+
+    return maker
+
+
+deprecated_defvjp = _deprecated("defvjp", lambda rule, k: {k: _unstaged(rule, k)})
+deprecated_defgrad = _deprecated("defgrad", lambda maker, k: {k: maker})
+deprecated_defvjp_is_zero = _deprecated("defvjp_is_zero", lambda ks, _: dict.fromkeys(ks))
+
+
+# --- vector spaces
+
+
+class VSpace:
+    """The real vector space of a value: what can be added to it, and how."""
+
+    mappings: dict[type, Function] = {}  # noqa: RUF012 - the registry
+    iscomplex = False
+    shape: Any = None
+
+    def __init__(self, value: Any) -> None:
+        pass
+
+    def __eq__(self, other: object) -> bool:
+        return builtins.type(self) is builtins.type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{builtins.type(self).__name__}_{vars(self)}"
+
+    @classmethod
+    def register(cls, value_type: type, vspace_maker: Function | None = None) -> None:
+        """Have values of a type in spaces of this class, or in what a function makes."""
+        VSpace.mappings[value_type] = vspace_maker or cls
+
+    def zeros(self) -> Any:
+        raise NotImplementedError(repr(self))
+
+    ones = randn = standard_basis = zeros
+
+    def add(self, x: Any, y: Any) -> Any:
+        return trees.mapped(lambda x, y: x + y, x, y)
+
+    def mut_add(self, x: Any, y: Any) -> Any:
+        return self.add(self.zeros() if x is None else x, y)
+
+    def scalar_mul(self, x: Any, a: Any) -> Any:
+        return trees.mapped(lambda x: x * a, x)
+
+    def covector(self, x: Any) -> Any:
+        return trees.mapped(lambda x: np.conj(x) if np.iscomplexobj(x) else x, x)
+
+    def inner_prod(self, x: Any, y: Any) -> Any:
+        products = trees.mapped(
+            lambda x, y: np.real(np.dot(np.ravel(x), np.ravel(y))), self.covector(x), y
+        )
+        return sum(trees.leaves(products))
+
+
+class ArrayVSpace(VSpace):
+    """Arrays of real numbers of one shape."""
+
+    units: tuple[complex, ...] = (1.0,)
+
+    def __init__(self, value: Any) -> None:
+        array = value if hasattr(value, "dtype") else onp.asarray(value)
+        self.shape, self.dtype = array.shape, array.dtype
+
+    @property
+    def size(self) -> int:
+        return int(onp.prod(self.shape)) * len(self.units)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def zeros(self) -> Any:
+        return onp.zeros(self.shape, self.dtype)
+
+    def ones(self) -> Any:
+        return onp.full(self.shape, sum(self.units), self.dtype)
+
+    def randn(self) -> Any:
+        parts = [unit * onp.random.randn(*self.shape) for unit in self.units]
+        return onp.asarray(sum(parts)).astype(self.dtype)
+
+    def standard_basis(self) -> Iterator[Any]:
+        for place, unit in itertools.product(onp.ndindex(*self.shape), self.units):
+            vector = self.zeros()
+            vector[place] = unit
+            yield vector
+
+
+class ComplexArrayVSpace(ArrayVSpace):
+    """Arrays of complex numbers: of twice as many real ones."""
+
+    iscomplex = True
+    units = (1.0, 1.0j)
+
+
+class ContainerVSpace(VSpace):
+    """Containers: `shape` is the container of the spaces of what is in it."""
+
+    def __init__(self, value: Any) -> None:
+        self.shape = trees.mapped(vspace, value)
+
+    def _each(self, method: str) -> Any:
+        return trees.mapped(lambda vs: getattr(vs, method)(), self.shape)
+
+    @property
+    def size(self) -> int:
+        return sum(vs.size for vs in trees.leaves(self.shape))
+
+    def zeros(self) -> Any:
+        return self._each("zeros")
+
+    def ones(self) -> Any:
+        return self._each("ones")
+
+    def randn(self) -> Any:
+        return self._each("randn")
+
+    def standard_basis(self) -> Iterator[Any]:
+        spaces = trees.leaves(self.shape)
+        for k, vs in enumerate(spaces):
+            for x in vs.standard_basis():
+                parts = [x if k == i else v.zeros() for i, v in enumerate(spaces)]
+                yield trees.filled(self.shape, parts)
+
+
+def _array_space(value: Any) -> ArrayVSpace:
+    return (ComplexArrayVSpace if np.iscomplexobj(value) else ArrayVSpace)(value)
+
+
+def vspace(value: Any) -> Any:
+    """The vector space of a number, an array or a container of them."""
+    make = VSpace.mappings.get(builtins.type(value))
+    if make is None and trees.is_box(value):
+        make = _array_space
+    if make is None and trees.is_container(value):
+        make = ContainerVSpace
+    if make is None:
+        raise TypeError(
+            f"Can't find vector space for value {value} of type {builtins.type(value)}. Valid "
+            f"types are {[*VSpace.mappings]}"
+        )
+    return make(value)
+
+
+_REALS = (float, onp.longdouble, onp.float64, onp.float32, onp.float16)
+_COMPLEX = (complex, onp.clongdouble, onp.complex64, onp.complex128)
+for _type in (onp.ndarray, *_REALS, *_COMPLEX):
+    VSpace.register(_type, _array_space)
+VSpace.register(SparseObject, lambda x: x.vs)

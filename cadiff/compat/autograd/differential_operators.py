@@ -1,0 +1,174 @@
+"""Gradient functions under autograd's names: cadiff's, and what is made of them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import cadiff
+from cadiff import numpy as np
+
+from . import trees
+from .core import make_jvp as _make_jvp
+from .core import make_vjp as _make_vjp
+from .core import vspace
+from .wrap_util import named_after, point_of, unary_to_nary
+
+__all__ = [
+    *("checkpoint", "deriv", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian"),
+    *("hessian_tensor_product", "hessian_vector_product", "holomorphic_grad", "jacobian"),
+    *("make_ggnvp", "make_hvp", "make_jvp", "make_vjp", "multigrad_dict"),
+    *("tensor_jacobian_product", "value_and_grad", "vector_jacobian_product"),
+]
+
+Function = Callable[..., Any]
+
+make_vjp = unary_to_nary(_make_vjp)
+make_jvp = unary_to_nary(_make_jvp)
+
+
+def _made(make: Function, has_value: bool = False) -> Function:
+    """A decorator: an operator that does what a gradient function of cadiff does."""
+
+    def decorate(op: Function) -> Function:
+        @functools.wraps(op)
+        def operator(fun: Function, argnum: Any = 0) -> Function:
+            made = make(fun, argnum)
+
+            @named_after(op, fun, argnum)
+            def transformed(*args: Any, **kwargs: Any) -> Any:
+                point = point_of(args, argnum)
+                result = made(*trees.given(args), **kwargs)
+                if not has_value:
+                    return trees.given_back(result, point)
+                return trees.given_back(result[0]), trees.given_back(result[1], point)
+
+            return transformed
+
+        return operator
+
+    return decorate
+
+
+@_made(cadiff.grad)
+def grad(fun: Function, argnum: Any = 0) -> Any:
+    """
+    Returns a function which returns the gradient of `fun`, a real number, by an argument.
+    """  # noqa: D200, D212
+
+
+@_made(cadiff.value_and_grad, has_value=True)
+def value_and_grad(fun: Function, argnum: Any = 0) -> Any:
+    """As `grad`, but the function returns the value as well: `(value, gradient)`."""
+
+
+@_made(cadiff.elementwise_grad)
+def elementwise_grad(fun: Function, argnum: Any = 0) -> Any:
+    """The sum of each column of the Jacobian, which is its diagonal for an elementwise `fun`."""
+
+
+@_made(cadiff.jacobian)
+def jacobian(fun: Function, argnum: Any = 0) -> Any:
+    """The Jacobian by an array, of shape `(*output's, *argument's)`."""
+
+
+@_made(lambda fun, argnum: cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum))
+def hessian(fun: Function, argnum: Any = 0) -> Any:
+    """The matrix of second derivatives, of shape `(*output's, *argument's, *argument's)`."""
+
+
+@unary_to_nary
+def deriv(fun: Function, x: Any) -> Any:
+    """The derivative along ones, by forward mode."""
+    return _make_jvp(fun, x)(vspace(x).ones())[1]
+
+
+@unary_to_nary
+def holomorphic_grad(fun: Function, x: Any) -> Any:
+    """The derivative of an analytic function."""
+    if not vspace(x).iscomplex:
+        warnings.warn("Input to holomorphic_grad is not complex", stacklevel=3)
+    return grad(lambda x: np.real(fun(x)))(x)
+
+
+def grad_named(fun: Function, argname: str) -> Any:
+    """The gradient by an argument that is given by its name."""
+    return grad(fun, [*inspect.signature(fun).parameters].index(argname))
+
+
+@unary_to_nary
+def make_hvp(fun: Function, x: Any) -> Any:
+    """What multiplies the Hessian at x with a vector, and the gradient there."""
+    return _make_vjp(grad(fun), x)
+
+
+def _times_last(fun: Function) -> Function:
+    """A function times a tensor, which is its last argument."""
+
+    def product(*args: Any, **kwargs: Any) -> Any:
+        return np.tensordot(args[-1], fun(*args[:-1], **kwargs), np.ndim(args[-1]))
+
+    return product
+
+
+def hessian_tensor_product(fun: Function, argnum: Any = 0) -> Any:
+    """A function of `(*args, tensor)`: the Hessian times the tensor."""
+    return grad(_times_last(grad(fun, argnum)), argnum)
+
+
+def tensor_jacobian_product(fun: Function, argnum: Any = 0) -> Any:
+    """A function of `(*args, tensor)`: the tensor times the Jacobian."""
+    return jacobian(_times_last(fun), argnum)
+
+
+hessian_vector_product = hessian_tensor_product
+vector_jacobian_product = tensor_jacobian_product
+
+
+def make_ggnvp(f: Function, g: Function | None = None, f_argnum: Any = 0) -> Any:
+    """What multiplies the generalized Gauss-Newton matrix of `g(f(x))` with a vector."""
+
+    @unary_to_nary
+    def make(f: Function, x: Any) -> Function:
+        pull, y = _make_vjp(f, x)
+        curvature, _ = _make_vjp(grad(g or (lambda y: 0.5 * np.sum(y**2, axis=-1))), y)
+        push = _make_jvp(f, x)
+        return lambda v: pull(curvature(push(v)[1]))
+
+    return make(f, f_argnum)
+
+
+def grad_and_aux(fun: Function, argnum: Any = 0) -> Function:
+    """Of a function that returns two things: the gradient of the first, and the second."""
+
+    @named_after(grad_and_aux, fun, argnum)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        gradient, aux = cadiff.grad(fun, argnum, has_aux=True)(*args, **kwargs)
+        return trees.given_back(gradient), aux
+
+    return transformed
+
+
+def multigrad_dict(fun: Function) -> Function:
+    """The gradients by all arguments: a dict of them by name."""
+    signature = inspect.signature(fun)
+
+    def gradients(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+
+        def of_arguments(arguments: dict[str, Any]) -> Any:
+            call = inspect.BoundArguments(signature, arguments)
+            return fun(*call.args, **call.kwargs)
+
+        return dict(grad(of_arguments)(dict(bound.arguments)))
+
+    return gradients
+
+
+def checkpoint(fun: Function) -> Function:
+    """The function with its intermediate results computed again when they are needed."""
+    return cadiff.checkpoint(fun)

@@ -1,0 +1,67 @@
+"""Optimisers that take a gradient function `grad(x, i)`, i the number of the step.
+
+They take nested containers, and can be differentiated themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cadiff import numpy as np
+
+from ..wrap_util import wraps
+from .flatten import flatten
+
+Function = Callable[..., Any]
+
+
+def _optimizer(steps: int, start: float = 0.0) -> Callable[[Function], Function]:
+    """A decorator: an optimiser of `step(state, g, i, *options)`: the next state, and a step."""
+
+    def decorate(step: Function) -> Function:
+        @wraps(step)
+        def optimize(
+            grad: Function, x0: Any, callback: Any = None, num_iters: int = steps, *args: Any,
+            **options: Any,
+        ) -> Any:  # fmt: skip
+            x, unflatten = flatten(x0)
+            state: Any = (start, start)
+            for i in range(num_iters):
+                g, _ = flatten(grad(unflatten(x), i))
+                if callback:
+                    callback(unflatten(x), i, unflatten(g))
+                state, change = step(state, g, i, *args, **options)
+                x = x + change
+            return unflatten(x)
+
+        return optimize
+
+    return decorate
+
+
+@_optimizer(200)
+def sgd(state: Any, g: Any, i: int, step_size: float = 0.1, mass: float = 0.9) -> Any:
+    """Stochastic gradient descent with momentum: `step_size=0.1, mass=0.9`."""
+    velocity = mass * state[0] - (1.0 - mass) * g
+    return (velocity, None), step_size * velocity
+
+
+@_optimizer(100, start=1.0)
+def rmsprop(
+    state: Any, g: Any, i: int, step_size: float = 0.1, gamma: float = 0.9, eps: float = 1e-8
+) -> Any:
+    """Steps over the root of a running mean of squares: `step_size=0.1, gamma=0.9, eps=1e-8`."""
+    square = gamma * state[0] + (1.0 - gamma) * g**2
+    return (square, None), -step_size * g / (np.sqrt(square) + eps)
+
+
+@_optimizer(100)
+def adam(
+    state: Any, g: Any, i: int, step_size: float = 0.001, b1: float = 0.9, b2: float = 0.999,
+    eps: float = 1e-8,
+) -> Any:  # fmt: skip
+    """Adam (arXiv:1412.6980): `step_size=0.001, b1=0.9, b2=0.999, eps=1e-8`."""
+    mean, square = b1 * state[0] + (1.0 - b1) * g, b2 * state[1] + (1.0 - b2) * g**2
+    first, second = mean / (1.0 - b1 ** (i + 1)), square / (1.0 - b2 ** (i + 1))
+    return (mean, square), -step_size * first / (np.sqrt(second) + eps)

@@ -1,0 +1,84 @@
+"""NumPy's names: cadiff.numpy's, beside what autograd adds to them or does otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable as _Callable
+from collections.abc import Iterable as _Iterable
+from typing import Any as _Any
+
+import numpy as _np
+
+from cadiff import numpy as _numpy
+
+from .. import aliases as _aliases
+from .. import tracer as _tracer
+from .. import trees as _trees
+from . import linalg  # noqa: F401
+
+_aliases.have_below(__name__, "cadiff.numpy")
+globals().update({k: v for k, v in vars(_numpy).items() if k[0] != "_" and k != "linalg"})
+
+ndarray = _np.ndarray  # numbers with derivatives are no instances, as autograd's boxes are none
+numpy_version = __version__ = _np.__version__
+
+
+def __getattr__(name: str) -> _Any:
+    return getattr(_numpy, name)
+
+
+def _of_list(name: str) -> _Callable[..., _Any]:
+    function = getattr(_numpy, name)
+
+    def of_iterable(arrays: _Iterable[_Any], *args: _Any, **kwargs: _Any) -> _Any:
+        is_one = hasattr(arrays, "shape") or not hasattr(arrays, "__next__")
+        return function(arrays if is_one else [*arrays], *args, **kwargs)
+
+    of_iterable.__name__, of_iterable.__doc__ = name, function.__doc__
+    return of_iterable
+
+
+for _name in ("stack", "concatenate", "vstack", "hstack", "column_stack", "dstack"):
+    globals()[_name] = _of_list(_name)
+row_stack = globals()["vstack"]
+
+
+def _taking_values(kind: type) -> type:
+    """A type of integers that makes them of numbers with derivatives, too."""
+    return type(kind.__name__, (kind,), {"__new__": lambda cls, x=0: kind(_tracer.getval(x))})
+
+
+for _kind in (_np.int8, _np.int16, _np.int32, _np.int64):
+    globals()[_kind.__name__] = _taking_values(_kind)
+
+
+def concatenate_args(axis: int, *args: _Any) -> _Any:
+    """`concatenate` with the arrays as arguments of their own."""
+    return _numpy.concatenate(args, axis)
+
+
+def array_from_args(array_args: _Any, array_kwargs: _Any, *args: _Any) -> _Any:
+    """`array` with the elements as arguments of their own."""
+    return _numpy.array(args, *array_args, **array_kwargs)
+
+
+def make_diagonal(D: _Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> _Any:
+    """Matrices with the last axis of D on their diagonals: `axis1=-1, axis2=-2`, no offset."""
+    if (offset, axis1, axis2) != (0, -1, -2):
+        raise NotImplementedError("make_diagonal wants offset=0, axis1=-1, axis2=-2")
+    return D[..., None] * _np.eye(D.shape[-1])
+
+
+def metadata(A: _Any) -> tuple[_Any, int, _Any, bool]:
+    """Shape, number of axes, dtype, and whether it is complex."""
+    return _numpy.shape(A), _numpy.ndim(A), _numpy.result_type(A), _numpy.iscomplexobj(A)
+
+
+def where(condition: _Any, *args: _Any, **kwargs: _Any) -> _Any:
+    """As `numpy.where`; plain lists and numbers in, plain ones out."""
+    names = dict(zip(("x", "y"), args, strict=False)) | kwargs
+    if not names:
+        return _numpy.where(condition)
+    given = [condition, names["x"], names["y"]]
+    result = _numpy.where(*given)
+    arrays = [leaf for x in given for leaf in _trees.leaves(x) if hasattr(leaf, "dtype")]
+    return result if arrays else result.tolist()
