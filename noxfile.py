@@ -20,6 +20,8 @@ nox -s everything    what takes too long for each change, and must pass before a
   derivatives (`array_api`), for libraries that ask arrays for their namespace;
 * fitters of lifelines and reliability, likelihoods of statsmodels, whose import lines alone are
   changed (`real_programs`), for what no test of ours would have thought of;
+* `cadiff.interop` and its page, with PyTorch, JAX, PyMC, fitters and samplers (`seams`), whose
+  releases may have moved what a seam stands on;
 * what it costs to build, to import and to keep (`figures`), beside what is written down: it says
   what has moved by more than a fifth;
 * property tests with new examples at each run, of random programs five times as many (`explore`):
@@ -394,11 +396,18 @@ def real_programs(session: nox.Session) -> None:
     session.run("pytest", "tests/real_programs", *SIDE_BY_SIDE, *session.posargs)
 
 
+@nox.session
+def seams(session: nox.Session) -> None:
+    """What stands between cadiff and other packages, with the packages themselves."""
+    install(session, ".[seams]")
+    session.run("pytest", "tests/interop", "docs", "-k", "interop or others", *session.posargs)
+
+
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
     longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross"]
-    longer += ["search", "scipy_optimize", "array_api", "real_programs"]
+    longer += ["search", "scipy_optimize", "array_api", "real_programs", "seams"]
     for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:

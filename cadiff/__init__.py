@@ -67,6 +67,9 @@ def _know_sparse_matrices(module: _typing.Any) -> None:
 
 
 _foreign.when_imported("scipy.sparse", _know_sparse_matrices)
+_foreign.when_imported(
+    "numba.core.dispatcher", lambda module: _foreign.run_as_python(module._DispatcherBase)
+)
 
 
 # Modules that a first gradient does without, and their names that are here as well: imported when

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from importlib.machinery import ModuleSpec
@@ -98,6 +99,26 @@ def lend_methods(classes: Iterable[type], names: Iterable[str], answer: Answer) 
     for kind in classes:
         for name in set(names) & vars(kind).keys():
             setattr(kind, name, _asking(vars(kind)[name], name, answer))
+
+
+def run_as_python(compiled: Any) -> None:
+    """Have functions of a class run as Python where an argument carries a derivative.
+
+    compiled: a class, as numba's, whose `_compile_for_args` answers what to call with arguments of
+    types that it has no machine code for, and whose `py_func` is the function in Python. Arguments
+    come as it has them: one for each parameter, defaults in a wrapper.
+    """
+    compile_for_args = compiled._compile_for_args
+
+    def for_args(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not carries((args, kwargs)):
+            return compile_for_args(self, *args, **kwargs)
+        given = [x.value if type(x).__name__ == "OmittedArg" else x for x in args]
+        if self.py_func.__code__.co_flags & inspect.CO_VARARGS:
+            given[-1:] = given[-1]
+        return lambda *_, **__: self.py_func(*given, **kwargs)
+
+    compiled._compile_for_args = for_args
 
 
 def _asking(method: Callable[..., Any], name: str, answer: Answer) -> Callable[..., Any]:

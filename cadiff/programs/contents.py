@@ -30,7 +30,15 @@ from ..operations.primitives import primitive
 from . import library_types
 from .classes import OF_EVERY_CLASS, of_class, of_decimals, of_object
 from .findings import Findings
-from .reasons import IDENTITY, OUTSIDE, OWN_ARITHMETIC, UNKNOWN, NoStandIns, UnwatchableError
+from .reasons import (
+    COMPILED,
+    IDENTITY,
+    OUTSIDE,
+    OWN_ARITHMETIC,
+    UNKNOWN,
+    NoStandIns,
+    UnwatchableError,
+)
 
 
 def of_value(walk: Findings, value: Any, path: str) -> None:
@@ -56,6 +64,8 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         return
     elif library_types.is_table(value):
         _table(walk, value, path)
+    elif root == "numba" and own_attribute(value, "py_func") is not None:
+        raise UnwatchableError(COMPILED.format(path=path))
     else:
         base = library_types.base_in_c(kind)
         if kind is not base and library_types.computes_otherwise(kind, base):

@@ -91,6 +91,8 @@ class Observation(Observer):
         if code in _ONCE:
             return _ASIDE
         frame = sys._getframe(1)
+        if code.co_name == "computed" and _is_step(frame) and _is_elsewhere(frame):
+            return _ASIDE
         if _is_known(frame):
             if self._unwatched_steps and code is _CONSTANT:
                 self._note(self._unwatched_steps.get(id(frame.f_locals["self"]), ""))
@@ -295,6 +297,11 @@ def _is_step(frame: FrameType) -> bool:
     """Whether a primitive has called it, which replays will do as well."""
     caller = frame.f_back
     return caller is not None and caller.f_code.co_filename in primitives.CALLERS
+
+
+def _is_elsewhere(frame: FrameType) -> bool:
+    """Whether another package computes: what it runs then is no code of the user's."""
+    return str(frame.f_globals.get("__name__")).startswith("cadiff.interop.")
 
 
 def _comes_between(code: CodeType) -> bool:

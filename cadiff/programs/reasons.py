@@ -7,6 +7,9 @@ IDENTITY = (
     "containers in the place of arguments are not: compare what they hold, or pass a bool or a "
     "str that tells them apart"
 )
+COMPILED = (
+    "it reads {path}, which numba compiled: write {path}.py_func, its function in Python, there"
+)
 UNKNOWN = (
     "it reads {path}, {what}, whose changes cannot be seen: pass what it gives as an argument"
 )

@@ -198,6 +198,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"__init__"},
         ],
     ),
+    ("interop", [{"_seams"}, {"jax", "pytensor", "torch"}, {"__init__"}]),
     ("", [{"__init__"}]),
     ("compat", [{"__init__"}]),
     ("compat.autograd", [{"aliases", "trees", "wrap_util"}, {"core"}, {"tracer"}]),
@@ -294,11 +295,13 @@ def test_oracles_do_not_import_what_they_judge(path: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_importing_the_package_needs_numpy_alone(name: str) -> None:
-    """And SciPy for the modules that are of use with it alone."""
+    """And for the modules that are of use with it alone SciPy, or the package of a seam."""
     tree = at_import(ast.parse(MODULES[name].read_text(encoding="utf-8")))
     allowed = {*sys.stdlib_module_names, "numpy", "cadiff"}
     if name.split(".")[0] in ("scipy", "optimize"):
         allowed.add("scipy")
+    if name.startswith("interop."):
+        allowed.add(name.split(".")[1])
     for module in named_imports(tree, package_of(name)):
         assert module.split(".")[0] in allowed, module
 

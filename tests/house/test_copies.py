@@ -17,7 +17,7 @@ from .sources import MODULES
 ASKING = {
     thing
     for name in MODULES
-    if name not in ("__init__", "__main__")
+    if name not in ("__init__", "__main__") and not name.startswith("interop.")
     for thing in vars(importlib.import_module(f"cadiff.{name}")).values()
     if isinstance(thing, type) and thing.__module__.startswith("cadiff.")
     if "__getattr__" in dir(thing) and not issubclass(thing, (type, ModuleType))

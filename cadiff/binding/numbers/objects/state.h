@@ -90,6 +90,7 @@ typedef struct CadState {
     PyObject *missing_error; /* TypeError and NotImplementedError */
     PyObject *tape_key;      /* of the tape in a thread's dictionary */
     PyObject *to_numpy;      /* "to_numpy": CPython remembers the names that it was asked for */
+    PyObject *dlpack;        /* "__dlpack__" */
     PyObject *name_key;      /* "__name__" */
     CadTypeTable table_of_var;
     CadTypeTable table_of_dual;

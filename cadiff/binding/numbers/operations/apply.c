@@ -40,24 +40,31 @@ PyObject *cad_single(PyObject *number) {
     return cad_is_cell(number) ? cad_apply(CAD_OP_positive, &number) : Py_NewRef(number);
 }
 
-/* A Series or a DataFrame of pandas', or what else has a method of that name. Its class is asked,
- * since code of the user's may answer for the object. The name is one string: CPython remembers
- * the names that it was asked for. */
+/* Whether the class of an object has an attribute: of it code of the user's may not answer for the
+ * object. The name becomes one string: CPython remembers the names that it was asked for. */
+static int class_has(PyObject *object, PyObject **name, const char *text) {
+    if (*name == NULL && (*name = PyUnicode_InternFromString(text)) == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    return _PyType_Lookup(Py_TYPE(object), *name) != NULL;
+}
+
 static int is_table(PyObject *object) {
+    return class_has(object, &cad_state.to_numpy, "to_numpy");
+}
+
+/* A table, such as those of pandas, or an array of another library, such as a torch.Tensor. */
+static int stands_for_array(PyObject *object) {
     if (PyFloat_Check(object) || CAD_IS_VAR(object) || CAD_IS_DUAL(object) ||
         PyArray_Check(object) || PyType_Check(object)) {
         return 0;
     }
-    if (cad_state.to_numpy == NULL &&
-        (cad_state.to_numpy = PyUnicode_InternFromString("to_numpy")) == NULL) {
-        PyErr_Clear();
-        return 0;
-    }
-    return _PyType_Lookup(Py_TYPE(object), cad_state.to_numpy) != NULL;
+    return is_table(object) || class_has(object, &cad_state.dlpack, "__dlpack__");
 }
 
 bool cad_is_listed(PyObject *object) {
-    return PyList_Check(object) || PyTuple_Check(object) || is_table(object);
+    return PyList_Check(object) || PyTuple_Check(object) || stands_for_array(object);
 }
 
 int cad_is_foreign(PyObject *object) {
@@ -67,9 +74,9 @@ int cad_is_foreign(PyObject *object) {
 }
 
 PyObject *cad_listed_array(PyObject *listed) {
-    return PyList_Check(listed) || PyTuple_Check(listed)
-               ? PyArray_FROM_O(listed)
-               : PyObject_CallMethod(listed, "to_numpy", NULL);
+    const int is_list = PyList_Check(listed) || PyTuple_Check(listed);
+    return !is_list && is_table(listed) ? PyObject_CallMethod(listed, "to_numpy", NULL)
+                                        : PyArray_FROM_O(listed);
 }
 
 PyObject *cad_numbers_of(PyObject *value) {

@@ -101,7 +101,8 @@ PyObject *cad_call1(CadOp op, PyObject *x);
 /* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */
 PyObject *cad_elements(PyObject *object);
 
-/* Whether something stands for an array: a list, a tuple, or a table that has to_numpy(); whether
+/* Whether something stands for an array: a list, a tuple, a table that has
+ * to_numpy(), or an array of another library, which has __dlpack__; whether
  * it neither does nor is a number or an array, so that it may know better. */
 bool cad_is_listed(PyObject *object);
 int cad_is_foreign(PyObject *object);

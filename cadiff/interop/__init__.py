@@ -1,0 +1,6 @@
+"""Seams to other packages, each imported when it is asked for: `import cadiff.interop.torch`.
+
+`function(f)` (for PyTensor `op(f)`) makes of f, which is written for cadiff, a function of the
+other package, with derivatives of all orders; `primitive(g)` makes of a function of the other
+package an operation that cadiff differentiates through.
+"""

@@ -1,0 +1,158 @@
+"""What a seam needs of a function, whichever package is on the other side.
+
+A seam is a function of plain arrays whose derivatives are seams again: `pullback` and
+`pushforward` take its arguments and cotangents or tangents, and have derivatives in turn. So the
+module of a package says how its arrays become plain ones, and which of the two its rules call;
+orders above the first follow. Nothing here knows any of the packages.
+
+The function is compiled. It takes arrays by position, and returns one array or a tuple of them:
+real numbers, of which those of floats are differentiated. Seams pickle if their functions do, and
+may be called from several threads. An exception in f passes through.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..operations import primitive
+from ..operations.naming import name_for_pickle
+from ..programs.program import program_of
+from ..transforms import jvp, vjp
+
+Arrays = tuple[np.ndarray, ...]
+
+
+def as_tuple(results: Any) -> tuple[Any, ...]:
+    """One result, or a tuple of them, as a tuple."""
+    return results if isinstance(results, tuple) else (results,)
+
+
+def plain_argument(x: np.ndarray, name: str) -> Any:
+    """An array as f gets it: those of no axes as numbers, and Python's own if they are whole."""
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: functions for other packages take real numbers, not {x.dtype}")
+    if x.ndim > 0:
+        return x
+    return x[()] if x.dtype.kind == "f" else x.item()
+
+
+def real_array(result: Any, name: str) -> np.ndarray:
+    """A copy of a result, which the other package may keep: of floats."""
+    array = np.array(result) if not isinstance(result, list | dict | None) else np.array(None)
+    if array.dtype.kind not in "fiu":
+        given = array.dtype if array.dtype != object else type(result).__name__
+        raise TypeError(
+            f"{name} returned {given}, where other packages take an array of real numbers or a "
+            "tuple of them: write cadiff.stack for a list, and real and imaginary part apart"
+        )
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def differentiated(dtypes: Sequence[Any]) -> tuple[int, ...]:
+    """The positions of arguments that have derivatives: those of floats."""
+    return tuple(k for k, dtype in enumerate(dtypes) if np.issubdtype(dtype, np.floating))
+
+
+class Seam:
+    """A function for cadiff as one of plain arrays, with derivatives that are seams."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self.name = str(getattr(f, "__name__", type(f).__name__))
+        self._program = program_of(f)
+        self._derivatives: dict[Any, Seam] = {}
+
+    def __call__(self, *args: Any) -> np.ndarray | Arrays:
+        """Fresh arrays of floats: one, or a tuple as f returns it."""
+        plain = [plain_argument(np.asarray(x), self.name) for x in args]
+        results = self._program(*plain)
+        if isinstance(results, tuple):
+            return tuple(real_array(x, self.name) for x in results)
+        return real_array(results, self.name)
+
+    def pullback(self, n: int, wrt: Sequence[int]) -> Seam:
+        """Of the n arguments and the cotangents of all results: a tuple for the arguments wrt."""
+        return self._derivative(_pulled, n, tuple(wrt))
+
+    def pushforward(self, n: int, wrt: Sequence[int]) -> Seam:
+        """Of the n arguments and tangents of those wrt: a tuple of the tangents of all results."""
+        return self._derivative(_pushed, n, tuple(wrt))
+
+    def _derivative(self, of: Callable[..., Any], n: int, wrt: tuple[int, ...]) -> Seam:
+        if (of, n, wrt) not in self._derivatives:
+            made = Seam(functools.partial(of, self._program, n, wrt))
+            made.name = self.name
+            self._derivatives.setdefault((of, n, wrt), made)
+        return self._derivatives[of, n, wrt]
+
+    def __reduce__(self) -> Any:
+        return Seam, (self.f,)
+
+
+def _by_some(f: Callable[..., Any], primals: Sequence[Any], wrt: tuple[int, ...]) -> Any:
+    """A function as one of some of its arguments, with a tuple of results."""
+
+    def of_some(*some: Any) -> tuple[Any, ...]:
+        args = list(primals)
+        for k, x in zip(wrt, some, strict=True):
+            args[k] = x
+        return as_tuple(f(*args))
+
+    return of_some, [primals[k] for k in wrt]
+
+
+def _pulled(f: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: Any) -> tuple[Any, ...]:
+    of_some, some = _by_some(f, args[:n], wrt)
+    return as_tuple(vjp(of_some, *some)[1](args[n:]))
+
+
+def _pushed(f: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: Any) -> tuple[Any, ...]:
+    of_some, some = _by_some(f, args[:n], wrt)
+    return as_tuple(jvp(of_some, tuple(some), args[n:])[1])
+
+
+class Foreign(primitive):
+    """A function that another package computes as an operation: of as many arguments as are given.
+
+    `compute(g, *arrays)` gives an array or a tuple of them; `pulled(g, n, k, *arrays)` is what
+    `compute` takes for the pullback, a function of the other package's. The rules are such
+    operations again. `again` makes it once more, in other processes.
+    """
+
+    def __init__(
+        self,
+        compute: Callable[..., Any],
+        pulled: Callable[..., Any],
+        g: Any,
+        again: tuple[Any, ...] | None = None,
+    ) -> None:
+        super().__init__(functools.partial(compute, g))
+        if again is not None:
+            functools.update_wrapper(self, g, updated=())
+        self.called = str(getattr(g, "__name__", type(g).__name__))
+        self._parts = compute, pulled, g
+        self._again = again
+        self._pullbacks: dict[tuple[int, int], Foreign] = {}
+
+    def __call__(self, /, *args: Any) -> Any:
+        for k in range(len(self.pulls), len(args)):
+            self.defvjp(functools.partial(self._maker, k), argnums=k)
+        return super().__call__(*args)
+
+    def _maker(self, k: int, ans: Any, *args: Any) -> Callable[[Any], Any]:
+        n = len(args)
+        if (n, k) not in self._pullbacks:
+            compute, pulled, g = self._parts
+            made = Foreign(compute, pulled, functools.partial(pulled, g, n, k))
+            made.called = self.called
+            self._pullbacks.setdefault((n, k), made)
+        pullback = self._pullbacks[n, k]
+        return lambda g: pullback(*args, *as_tuple(g))
+
+    def __reduce__(self) -> Any:
+        """By name where it stands in the place of its function, as decorators do."""
+        return name_for_pickle(self, getattr(self, "__qualname__", "")) or self._again

@@ -1,0 +1,206 @@
+"""JAX: functions for cadiff of its arrays, and JAX's functions of numbers with derivatives.
+
+    import cadiff.interop.jax
+    h = cadiff.interop.jax.function(f)  # under jit, vmap, grad, jvp, in any order
+    g = cadiff.interop.jax.primitive(k)  # of arrays and of numbers with derivatives
+
+A derivative is a linear map, which JAX transposes for reverse mode. `jax.pure_callback` has no
+transpose, and `jax.custom_jvp` loses its rule in second derivatives of loops: so functions and
+their derivatives are a primitive of JAX's here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from ._seams import Foreign, Seam, as_tuple, differentiated
+
+__all__ = ["function", "primitive"]
+
+Kinds = tuple[jax.ShapeDtypeStruct, ...]
+
+
+def function(f: Callable[..., Any], like: Any = None) -> Callable[..., Any]:
+    """A function for cadiff as one of JAX's arrays.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays by position; returns one array or a tuple of them. It is compiled, and called
+        back from what JAX compiles.
+    like : array_like or jax.ShapeDtypeStruct, or a tuple of them, optional
+        What has the shape and dtype of the result. None: f is called with ones, and integers 0, of
+        the shapes of the arguments to find that out, each time JAX traces.
+
+    Returns
+    -------
+    callable
+        Of arrays and numbers. Where `jax_enable_x64` is off these are float32.
+    """
+    seam = Seam(f)
+
+    def called(*args: Any) -> Any:
+        arrays = [jnp.asarray(x) for x in args]
+        found = _result_of(seam, arrays) if like is None else like
+        kinds = tuple(_kind(x) for x in as_tuple(found))
+        n = len(arrays)
+        results = _call.bind(*arrays, push=seam, pull=None, n=n, kinds=kinds, axes=())
+        return tuple(results) if isinstance(found, tuple) else results[0]
+
+    return functools.update_wrapper(called, f, updated=())
+
+
+def _kind(x: Any) -> jax.ShapeDtypeStruct:
+    dtype = getattr(x, "dtype", np.float64)
+    return jax.ShapeDtypeStruct(np.shape(x), jax.dtypes.canonicalize_dtype(dtype))
+
+
+def _result_of(seam: Seam, args: Sequence[Any]) -> Any:
+    ones = [np.full(x.shape, x.dtype.kind == "f", x.dtype) for x in args]
+    try:
+        return seam(*ones)
+    except Exception as error:
+        if hasattr(error, "add_note"):  # from Python 3.11 on
+            error.add_note(
+                f"{seam.name} was called with ones to find the shape of its result: "
+                "function(f, like=...) tells it"
+            )
+        raise
+
+
+def _called_back(seam: Seam, kinds: Kinds, ndims: Sequence[int], *args: Any) -> Any:
+    """What JAX calls back: at one point, or at many along leading axes of all arguments."""
+    arrays = [np.asarray(x) for x in args]
+    points = arrays[0].shape[: arrays[0].ndim - ndims[0]]
+    if points:
+        each = [[x[k] for x in arrays] for k in np.ndindex(points)]
+        rows = [_called_back(seam, kinds, ndims, *point) for point in each]
+        many = [np.array([row[i] for row in rows], k.dtype) for i, k in enumerate(kinds)]
+        return tuple(x.reshape(*points, *k.shape) for x, k in zip(many, kinds, strict=True))
+    results = as_tuple(seam(*arrays))
+    shapes = [x.shape for x in results]
+    if shapes != [k.shape for k in kinds]:
+        raise ValueError(
+            f"{seam.name} returned arrays of the shapes {shapes}, where JAX was told "
+            f"{[k.shape for k in kinds]}"
+        )
+    return tuple(x.astype(k.dtype) for x, k in zip(results, kinds, strict=True))
+
+
+def _callback(
+    seam: Seam, kinds: Kinds, ndims: Sequence[int], axes: tuple[int, ...], *args: Any
+) -> tuple[Any, ...]:
+    """The operation that JAX compiles, of arguments with so many points in front."""
+    many = tuple(jax.ShapeDtypeStruct((*axes, *k.shape), k.dtype) for k in kinds)
+    compute = functools.partial(_called_back, seam, kinds, ndims)
+    return tuple(jax.pure_callback(compute, many, *args, vmap_method="broadcast_all"))
+
+
+def _derivative(seam: Seam, kinds: Kinds, args: Sequence[Any], wrt: tuple[int, ...]) -> Any:
+    """The parameters of `_call` for the derivative of a seam by some of its arguments."""
+    n = len(args)
+    return {
+        "push": seam.pushforward(n, wrt),
+        "pull": seam.pullback(n, wrt),
+        "n": n,
+        "kinds": kinds,
+        "axes": (),
+    }
+
+
+# A function of n arguments, or linear in those behind them. `push` computes it, `pull` is its
+# transpose by those; `kinds` are the results of one point, `axes` those of points in front of all.
+_call = Primitive("cadiff")
+_call.multiple_results = True
+
+
+def _carried_out(*args: Any, push: Seam, kinds: Kinds, axes: tuple[int, ...], **_: Any) -> Any:
+    ndims = [x.ndim - len(axes) for x in args]
+    return list(_callback(push, kinds, ndims, axes, *args))
+
+
+def _abstract(*args: Any, kinds: Kinds, axes: tuple[int, ...], **_: Any) -> Any:
+    return [jax.core.ShapedArray((*axes, *k.shape), k.dtype) for k in kinds]
+
+
+def _jvp(args: Sequence[Any], tangents: Sequence[Any], **how: Any) -> Any:
+    n, axes = how["n"], how["axes"]
+    out = _call.bind(*args, **how)
+    if all(type(t) is ad.Zero for t in tangents[:n]):
+        given = [ad.instantiate_zeros(t) for t in tangents[n:]]
+        return out, _call.bind(*args[:n], *given, **how)
+    wrt = differentiated([x.dtype for x in args])
+    given = [ad.instantiate_zeros(tangents[k]) for k in wrt]
+    again = _derivative(how["push"], how["kinds"], args, wrt) | {"axes": axes}
+    return out, _call.bind(*args, *given, **again)
+
+
+def _transpose(cotangents: Sequence[Any], *args: Any, **how: Any) -> Any:
+    n, axes = how["n"], how["axes"]
+    linear = [x.aval if ad.is_undefined_primal(x) else jax.typeof(x) for x in args[n:]]
+    kinds = tuple(jax.ShapeDtypeStruct(a.shape[len(axes) :], a.dtype) for a in linear)
+    turned = how | {"push": how["pull"], "pull": how["push"], "kinds": kinds}
+    found = _call.bind(*args[:n], *map(ad.instantiate_zeros, cotangents), **turned)
+    return [None] * n + list(found)
+
+
+def _batched(args: Sequence[Any], dims: Sequence[Any], **how: Any) -> Any:
+    size = next(x.shape[d] for x, d in zip(args, dims, strict=True) if d is not None)
+    rows = [batching.bdim_at_front(x, d, size) for x, d in zip(args, dims, strict=True)]
+    out = _call.bind(*rows, **how | {"axes": (size, *how["axes"])})
+    return out, [0] * len(out)
+
+
+_call.def_impl(_carried_out)
+_call.def_abstract_eval(_abstract)
+ad.primitive_jvps[_call] = _jvp
+ad.primitive_transposes[_call] = _transpose
+batching.primitive_batchers[_call] = _batched
+mlir.register_lowering(_call, mlir.lower_fun(_carried_out, multiple_results=True))
+
+
+def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of JAX's arrays as an operation that cadiff differentiates through.
+
+    Parameters
+    ----------
+    g : callable
+        Of arrays by position; returns an array or a tuple of them. It is compiled by `jax.jit`,
+        and computes in float64 what it is given in float64, whatever `jax_enable_x64` says.
+
+    Returns
+    -------
+    callable
+        Of arrays and of numbers with derivatives, by all of its arguments that are floats.
+    """
+    return Foreign(computed, _pulled, g, (primitive, (g,)))
+
+
+def computed(g: Callable[..., Any], *args: Any) -> Any:
+    with jax.enable_x64(True):
+        results = _compiled(g)(*args)
+        plain = [np.array(x)[()] for x in as_tuple(results)]
+    return tuple(plain) if isinstance(results, tuple) else plain[0]
+
+
+@functools.cache
+def _compiled(g: Callable[..., Any]) -> Callable[..., Any]:
+    compiled: Callable[..., Any] = jax.jit(g)
+    return compiled
+
+
+def _pulled(g: Callable[..., Any], n: int, k: int, *args: jax.Array) -> Any:
+    """The cotangent of argument k of n, of the arguments and the cotangents of the results."""
+
+    def of_one(x: jax.Array) -> tuple[jax.Array, ...]:
+        return as_tuple(g(*args[:k], x, *args[k + 1 : n]))
+
+    return jax.vjp(of_one, args[k])[1](args[n:])[0]

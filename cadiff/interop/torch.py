@@ -1,0 +1,123 @@
+"""PyTorch: functions for cadiff of tensors, and PyTorch's functions of numbers with derivatives.
+
+    import cadiff.interop.torch
+    h = cadiff.interop.torch.function(f)  # of tensors, with derivatives of all orders
+    g = cadiff.interop.torch.primitive(k)  # of arrays and of numbers with derivatives
+
+All of it is computed on the processor.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ._seams import Foreign, Seam, as_tuple
+
+__all__ = ["function", "primitive"]
+
+
+def function(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for cadiff as one of tensors, as `torch.autograd.Function` makes them.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays by position; returns one array or a tuple of them. It is compiled.
+
+    Returns
+    -------
+    callable
+        Of tensors, arrays and numbers; its results are on the device of the first tensor. It is
+        computed on the processor. `backward`, `create_graph`, forward mode and `torch.func`,
+        `vmap` among it, work with it.
+    """
+    return functools.partial(_call, Seam(f))
+
+
+def _call(seam: Seam, *args: Any) -> Any:
+    tensors = [x if isinstance(x, torch.Tensor) else torch.tensor(np.asarray(x)) for x in args]
+    return _Function.apply(seam, *tensors)
+
+
+def _plain(x: torch.Tensor) -> np.ndarray:
+    return np.asarray(x.detach().cpu().resolve_neg().numpy())
+
+
+class _Function(torch.autograd.Function):
+    @staticmethod
+    def forward(seam: Seam, *args: torch.Tensor) -> Any:
+        results = seam(*map(_plain, args))
+        tensors = [torch.from_numpy(x).to(args[0].device) for x in as_tuple(results)]
+        return tuple(tensors) if isinstance(results, tuple) else tensors[0]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.seam = inputs[0]
+        ctx.save_for_backward(*inputs[1:])
+        ctx.save_for_forward(*inputs[1:])
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
+        args = ctx.saved_tensors
+        wanted = ctx.needs_input_grad[1:]
+        wrt = [k for k, is_wanted in enumerate(wanted) if is_wanted]
+        pullback = ctx.seam.pullback(len(args), wrt)
+        found = iter(_Function.apply(pullback, *args, *cotangents))
+        return None, *[next(found) if is_wanted else None for is_wanted in wanted]
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: torch.Tensor | None) -> Any:
+        args = ctx.saved_tensors
+        given = [(k, t) for k, t in enumerate(tangents) if t is not None]
+        pushforward = ctx.seam.pushforward(len(args), [k for k, _ in given])
+        return _Function.apply(pushforward, *args, *[t for _, t in given])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], seam: Seam, *args: torch.Tensor) -> Any:
+        rows = [
+            x.expand(info.batch_size, *x.shape) if k is None else x.movedim(k, 0)
+            for x, k in zip(args, in_dims[1:], strict=True)
+        ]
+        results = [_Function.apply(seam, *row) for row in zip(*rows, strict=True)]
+        if not isinstance(results[0], tuple):
+            return torch.stack(results), 0
+        stacks = tuple(map(torch.stack, zip(*results, strict=True)))
+        return stacks, (0,) * len(stacks)
+
+
+def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors as an operation that cadiff differentiates through.
+
+    Parameters
+    ----------
+    g : callable
+        Of tensors by position; returns a tensor or a tuple of them. It is given tensors of the
+        dtype of the arguments, float64 for Python's floats: `model.double()` takes these.
+
+    Returns
+    -------
+    callable
+        Of arrays and of numbers with derivatives, by all of its arguments that are floats.
+    """
+    return Foreign(computed, _pulled, g, (primitive, (g,)))
+
+
+def computed(g: Callable[..., Any], *args: Any) -> Any:
+    results = g(*[torch.tensor(np.asarray(x)) for x in args])
+    plain = [_plain(x)[()] for x in as_tuple(results)]
+    return tuple(plain) if isinstance(results, tuple) else plain[0]
+
+
+def _pulled(g: Callable[..., Any], n: int, k: int, *args: torch.Tensor) -> torch.Tensor:
+    """The cotangent of argument k of n, of the arguments and the cotangents of the results."""
+
+    def of_one(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return as_tuple(g(*args[:k], x, *args[k + 1 : n]))
+
+    found: torch.Tensor = torch.func.vjp(of_one, args[k])[1](args[n:])[0]
+    return found

@@ -1,0 +1,95 @@
+"""The seam to PyTensor and PyMC: `cadiff.interop.pytensor`."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+
+pytensor = pytest.importorskip("pytensor")
+
+import pytensor.tensor as pt  # noqa: E402
+
+from cadiff.interop.pytensor import op  # noqa: E402
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Numba will use object mode"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+y = np.array([0.5, 1.0, 3.0])
+QUICKLY = {"mode": "FAST_COMPILE"}
+
+
+def log_likelihood(mu: Any, sigma: Any) -> Any:
+    return -0.5 * np.sum(((y - mu) / sigma) ** 2) - 3 * np.log(sigma)
+
+
+def test_gradient_and_hessian() -> None:
+    x = pt.dvector("x")
+    value = op(lambda x: log_likelihood(x[0], x[1]))(x)
+    matrix = pytensor.gradient.hessian(value, x)
+    f = pytensor.function([x], [value, pt.grad(value, x), matrix], **QUICKLY)
+    at = np.array([0.5, 1.5])
+    for found, transform in zip(f(at), (lambda g: g, cadiff.grad, cadiff.hessian), strict=True):
+        expected = transform(lambda x: log_likelihood(x[0], x[1]))(at)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_several_results_one_of_which_is_not_used() -> None:
+    x, k = pt.dvector("x"), pt.lscalar("k")
+    powers, total = op(lambda x, k: (x**k, np.sum(x)), ndim=(1, 0))(x, k)
+    for result, expected in ((powers.sum(), 2 * y), (total, np.ones(3))):
+        f = pytensor.function([x, k], pt.grad(result, x), on_unused_input="ignore", **QUICKLY)
+        assert f(y, 2).tolist() == expected.tolist()
+
+
+def test_forward_mode() -> None:
+    x = pt.dvector("x")
+    value = op(lambda x: np.exp(x) * x[0], ndim=1)(x)
+    tangent = pytensor.gradient.Rop(value, x, pt.ones_like(x))
+    found = pytensor.function([x], tangent, **QUICKLY)(y)
+    expected = cadiff.jvp(lambda x: np.exp(x) * x[0], (y,), (np.ones(3),))[1]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_threads_and_pickles() -> None:
+    mu, sigma = pt.dscalars("mu", "sigma")
+    value = pickle.loads(pickle.dumps(op(log_likelihood)))(mu, sigma)
+    f = pytensor.function([mu, sigma], pt.grad(value, mu), **QUICKLY)
+    copies = [f.copy() for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda g: g(0.5, 1.5), copies))
+    np.testing.assert_allclose(found, cadiff.grad(log_likelihood)(0.5, 1.5), rtol=1e-12)
+
+
+def test_failures() -> None:
+    x = pt.dvector("x")
+    shaped = pytensor.function([x], op(lambda x: x)(x), **QUICKLY)
+    with pytest.raises(ValueError, match=r"write op\(f, ndim=1\)"):
+        shaped(y)
+
+    def picky(x: Any) -> Any:
+        raise ArithmeticError("never")
+
+    with pytest.raises(ArithmeticError, match="never"):
+        pytensor.function([x], op(picky)(x), **QUICKLY)(y)
+    gradient = pt.grad(op(lambda x: np.sum(x**2))(x), x)
+    assert np.isnan(pytensor.function([x], gradient, **QUICKLY)(y * np.nan)).all()
+
+
+def test_pymc_samples() -> None:
+    pm = pytest.importorskip("pymc")
+    with pm.Model():
+        mu, sigma = pm.Normal("mu", 0.0, 10.0), pm.HalfNormal("sigma", 10.0)
+        pm.Potential("likelihood", op(log_likelihood)(mu, sigma))
+        trace = pm.sample(
+            300, tune=300, chains=1, cores=1, random_seed=1, progressbar=False,
+            compute_convergence_checks=False,
+        )  # fmt: skip
+    assert abs(float(trace.posterior["mu"].mean()) - y.mean()) < 0.7

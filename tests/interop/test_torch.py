@@ -1,0 +1,215 @@
+"""The seam to PyTorch, both ways: `cadiff.interop.torch`."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+
+torch = pytest.importorskip("torch")
+
+from cadiff.interop import torch as seam  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+
+A = torch.linspace(0.1, 0.9, 6, dtype=torch.float64).reshape(2, 3)
+b = torch.linspace(-0.5, 1.0, 3, dtype=torch.float64)
+
+
+def product(A: Any, b: Any) -> Any:
+    return np.sin(A) @ b, np.sum(b**2) * A[0, 0]
+
+
+def product_in_torch(A: Any, b: Any) -> Any:
+    return torch.sin(A) @ b, torch.sum(b**2) * A[0, 0]
+
+
+def energy(x: Any) -> Any:
+    return np.sum(np.exp(x) * x)
+
+
+def energy_in_torch(x: Any) -> Any:
+    return torch.sum(torch.exp(x) * x)
+
+
+def leaves() -> tuple[Any, Any]:
+    return A.clone().requires_grad_(), b.clone().requires_grad_()
+
+
+def test_gradcheck_and_gradgradcheck_pass() -> None:
+    f = seam.function(product)
+    assert torch.autograd.gradcheck(f, leaves(), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, leaves())
+
+
+@pytest.mark.parametrize("outer", ["grad", "jacrev", "jacfwd"])
+@pytest.mark.parametrize("inner", ["jacrev", "jacfwd"])
+def test_transforms_of_torch_func(outer: str, inner: str) -> None:
+    outer_of, inner_of = getattr(torch.func, outer), getattr(torch.func, inner)
+
+    def composed(f: Any) -> Any:
+        first = inner_of(f)
+        return outer_of((lambda x: first(x).sum()) if outer == "grad" else first)(b)
+
+    assert torch.allclose(composed(seam.function(energy)), composed(energy_in_torch), rtol=1e-12)
+
+
+def test_points_side_by_side() -> None:
+    rows = torch.func.vmap(torch.func.grad(seam.function(energy)))(A)
+    assert torch.allclose(rows, torch.func.vmap(torch.func.grad(energy_in_torch))(A), rtol=1e-12)
+    several = torch.func.vmap(seam.function(product), in_dims=(None, 0))(
+        A, torch.stack([b, 2 * b])
+    )
+    for k, x in enumerate((b, 2 * b)):
+        for found, expected in zip(several, product_in_torch(A, x), strict=True):
+            assert torch.allclose(found[k], expected, rtol=1e-12)
+
+
+def test_dtypes_and_arguments_that_are_no_tensors() -> None:
+    x = b.float().requires_grad_()
+    y = seam.function(lambda x, c, k: (c * x**k).sum())(x, np.ones(3, np.float32), 2)
+    y.backward()
+    assert y.dtype == x.grad.dtype == torch.float32
+    assert torch.equal(x.grad, 2 * x.detach())
+
+
+def test_what_f_returns_as_it_was_given_is_a_copy() -> None:
+    y = seam.function(lambda x: x)(b)
+    y += 1.0
+    assert b[0] == -0.5
+
+
+def test_a_backward_pass_in_another_thread() -> None:
+    f = seam.function(energy)
+
+    def one(k: int) -> Any:
+        x = (b + k).requires_grad_()
+        return x, f(x)
+
+    with ThreadPoolExecutor(4) as threads:
+        for x, y in list(threads.map(one, range(16))):
+            threads.submit(y.backward).result()
+            assert torch.allclose(x.grad, torch.func.grad(energy_in_torch)(x.detach()))
+
+
+def test_a_function_pickles() -> None:
+    f = pickle.loads(pickle.dumps(seam.function(energy)))
+    assert f(b) == seam.function(energy)(b)
+
+
+def test_nan_is_nan() -> None:
+    x = torch.tensor([0.5, float("nan")], dtype=torch.float64, requires_grad=True)
+    seam.function(energy)(x).backward()
+    assert torch.isnan(x.grad).tolist() == [False, True]
+
+
+def test_an_exception_passes_through_and_the_next_call_is_right() -> None:
+    def picky(x: Any) -> Any:
+        if x.shape == (2,):
+            raise ArithmeticError("two")
+        return np.sum(x)
+
+    f = seam.function(picky)
+    with pytest.raises(ArithmeticError, match="two"):
+        f(torch.ones(2))
+    assert f(torch.ones(3)) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda x: [x[0], x[1]], "list, where .* cadiff.stack"),
+        (lambda x: None, "NoneType"),
+        (lambda x: x * 1j, "complex128"),
+        (lambda x: x > 0, "bool"),
+    ],
+)
+def test_results_that_are_no_real_arrays_are_refused(f: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        seam.function(f)(b)
+
+
+def test_complex_tensors_are_refused() -> None:
+    with pytest.raises(TypeError, match="take real numbers, not complex128"):
+        seam.function(energy)(b * 1j)
+
+
+# --- the other way
+
+
+operation = seam.primitive(product_in_torch)
+
+
+def through(A: Any, b: Any) -> Any:
+    vector, number = operation(A, b)
+    return np.sum(vector**2) + number
+
+
+def direct(A: Any, b: Any) -> Any:
+    vector, number = product(A, b)
+    return np.sum(vector**2) + number
+
+
+@pytest.mark.parametrize("argnums", [0, 1])
+@pytest.mark.parametrize("transform", [cadiff.grad, cadiff.hessian, cadiff.jacfwd])
+def test_a_function_of_tensors_is_an_operation(transform: Any, argnums: int) -> None:
+    found = transform(through, argnums)(A.numpy(), b.numpy())
+    expected = transform(direct, argnums)(A.numpy(), b.numpy())
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_programs_replay_it() -> None:
+    program = cadiff.compile(through)
+    for k in (1.0, 2.0):
+        found = program.grad(k * A.numpy(), b.numpy())
+        np.testing.assert_allclose(
+            found, cadiff.grad(direct)(k * A.numpy(), b.numpy()), rtol=1e-12
+        )
+    assert program.stats()["recordings"] == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
+def test_what_a_constant_step_reads_is_read_anew() -> None:
+    scale = torch.tensor(2.0, dtype=torch.float64)
+    scaled = seam.primitive(lambda x: x * scale)
+    program = cadiff.compile(lambda x: np.sum(x * scaled(np.ones(3))))
+    for expected in (2.0, 2.0, 3.0, 4.0):
+        scale.fill_(expected)
+        assert program.grad(np.zeros(3)).tolist() == [expected] * 3
+
+
+def test_an_operation_pickles_and_has_plain_values() -> None:
+    copy = pickle.loads(pickle.dumps(seam.primitive(energy_in_torch)))
+    assert type(copy(b.numpy())) is np.float64
+    assert cadiff.grad(copy)(0.0) == 1.0
+
+
+def test_failures_of_an_operation() -> None:
+    with pytest.raises(RuntimeError, match="size"):
+        cadiff.grad(lambda x: operation(np.ones((2, 2)), x)[1])(np.ones(3))
+    mixed = seam.primitive(torch.nn.Linear(3, 1))
+    with pytest.raises(RuntimeError, match="dtype"):
+        cadiff.grad(lambda x: np.sum(mixed(x)))(np.ones(3))
+    assert np.isnan(cadiff.grad(through)(A.numpy() * np.nan, b.numpy())).all()
+
+
+# --- tensors as arrays
+
+
+def test_tensors_are_arrays() -> None:
+    gradient = cadiff.grad(lambda x, y: np.sum(x * y), argnums=(0, 1))(b, A[0])
+    assert [x.tolist() for x in gradient] == [A[0].tolist(), b.tolist()]
+    assert cadiff.grad(lambda x: b @ x + x @ b)(b.numpy()).tolist() == (2 * b).tolist()
+    assert cadiff.grad(energy)(b.float()).dtype == np.float32
+
+
+def test_a_tensor_that_carries_a_derivative_is_refused() -> None:
+    x = b.clone().requires_grad_()
+    for f in (energy, lambda y: np.sum(x * y), cadiff.compile(energy)):
+        with pytest.raises(RuntimeError, match="requires grad"):
+            cadiff.grad(f)(x)
