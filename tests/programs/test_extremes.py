@@ -13,6 +13,8 @@ import cadiff
 from cadiff import numpy as cnp
 from cadiff.numpy import _reductions
 
+from ..helpers.processes import in_whole_tiles
+
 N, K = 60, 50
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=N * K)
@@ -111,6 +113,7 @@ def places_of(program: Any) -> int:
     return max(int(found) for found in re.findall(r"(\d+) places", program.to_text()))
 
 
+@in_whole_tiles
 def test_nothing_is_computed_of_numbers_that_are_no_extremes() -> None:
     n, k = 2000, 40
     points, centers = RNG.normal(size=(n, 3)), RNG.normal(size=(k, 3))
