@@ -140,6 +140,7 @@ class primitive:  # noqa: N801 - a decorator
         if not hasattr(function, "__module__"):  # NumPy's ufuncs say so from 2.2 on
             self.__module__ = type(function).__module__
         self.function = function
+        self.place = ""  # its name in its module, if that is not the function's
         # Whether the package itself has written the rules; and functions of nothing but arguments.
         module = str(getattr(function, "__module__", ""))
         self._is_own = module.startswith("cadiff.")
@@ -413,7 +414,7 @@ class primitive:  # noqa: N801 - a decorator
 
     def __reduce__(self) -> Any:
         """By name, as functions are; for cloudpickle with its function and its rules."""
-        name = str(getattr(self.function, "__qualname__", self._name))
+        name = self.place or str(getattr(self.function, "__qualname__", self._name))
         return name_for_pickle(self, name, name) or super().__reduce__()
 
     @property

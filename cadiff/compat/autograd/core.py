@@ -121,6 +121,8 @@ def primitive(f_raw: Function) -> Any:
         return operation(*args, **kwargs)
 
     named: Any = f_wrapped
+    named.operation = operation
+    operation.place = f"{getattr(f_raw, '__qualname__', operation)}.operation"
     named.fun, named._is_autograd_primitive = f_raw, True
     named.defvjp, named.defgrad = deprecated_defvjp(named), deprecated_defgrad(named)
     named.defvjp_is_zero = deprecated_defvjp_is_zero(named)
