@@ -15,7 +15,7 @@ from .recorded import Recorded
 WHAT = ("value", "value_and_grad")
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
-_ARGUMENTS = (ctypes.c_size_t, _DOUBLES, _DOUBLES, _DOUBLES, ctypes.c_void_p)
+_ARGUMENTS: tuple[Any, ...] = (ctypes.c_size_t, _DOUBLES, _DOUBLES, _DOUBLES, ctypes.c_void_p)
 _IN_C = "int (*)(size_t, const double *, double *, double *, void *)"
 
 # By what SciPy calls functions: which of ours, and what it is in ctypes.
