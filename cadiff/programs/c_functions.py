@@ -105,7 +105,7 @@ class CFunction:
         ----------
         signature : str
             Unless told, that of `scipy.integrate.quad` and `nquad`: x, and further arguments, are
-            the numbers of the program. "int (double *, intptr_t, double *, void *)" is that of
+            the numbers of the program. ``int (double *, intptr_t, double *, void *)`` is that of
             `scipy.ndimage.generic_filter`.
 
         Returns
