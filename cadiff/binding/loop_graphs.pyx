@@ -18,6 +18,15 @@ from .graphs cimport Graph
 from .rules import _Step
 
 
+def record_kinds() -> tuple[int, ...]:
+    """The numbers of kinds of records: constants, single numbers, inputs, arrays of constants, packs,
+    maps, what is taken, and calls."""
+    return (
+        CAD_RECORD_CONSTANT, CAD_RECORD_SINGLE, CAD_RECORD_INPUT, CAD_RECORD_CONSTANTS,
+        CAD_RECORD_PACK, CAD_RECORD_MAP, CAD_RECORD_TAKE, CAD_RECORD_CALL,
+    )
+
+
 def described(Graph graph, dict forms) -> tuple[Any, ...]:
     """Of each record its first number, how many it has, a hash of all but what it reads, its kind
     and where what it reads begins; and the numbers that are read. `forms` numbers calls that do

@@ -33,7 +33,7 @@ MOST_OPERATIONS = 200_000  # of a recording
 MOST_FOUND = 4  # loops, each with another way around it
 MOST_FAILED = 16  # recordings on end that no loop serves, after which none is looked at
 
-_CONSTANT, _SINGLE, _INPUT, _CONSTANTS, _PACK, _MAP, _TAKE, _CALL = 1, 2, 3, 4, 5, 8, 12, 13
+_CONSTANT, _SINGLE, _INPUT, _CONSTANTS, _PACK, _MAP, _TAKE, _CALL = binding.record_kinds()
 _MADE = (_SINGLE, _PACK, _MAP, _TAKE, _CALL)
 _KNOWN = (0, _CONSTANT, _INPUT, _CONSTANTS, *_MADE)
 
