@@ -397,6 +397,14 @@ def real_programs(session: nox.Session) -> None:
 
 
 @nox.session
+def successors(session: nox.Session) -> None:
+    """The own tests of packages that import autograd, with `cadiff.compat.autograd` for it."""
+    install(session, ".[successors]")
+    place = Path(session.create_tmp()).resolve()
+    session.run("python", "-m", "tests.successors.suite", str(place), *session.posargs)
+
+
+@nox.session
 def seams(session: nox.Session) -> None:
     """What stands between cadiff and other packages, with the packages themselves."""
     install(session, ".[seams]")
@@ -407,7 +415,7 @@ def seams(session: nox.Session) -> None:
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
     longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross"]
-    longer += ["search", "scipy_optimize", "array_api", "real_programs", "seams"]
+    longer += ["search", "scipy_optimize", "array_api", "real_programs", "seams", "successors"]
     for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:
