@@ -82,3 +82,26 @@ def test_what_can_change_in_cython_is_named_in_the_docs() -> None:
         if not name.isupper()
     }
     assert named == found
+
+
+# What gives references that the container owns.
+BORROWING = re.compile(
+    r"\b(?:PyList_(?:GET_ITEM|GetItem)|PyDict_(?:GetItem(?:String|WithError)?|Next)|_PyType_Lookup)\b"
+)
+
+
+def test_borrowed_references_are_those_that_the_docs_count() -> None:
+    page = (ROOT / "docs" / "design" / "threads.md").read_text(encoding="utf-8")
+    counted = {
+        name: int(n)
+        for name, n in re.findall(r"^\| `([\w/]+\.\w+)` \| (\d+) \|", page, re.MULTILINE)
+    }
+    binding = PACKAGE / "binding"
+    texts = {path: code_of(path) for path in BINDING_FILES}
+    for path in binding.glob("*.pyx"):
+        texts[path] = re.sub(r".*\bcimport\b.*|#.*", "", path.read_text(encoding="utf-8"))
+    found = {
+        str(path.relative_to(binding)): len(BORROWING.findall(text))
+        for path, text in texts.items()
+    }
+    assert {name: n for name, n in found.items() if n} == counted
