@@ -8,7 +8,6 @@ from cpython.object cimport PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, intptr_t, uint32_t, uint8_t
 from libc.string cimport memset, memcpy
-from posix.time cimport clock_gettime, CLOCK_MONOTONIC, timespec
 
 from . cimport c_numpy as cnp
 from .generated.entries cimport *
@@ -104,11 +103,31 @@ def machine_value() -> int:
 cdef Large large
 
 
-cdef double now() noexcept nogil:
-    """Seconds, from some moment on."""
-    cdef timespec time
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return time.tv_sec + 1e-9 * time.tv_nsec
+cdef extern from *:
+    """
+    #ifdef _WIN32
+    #ifndef WIN32_LEAN_AND_MEAN
+    #define WIN32_LEAN_AND_MEAN
+    #endif
+    #include <windows.h>
+    #else
+    #include <time.h>
+    #endif
+    /* Seconds, from some moment on. */
+    static inline double seconds_now(void) {
+    #ifdef _WIN32
+        LARGE_INTEGER ticks, ticks_per_second;
+        QueryPerformanceFrequency(&ticks_per_second);
+        QueryPerformanceCounter(&ticks);
+        return (double)ticks.QuadPart / (double)ticks_per_second.QuadPart;
+    #else
+        struct timespec time;
+        clock_gettime(CLOCK_MONOTONIC, &time);
+        return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    #endif
+    }
+    """
+    double seconds_now() noexcept nogil
 
 
 @cython.final
@@ -235,10 +254,10 @@ cdef class Code:
         self.check_inputs(inputs)
         cad_program_prepare(p, numbers)
         cad_program_take_inputs(p, places, source)
-        missed = cad_program_profile(p, numbers, -1, now, cnp.doubles(whole))
+        missed = cad_program_profile(p, numbers, -1, seconds_now, cnp.doubles(whole))
         if missed == -1 and p.n_singles > 0:
             cad_program_take_inputs(p, places, source)
-            missed = cad_program_profile(p, numbers, <int32_t>p.n_places, now, cnp.doubles(singles))
+            missed = cad_program_profile(p, numbers, <int32_t>p.n_places, seconds_now, cnp.doubles(singles))
         if missed == CAD_CALL_FAILED:
             check(CAD_RAISED)
         if missed != -1:
@@ -268,14 +287,14 @@ cdef class Code:
         self.is_timed = True
         if self.n_tries > 0:
             cad_program_use_machine(self.program, self.n_tries % 2 == 1)
-        return now()
+        return seconds_now()
 
     cdef int end_clock(self, double begun, int by, long missed, int runs) except -1:
         """Note the time of a run that stands for so many, and who is in the trial `by`."""
         cdef double seconds
         if begun == 0.0:
             return 0
-        seconds = now() - begun
+        seconds = seconds_now() - begun
         self.is_timed = False
         self.until = PERIOD
         if missed < -1:  # an exception is set

@@ -16,24 +16,49 @@ from .flatten import flatten
 Function = Callable[..., Any]
 
 
+def unflatten_optimizer(optimize: Function) -> Function:
+    """Have `optimize(grad, x, callback, ...)` of a vector x take a container of arrays."""
+
+    @wraps(optimize)
+    def of_containers(
+        grad: Function, x0: Any, callback: Any = None, *args: Any, **options: Any
+    ) -> Any:
+        x, unflatten = flatten(x0)
+
+        def told(x: Any, i: int, g: Any) -> None:
+            callback(unflatten(x), i, unflatten(g))
+
+        return unflatten(
+            optimize(
+                lambda x, i: flatten(grad(unflatten(x), i))[0],
+                x,
+                told if callback else None,
+                *args,
+                **options,
+            )
+        )
+
+    return of_containers
+
+
 def _optimizer(steps: int, start: float = 0.0) -> Callable[[Function], Function]:
     """A decorator: an optimiser of `step(state, g, i, *options)`: the next state, and a step."""
 
     def decorate(step: Function) -> Function:
+        @unflatten_optimizer
         @wraps(step)
         def optimize(
-            grad: Function, x0: Any, callback: Any = None, num_iters: int = steps, *args: Any,
+            grad: Function, x: Any, callback: Any, num_iters: int = steps, *args: Any,
             **options: Any,
         ) -> Any:  # fmt: skip
-            x, unflatten = flatten(x0)
             state: Any = (start, start)
             for i in range(num_iters):
-                g, _ = flatten(grad(unflatten(x), i))
+                g = grad(x, i)
                 if callback:
-                    callback(unflatten(x), i, unflatten(g))
+                    callback(x, i, g)
                 state, change = step(state, g, i, *args, **options)
                 x = x + change
-            return unflatten(x)
+            return x
 
         return optimize
 
