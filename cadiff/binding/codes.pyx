@@ -257,7 +257,9 @@ cdef class Code:
         missed = cad_program_profile(p, numbers, -1, seconds_now, cnp.doubles(whole))
         if missed == -1 and p.n_singles > 0:
             cad_program_take_inputs(p, places, source)
-            missed = cad_program_profile(p, numbers, <int32_t>p.n_places, seconds_now, cnp.doubles(singles))
+            missed = cad_program_profile(
+                p, numbers, <int32_t>p.n_places, seconds_now, cnp.doubles(singles)
+            )
         if missed == CAD_CALL_FAILED:
             check(CAD_RAISED)
         if missed != -1:
