@@ -247,6 +247,7 @@ def examples(session: nox.Session) -> None:
         ("pytest", "benchmarks", "--benchmark-disable", "-q"),
         ("pytest", "tests/machines", "-q"),
         ("pytest", "tests/optimize", "-q", "-k", "ipopt or nlopt"),
+        ("pytest", "tests/interop/test_minimizers.py", "-q"),
         ("pytest", "tests/plot", "-q"),
         *(("python", str(path)) for path in sorted((ROOT / "examples").glob("*.py"))),
     ]
