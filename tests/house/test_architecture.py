@@ -205,7 +205,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"__init__"},
         ],
     ),
-    ("interop", [{"_seams"}, {"jax", "pytensor", "torch"}, {"__init__"}]),
+    ("interop", [{"_seams"}, {"casadi", "jax", "pytensor", "torch"}, {"__init__"}]),
     ("", [{"__init__"}]),
     ("compat", [{"__init__"}]),
     ("compat.autograd", [{"aliases", "trees", "wrap_util"}, {"core"}, {"tracer"}]),
