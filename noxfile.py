@@ -20,7 +20,7 @@ nox -s everything    what takes too long for each change, and must pass before a
   derivatives (`array_api`), for libraries that ask arrays for their namespace;
 * fitters of lifelines and reliability, likelihoods of statsmodels, whose import lines alone are
   changed (`real_programs`), for what no test of ours would have thought of;
-* `cadiff.interop` and its page, with PyTorch, JAX and PyMC beside what `.ci/run` has (`seams`), whose
+* `cadiff.interop` and its page, with PyTorch, JAX and PyMC beside the others (`seams`), whose
   releases may have moved what a seam stands on;
 * what it costs to build, to import and to keep (`figures`), beside what is written down: it says
   what has moved by more than a fifth;

@@ -23,7 +23,8 @@ from ._conditions import conditions_of, stopped_by
 
 __all__ = ["minimize"]
 
-QUIET = {"print_level": 0, "sb": "yes"}
+# Ipopt relaxes bounds by 1e-8, and takes that back at the end if it is told to.
+DEFAULTS = {"print_level": 0, "sb": "yes", "honor_original_bounds": "yes"}
 NAMES = {"maxiter": "max_iter", "maxtime": "max_wall_time"}  # of SciPy's options
 CONVERGED = (0, 1, 6)  # also to an acceptable level, or to a point where constraints hold
 
@@ -59,7 +60,7 @@ def minimize(
     """
     if not callable(jac):
         raise TypeError(
-            "ipopt takes the gradient as jac: write "
+            "ipopt takes the gradient as a function jac: leave it out in "
             'cadiff.optimize.minimize(f, x0, method="ipopt"), which fills in all derivatives'
         )
     x = np.array(x0, dtype=np.float64)
@@ -94,10 +95,9 @@ def minimize(
 
 
 def _put_options(solver: Any, options: dict[str, Any], has_hessian: bool) -> None:
-    given = dict(options)
-    named = dict(QUIET)
+    given, named = dict(options), dict(DEFAULTS)
     if given.pop("disp", False):
-        named = {"print_level": 5}
+        named["print_level"] = 5
     if not has_hessian:
         named["hessian_approximation"] = "limited-memory"
     named |= {NAMES.get(name, name): value for name, value in given.items()}

@@ -90,8 +90,8 @@ def minimize(
     x = np.array(x0, dtype=np.float64)
     if uses_gradient(full) and not callable(jac):
         raise TypeError(
-            f"{full} takes the gradient as jac: write cadiff.optimize.minimize(f, x0, "
-            f'method="nlopt:{algorithm}"), which fills in all derivatives'
+            f"{full} takes the gradient as a function jac: leave it out in "
+            f'cadiff.optimize.minimize(f, x0, method="nlopt:{algorithm}"), which fills it in'
         )
     solver = nlopt.opt(getattr(nlopt, full), len(x))
     solver.set_exceptions_enabled(False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,6 +14,8 @@ import cadiff
 import cadiff.numpy as cnp
 import cadiff.scipy.optimize
 from cadiff.optimize import Bounds, History, LinearConstraint, NonlinearConstraint, minimize
+
+from ..helpers.processes import isolated
 
 PACKAGES = {"ipopt": "cyipopt", "nlopt": "nlopt"}
 
@@ -39,6 +42,7 @@ def test_bounds_and_constraints(method: str) -> None:
     found = minimize(cost, START, method=method, bounds=BOX, constraints=CONDITIONS)
     assert found.success
     np.testing.assert_allclose(found.x, BEST, atol=1e-6)
+    assert found.x.min() >= 1.0
     assert found.nfev < 30  # all derivatives are there
     linear = LinearConstraint(
         [[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]], [-np.inf, 2.0], [4.0, 2.0]
@@ -180,3 +184,14 @@ def test_names_of_algorithms_and_what_they_lack() -> None:
         minimize(cost, START, method="nlopt:lbfgs", constraints=CONDITIONS[0])
     stopped = minimize(lambda x: cnp.sum(x) * cnp.nan, START, method="nlopt:LN_COBYLA")
     assert "f is nan at" in stopped.message
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_is_imported_when_it_is_asked_for(name: str, monkeypatch: Any) -> None:
+    loaded = "[n for n in sys.modules if n.startswith('cadiff.interop')]"
+    assert isolated(f"import sys, cadiff.scipy.optimize, cadiff.optimize; print({loaded})") == "[]"
+    monkeypatch.delitem(sys.modules, f"cadiff.interop.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, PACKAGES[name], None)
+    method = name if name == "ipopt" else f"{name}:slsqp"
+    with pytest.raises(ModuleNotFoundError, match=rf"not installed here: .*cadiff\[{name}\]"):
+        minimize(cost, START, method=method)
