@@ -20,7 +20,7 @@ nox -s everything    what takes too long for each change, and must pass before a
   derivatives (`array_api`), for libraries that ask arrays for their namespace;
 * fitters of lifelines and reliability, likelihoods of statsmodels, whose import lines alone are
   changed (`real_programs`), for what no test of ours would have thought of;
-* `cadiff.interop` and its page, with PyTorch, JAX, PyMC, fitters and samplers (`seams`), whose
+* `cadiff.interop` and its page, with PyTorch, JAX and PyMC beside the others (`seams`), whose
   releases may have moved what a seam stands on;
 * what it costs to build, to import and to keep (`figures`), beside what is written down: it says
   what has moved by more than a fifth;
@@ -53,6 +53,12 @@ BUILD_REQUIRES = PROJECT["build-system"]["requires"]
 # order: the longest takes as long as all others. Those that build in place, as these tests do, are
 # not neighbours.
 PHASES = ("sanitize", "lint", "binding", "examples", "distributions", "docs")
+
+# What is tested with other packages, as far as these are installed.
+SEAMS = (
+    *("tests/interop", "docs/test_pages.py", "tests/programs/test_c_functions.py"),
+    *("-k", "interop or another_package or cffi or numba"),
+)
 
 # All cores share the tests.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
@@ -235,10 +241,11 @@ def sanitize(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Every example runs as it stands and checks itself; every benchmark gives right numbers.
 
-    Pictures are tested here, where matplotlib is. What the package may cost is held here, where it
+    Pictures are tested here, where matplotlib is, and so are those seams whose packages install in
+    seconds. What the package may cost is held here, where it
     is built as users have it.
     """
-    install(session, "-e", ".[test,examples]")
+    install(session, "-e", ".[test,examples,seams-quick]")
     plot = str(Path(session.create_tmp(), "cost.svg").resolve())
     commands = [
         ("python", "-m", "benchmarks.table", "--quick"),
@@ -247,6 +254,7 @@ def examples(session: nox.Session) -> None:
         ("pytest", "benchmarks", "--benchmark-disable", "-q"),
         ("pytest", "tests/machines", "-q"),
         ("pytest", "tests/optimize", "-q", "-k", "ipopt or nlopt"),
+        ("pytest", *SEAMS, "-q"),
         ("pytest", "tests/plot", "-q"),
         *(("python", str(path)) for path in sorted((ROOT / "examples").glob("*.py"))),
     ]
@@ -407,8 +415,8 @@ def successors(session: nox.Session) -> None:
 @nox.session
 def seams(session: nox.Session) -> None:
     """What stands between cadiff and other packages, with the packages themselves."""
-    install(session, ".[seams]")
-    session.run("pytest", "tests/interop", "docs", "-k", "interop or others", *session.posargs)
+    install(session, "-e", ".[seams]")
+    session.run("pytest", *SEAMS, *session.posargs)
 
 
 @nox.session(venv_backend="none")

@@ -9,6 +9,7 @@ pages use none, and are tested with the package.)
 from __future__ import annotations
 
 import os
+import re
 import runpy
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,20 +23,29 @@ from tests.helpers import pages
 os.environ["MPLBACKEND"] = "Agg"  # pictures are drawn, and not shown
 
 DOCS = Path(__file__).parent
+OTHERS = DOCS / "guide" / "with_others.md"
 PAGES = [
     page
     for page in sorted(DOCS.rglob("*.md"))
-    if "design" not in page.parts and pages.blocks(page.read_text(encoding="utf-8"), "python")
+    if "design" not in page.parts
+    and page != OTHERS
+    and pages.blocks(page.read_text(encoding="utf-8"), "python")
 ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_the_code_of_a_page_runs(page: Path) -> None:
-    if page.name == "with_others.md":  # `nox -s seams` has installed them
-        for package in ("torch", "jax", "pymc"):
-            if find_spec(package) is None:
-                pytest.skip(f"{package} is not installed")
     pages.run(page)
+
+
+@pytest.mark.parametrize("section", pages.sections(OTHERS))
+def test_the_code_for_another_package_runs(section: str) -> None:
+    """Where it is installed, as `nox -s seams` has all of them."""
+    names = re.findall(r"^(?:import|from) (\w+)", pages.sections(OTHERS)[section], re.MULTILINE)
+    for name in names:
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    pages.run(OTHERS, section)
 
 
 def luminance(colour: str) -> float:

@@ -82,6 +82,8 @@ _ANSWERS = (
         "cadiff.numpy.atleast_1d(v)",
     ),
 )
+# Whose functions give the same for the same arguments, but for those that library_types.py names.
+LIBRARIES = ("cyipopt", "nlopt", "numpy", "pandas", "scipy")
 _WRAPPED = ("copy", "original")  # what wrappers of this package call the function within
 _OWN_NAMES = re.compile(r"\bcadiff\.(Var|Dual)\b")
 _CONVERSIONS: dict[Any, str] = {
@@ -94,8 +96,8 @@ _CONVERSIONS: dict[Any, str] = {
 
 @cache
 def _known_places() -> tuple[str, ...]:
-    """Where NumPy, pandas and SciPy stand, as far as they are installed."""
-    specs = map(importlib.util.find_spec, ("numpy", "pandas", "scipy"))
+    """Where the libraries stand that are known, as far as they are installed."""
+    specs = map(importlib.util.find_spec, LIBRARIES)
     places = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
     return tuple(os.path.join(place, "") for place in places)
 
@@ -120,10 +122,7 @@ def is_own_file(file: str) -> bool:
 
 
 def is_of_known_library(file: str) -> bool:
-    """Whether a file of code is Python's, of this package, of NumPy, SciPy or pandas.
-
-    Their functions give the same for the same arguments, but for those that kinds.py names.
-    """
+    """Whether a file of code is Python's, of this package, or of a library that is known."""
     if file.startswith((os.path.join(_PACKAGE, ""), *_known_places())):
         return True
     return is_of_library(file) and f"-packages{os.sep}" not in file  # site- or dist-packages

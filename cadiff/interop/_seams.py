@@ -118,24 +118,24 @@ def _pushed(f: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: Any) -> 
 class Foreign(primitive):
     """A function that another package computes as an operation: of as many arguments as are given.
 
-    `compute(g, *arrays)` gives an array or a tuple of them; `pulled(g, n, k, *arrays)` is what
-    `compute` takes for the pullback, a function of the other package's. The rules are such
-    operations again. `again` makes it once more, in other processes.
+    `evaluate(g, args)` computes it by plain arrays: an array or a tuple of them. `vjp` is the
+    package's, of the signature of `jax.vjp`; the rules are such operations again. `made` is the
+    function of a module that has made this one, and makes it again in other processes.
     """
 
     def __init__(
         self,
-        compute: Callable[..., Any],
-        pulled: Callable[..., Any],
-        g: Any,
-        again: tuple[Any, ...] | None = None,
+        evaluate: Callable[..., Any],
+        vjp: Callable[..., Any],
+        g: Callable[..., Any],
+        made: Callable[..., Any] | None = None,
     ) -> None:
-        super().__init__(functools.partial(compute, g))
-        if again is not None:
-            functools.update_wrapper(self, g, updated=())
+        super().__init__(functools.partial(computed, evaluate, g))
         self.called = str(getattr(g, "__name__", type(g).__name__))
-        self._parts = compute, pulled, g
-        self._again = again
+        if made is not None:
+            functools.update_wrapper(self, g, updated=())
+        self._parts = evaluate, vjp, g
+        self._made = made
         self._pullbacks: dict[tuple[int, int], Foreign] = {}
 
     def __call__(self, /, *args: Any) -> Any:
@@ -146,8 +146,8 @@ class Foreign(primitive):
     def _maker(self, k: int, ans: Any, *args: Any) -> Callable[[Any], Any]:
         n = len(args)
         if (n, k) not in self._pullbacks:
-            compute, pulled, g = self._parts
-            made = Foreign(compute, pulled, functools.partial(pulled, g, n, k))
+            evaluate, vjp, g = self._parts
+            made = Foreign(evaluate, vjp, functools.partial(_pulled_elsewhere, vjp, g, n, k))
             made.called = self.called
             self._pullbacks.setdefault((n, k), made)
         pullback = self._pullbacks[n, k]
@@ -155,4 +155,23 @@ class Foreign(primitive):
 
     def __reduce__(self) -> Any:
         """By name where it stands in the place of its function, as decorators do."""
-        return name_for_pickle(self, getattr(self, "__qualname__", "")) or self._again
+        name = name_for_pickle(self, getattr(self, "__qualname__", ""))
+        return name or (self._made, (self._parts[2],))
+
+
+def computed(evaluate: Callable[..., Any], g: Callable[..., Any], *args: Any) -> Any:
+    """What another package computes; programs go by this name to leave it alone."""
+    results = evaluate(g, args)
+    plain = tuple(x[()] for x in as_tuple(results))
+    return plain if isinstance(results, tuple) else plain[0]
+
+
+def _pulled_elsewhere(
+    vjp: Callable[..., Any], g: Callable[..., Any], n: int, k: int, *args: Any
+) -> Any:
+    """The cotangent of argument k of n, of the arguments and the cotangents of the results."""
+
+    def of_one(x: Any) -> tuple[Any, ...]:
+        return as_tuple(g(*args[:k], x, *args[k + 1 : n]))
+
+    return vjp(of_one, args[k])[1](args[n:])[0]

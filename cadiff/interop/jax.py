@@ -181,26 +181,16 @@ def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
     callable
         Of arrays and of numbers with derivatives, by all of its arguments that are floats.
     """
-    return Foreign(computed, _pulled, g, (primitive, (g,)))
+    return Foreign(_evaluate, jax.vjp, g, primitive)
 
 
-def computed(g: Callable[..., Any], *args: Any) -> Any:
+def _evaluate(g: Callable[..., Any], args: Sequence[Any]) -> Any:
     with jax.enable_x64(True):
         results = _compiled(g)(*args)
-        plain = [np.array(x)[()] for x in as_tuple(results)]
-    return tuple(plain) if isinstance(results, tuple) else plain[0]
+        return tuple(map(np.array, results)) if isinstance(results, tuple) else np.array(results)
 
 
 @functools.cache
 def _compiled(g: Callable[..., Any]) -> Callable[..., Any]:
     compiled: Callable[..., Any] = jax.jit(g)
     return compiled
-
-
-def _pulled(g: Callable[..., Any], n: int, k: int, *args: jax.Array) -> Any:
-    """The cotangent of argument k of n, of the arguments and the cotangents of the results."""
-
-    def of_one(x: jax.Array) -> tuple[jax.Array, ...]:
-        return as_tuple(g(*args[:k], x, *args[k + 1 : n]))
-
-    return jax.vjp(of_one, args[k])[1](args[n:])[0]

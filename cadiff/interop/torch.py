@@ -10,7 +10,7 @@ All of it is computed on the processor.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,20 +104,9 @@ def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
     callable
         Of arrays and of numbers with derivatives, by all of its arguments that are floats.
     """
-    return Foreign(computed, _pulled, g, (primitive, (g,)))
+    return Foreign(_evaluate, torch.func.vjp, g, primitive)
 
 
-def computed(g: Callable[..., Any], *args: Any) -> Any:
+def _evaluate(g: Callable[..., Any], args: Sequence[Any]) -> Any:
     results = g(*[torch.tensor(np.asarray(x)) for x in args])
-    plain = [_plain(x)[()] for x in as_tuple(results)]
-    return tuple(plain) if isinstance(results, tuple) else plain[0]
-
-
-def _pulled(g: Callable[..., Any], n: int, k: int, *args: torch.Tensor) -> torch.Tensor:
-    """The cotangent of argument k of n, of the arguments and the cotangents of the results."""
-
-    def of_one(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return as_tuple(g(*args[:k], x, *args[k + 1 : n]))
-
-    found: torch.Tensor = torch.func.vjp(of_one, args[k])[1](args[n:])[0]
-    return found
+    return tuple(map(_plain, results)) if isinstance(results, tuple) else _plain(results)

@@ -106,9 +106,10 @@ def run_as_python(compiled: Any) -> None:
 
     compiled: a class, as numba's, whose `_compile_for_args` answers what to call with arguments of
     types that it has no machine code for, and whose `py_func` is the function in Python. Arguments
-    come as it has them: one for each parameter, defaults in a wrapper.
+    come as it has them: one for each parameter, defaults in a wrapper. Those whose types are fixed
+    beforehand have `_explain_matching_error` raise instead, which says what to write.
     """
-    compile_for_args = compiled._compile_for_args
+    compile_for_args, explain = compiled._compile_for_args, compiled._explain_matching_error
 
     def for_args(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not carries((args, kwargs)):
@@ -118,7 +119,17 @@ def run_as_python(compiled: Any) -> None:
             given[-1:] = given[-1]
         return lambda *_, **__: self.py_func(*given, **kwargs)
 
-    compiled._compile_for_args = for_args
+    def explained(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not carries((args, kwargs)):
+            return explain(self, *args, **kwargs)
+        name = self.py_func.__name__
+        raise TypeError(
+            f"{name} was compiled by numba for plain numbers alone, and is given one that carries "
+            f"a derivative: write {name}.py_func, its function in Python, or make it an operation "
+            "with a rule (cadiff.primitive)"
+        )
+
+    compiled._compile_for_args, compiled._explain_matching_error = for_args, explained
 
 
 def _asking(method: Callable[..., Any], name: str, answer: Answer) -> Callable[..., Any]:

@@ -19,6 +19,8 @@ from ._vectors import OF_VECTOR, FloatArray, Parameters, flat, flat_results
 
 Function = Callable[..., Any]
 
+WITH_SECOND = ("trust-constr", "ipopt")  # methods that take sparse Jacobians, and Hessians
+
 
 class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
     """Numbers between bounds: `lb <= fun(x) <= ub`, with the exact Jacobian of fun.
@@ -166,7 +168,7 @@ def _of_vector(
     jac = constraint.given_jac if is_own else constraint.jac
     hess = constraint.given_hess if is_own else constraint.hess
     fun = parameters.of_vectors(flat_results(constraint.fun))
-    may_be_sparse = method == "trust-constr"
+    may_be_sparse = method in WITH_SECOND
     if jac is None or (not is_own and jac == "2-point"):
         derivatives = Derivatives(
             flat_results(constraint.fun), parameters, (), "NonlinearConstraint"
@@ -215,13 +217,13 @@ def _of_dict(
     _put_differences(derivatives, method, others)
     result["fun"] = derivatives.value
     derivative = result.get("jac")
-    if derivative is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):
+    if derivative is None and method in WITH_SECOND and result.get("type") in ("eq", "ineq"):
         upper = 0.0 if result["type"] == "eq" else np.inf
         jac = partial(_jacobian_of, derivatives, True)
         hess = _hessian_of(derivatives, parameters.vector)
         return optimize.NonlinearConstraint(derivatives.value, 0.0, upper, jac, hess)
     if derivative is None:
-        result["jac"] = partial(_jacobian_of, derivatives, method == "trust-constr")
+        result["jac"] = partial(_jacobian_of, derivatives, method in WITH_SECOND)
     elif callable(derivative):
         result["fun"] = derivatives.plain_value
         result["jac"] = lambda x: derivative(parameters.given(x), *args)

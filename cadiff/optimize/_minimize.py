@@ -27,7 +27,8 @@ BY_STEPS = {"adam": "adam", "adamw": "adam", "sgd": "sgd", "momentum": "sgd", "l
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 BY_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov")
 BY_HESSIAN = ("dogleg", "trust-exact")
-BY_EITHER = ("trust-constr",)
+BY_EITHER = ("trust-constr", "ipopt")
+NLOPT = "nlopt:"  # before the name of an algorithm
 WITHOUT_FIXED = ("l-bfgs-b", "slsqp", "tnc")  # of numbers that bounds fix
 
 
@@ -50,11 +51,14 @@ def minimize(kwargs: dict[str, Any], progress: bool) -> Any:
         As in SciPy. What is given is used; what is left out, and the method can use, is filled in:
         the gradient for all methods that take one; products with the Hessian for Newton-CG,
         trust-ncg and trust-krylov; the Hessian for dogleg and trust-exact; and for trust-constr
-        the Hessian, sparse where it has few entries (or products with it, if it is large and
-        dense), with those of the constraints, unless primitives have rules for first derivatives
-        alone: then SciPy approximates it.
+        and ipopt the Hessian, sparse where it has few entries (or products with it, if it is large
+        and dense), with those of the constraints, unless primitives have rules for first
+        derivatives alone: then SciPy or Ipopt approximates it.
     method, bounds, constraints, tol, callback, options
-        As in SciPy. Jacobians of constraints are filled in where they are left out. With
+        As in SciPy. The method may also be "ipopt", or "nlopt:" with the name of an algorithm of
+        NLopt's, such as "nlopt:slsqp", where cyipopt or nlopt is installed; options are those of
+        `cadiff.interop.ipopt.minimize` and `cadiff.interop.nlopt.minimize`. Jacobians of
+        constraints are filled in where they are left out. With
         parameters in containers, bounds may stand in the same containers: for each number or
         array (or all that is in a container) a pair (lower, upper) of numbers or arrays, an
         array or list of pairs, a `Bounds`, or None. A dict bounds only what it names, and names
@@ -187,6 +191,7 @@ def fill_in(
 ) -> None:
     """Put among the arguments the function of a vector, and derivatives that the method uses."""
     args, bounds = objective.args, kwargs.get("bounds")
+    takes_gradient = _put_solver(kwargs, method)
     objective.differences.steps = steps_of(method, kwargs.get("options"))
     if bounds is not None:
         objective.differences.stay_within(lambda: sides_of(bounds, objective.n))
@@ -204,7 +209,7 @@ def fill_in(
 
         kwargs["fun"] = value_and_grad
         return
-    if method in WITHOUT_GRADIENT:
+    if method in WITHOUT_GRADIENT or not takes_gradient:
         kwargs["fun"] = objective.value_alone
         return
     if jac is None or jac is False:
@@ -227,6 +232,29 @@ def fill_in(
             kwargs["hess"] = lambda x: objective.matrix("hessian", x)
         else:
             kwargs["hessp"] = objective.product
+
+
+def _put_solver(kwargs: dict[str, Any], method: str) -> bool:
+    """Put a solver of another package in the place of its name; whether it takes a gradient."""
+    if method != "ipopt" and not method.startswith(NLOPT):
+        return True
+    try:
+        if method == "ipopt":
+            from ..interop.ipopt import minimize as by_ipopt
+
+            kwargs["method"] = by_ipopt
+            return True
+        from ..interop.nlopt import minimize as by_nlopt
+        from ..interop.nlopt import uses_gradient
+    except ModuleNotFoundError as error:
+        extra = method.partition(":")[0]
+        raise ModuleNotFoundError(
+            f"method={method!r} needs {error.name}, which is not installed here: pip install "
+            f"'cadiff[{extra}]'",
+            name=error.name,
+        ) from error
+    kwargs["method"] = partial(by_nlopt, algorithm=method.removeprefix(NLOPT))
+    return uses_gradient(method)
 
 
 def _of_vector(

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..numpy import asarray, concatenate
 from ..programs.program import program_of
 from ._constraints import weighted
 from ._objectives import Objective
 from ._progress import Progress
+from ._structures import Structure, entries, structure_of
 from ._vectors import FloatArray, Parameters
 
 Function = Callable[..., Any]
-Structure = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def problem(
@@ -149,14 +148,14 @@ class Problem:
         if self._constraints is None:
             return np.empty(0)
         _, x = self._begin(x)
-        return _entries(self._jacobian_at(x), self.jacobianstructure(), "jacobian")
+        return entries(self._jacobian_at(x), self.jacobianstructure(), "jacobian")
 
     def jacobianstructure(self) -> Structure:
         """Rows and columns of the entries of the constraints' Jacobian, (m, n)."""
         if self._constraints is None:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
         if self._jacobian is None:
-            self._jacobian = _structure(self._jacobian_at(self._known_point("jacobian")))
+            self._jacobian = structure_of(self._jacobian_at(self._known_point("jacobian")))
         return self._jacobian
 
     def hessian(self, x: FloatArray, lagrange: FloatArray, obj_factor: float) -> FloatArray:
@@ -171,13 +170,13 @@ class Problem:
                 f"there are {self.m} constraints, but multipliers of shape {lagrange.shape}"
             )
         matrix = self._hessian_at(x, lagrange, float(obj_factor))
-        return _entries(matrix, self.hessianstructure(), "hessian")
+        return entries(matrix, self.hessianstructure(), "hessian")
 
     def hessianstructure(self) -> Structure:
         """Rows and columns of the entries of the Hessian's lower triangle, (n, n)."""
         if self._hessian is None:
             x = self._known_point("hessian")
-            self._hessian = _structure(self._hessian_at(x, np.ones(self.m or 0), 1.0))
+            self._hessian = structure_of(self._hessian_at(x, np.ones(self.m or 0), 1.0))
         return self._hessian
 
     def nlopt_objective(self, x: FloatArray, grad: FloatArray) -> float:
@@ -232,29 +231,3 @@ def _lagrangian(f: Function, constraints: Function | None) -> Function:
         return total
 
     return lagrangian
-
-
-def _structure(matrix: Any) -> Structure:
-    entries = matrix.tocoo()
-    return entries.coords[0].astype(np.intp), entries.coords[1].astype(np.intp)
-
-
-def _entries(matrix: Any, structure: Structure, what: str) -> FloatArray:
-    """Entries in the order of a structure, which may have more."""
-    rows, columns = _structure(matrix)
-    if np.array_equal(rows, structure[0]) and np.array_equal(columns, structure[1]):
-        return np.asarray(matrix.data)
-    n = matrix.shape[1]
-    known = structure[0] * n + structure[1]
-    at = np.searchsorted(known, rows * n + columns)
-    at[at == len(known)] = 0
-    missing = known[at] != rows * n + columns if len(known) else np.ones(len(rows), dtype=bool)
-    if np.any(missing):
-        raise ValueError(
-            f"the {what} has an entry ({rows[missing][0]}, {columns[missing][0]}) that it did not "
-            "have where its structure was found, since f took another branch: find the structure "
-            "at an x0 where no entry is missing"
-        )
-    values = np.zeros(len(known))
-    values[at] = matrix.data
-    return values

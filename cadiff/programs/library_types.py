@@ -28,7 +28,7 @@ from typing import Any, ForwardRef
 import numpy as np
 
 from ..binding import Dual, Var, own_attribute
-from ..binding.callers import is_of_library, module_of
+from ..binding.callers import LIBRARIES, is_of_library, module_of
 
 _NUMBERS = {np.dtype(code).type for code in "?bBhHiIlLqQefdgFDGSUmM"}
 
@@ -317,7 +317,7 @@ def unsafe(function: Any) -> str:
         public = root.lstrip("_")
         key = root if root in _MODULES else public
         return "" if key in _MODULES and name not in _MODULES[key] else _text(public, function)
-    if root in ("numpy", "pandas", "scipy"):
+    if root in LIBRARIES:
         is_of_files = f"{module}.{name}".startswith(_OF_FILES) and not is_method
         is_known = name not in _OF_NUMBERS and not is_of_files
         is_known = is_known and (is_method or not _takes_nothing(function))

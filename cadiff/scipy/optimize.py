@@ -158,6 +158,21 @@ class _Curve(Squares):
         return (x, valued(inverse, self.report.value(theta, (1,))), *outcome[2:])
 
 
+# --- methods of other packages -------------------------------------------------------------------
+
+
+@functools.wraps(_original.minimize)
+def _minimize(
+    fun: Any, x0: Any, args: Any = (), method: Any = None, *rest: Any, **named: Any
+) -> Any:
+    """SciPy's function, or where it has no such method the one that knows Ipopt and NLopt."""
+    if isinstance(method, str) and method.lower().startswith(("ipopt", "nlopt:")):
+        from ..optimize import minimize
+
+        return minimize(fun, x0, args, method, *rest, **named)
+    return _original.minimize(fun, x0, args, method, *rest, **named)
+
+
 # --- the table -----------------------------------------------------------------------------------
 
 
@@ -174,7 +189,7 @@ SOLVERS = [
     *_alike(Root, "broyden1 broyden2 anderson newton_krylov", "F"),
     *_alike(Root, "linearmixing diagbroyden excitingmixing", "F"),
     *_alike(FixedPoint, "fixed_point"),
-    *_alike(Minimum, "minimize", "fun", _of_minimize, gives_pair="jac"),
+    Solver(_minimize, Minimum, "fun", _of_minimize, gives_pair="jac"),
     *_alike(Minimum, "minimize_scalar", "fun", lambda given: by_sides(given["bounds"])),
     *_alike(Minimum, "fmin fmin_powell brent golden brute"),
     *_alike(Minimum, "fmin_cg fmin_bfgs fmin_ncg", "f"),

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 PROSE = object()
+HEADING = "^##+ (.*)$"
 FENCE = r"^```{}\n(.*?)^```$"
 
 
@@ -33,12 +34,24 @@ def blocks(text: str, language: str) -> list[re.Match[str]]:
     return list(re.finditer(FENCE.format(language), text, re.MULTILINE | re.DOTALL))
 
 
-def run(page: Path) -> None:
-    """Run the code of a page, and compare what it shows."""
+def sections(page: Path) -> dict[str, str]:
+    """The titles of a page's sections that have code, with that code."""
+    _, *parts = re.split(HEADING, page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = zip(parts[::2], parts[1::2], strict=True)
+    code = {title: "".join(block[1] for block in blocks(text, "python")) for title, text in found}
+    return {title: source for title, source in code.items() if source}
+
+
+def run(page: Path, section: str | None = None) -> None:
+    """Run the code of a page, and compare what it shows; or what begins it, and one section."""
     text = page.read_text(encoding="utf-8")
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed = None
+    headings = list(re.finditer(HEADING, text, re.MULTILINE))
     for block in blocks(text, "(?:python|output)"):
+        above = [heading[1] for heading in headings if heading.start() < block.start()]
+        if section is not None and above and above[-1] != section:
+            continue
         if block[0].startswith("```output"):
             assert printed is not None, f"{page}: output of no block: {block[1]}"
             options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,29 @@ def test_programs_say_what_to_write() -> None:
     assert program.stats()["recordings"] == 1
 
 
-def test_one_with_a_signature_is_refused() -> None:
-    typed = numba.njit("f8(f8)")(lambda x: x * x)
-    with pytest.raises(TypeError, match="No matching definition"):
+def test_one_with_a_signature_says_what_to_write() -> None:
+    @numba.njit("f8(f8)")
+    def typed(x: Any) -> Any:
+        return x * x
+
+    with pytest.raises(TypeError, match=r"write typed\.py_func.*cadiff\.primitive"):
         cadiff.grad(typed)(2.0)
+    with pytest.raises(TypeError, match="No matching definition"):
+        typed("2")
     assert cadiff.grad(typed.py_func)(2.0) == 4.0
+
+
+def test_exceptions_nans_and_threads_are_those_of_python() -> None:
+    @numba.njit
+    def root(x: Any) -> Any:
+        if x < 0.0:
+            raise ValueError("negative")
+        return np.sqrt(x)
+
+    with pytest.raises(ValueError, match="negative"):
+        cadiff.grad(root)(-1.0)
+    assert np.isnan(cadiff.grad(root)(np.nan))
+    points = np.linspace(1.0, 2.0, 16)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(cadiff.grad(root), points))
+    np.testing.assert_allclose(found, 0.5 / np.sqrt(points))

@@ -15,22 +15,16 @@ torch = pytest.importorskip("torch")
 
 from cadiff.interop import torch as seam  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+from ..helpers import seams  # noqa: E402
+from ..helpers.seams import energy, product  # noqa: E402
 
-A = torch.linspace(0.1, 0.9, 6, dtype=torch.float64).reshape(2, 3)
-b = torch.linspace(-0.5, 1.0, 3, dtype=torch.float64)
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script")
 
-
-def product(A: Any, b: Any) -> Any:
-    return np.sin(A) @ b, np.sum(b**2) * A[0, 0]
+A, b = map(torch.tensor, (seams.A, seams.b))
 
 
 def product_in_torch(A: Any, b: Any) -> Any:
     return torch.sin(A) @ b, torch.sum(b**2) * A[0, 0]
-
-
-def energy(x: Any) -> Any:
-    return np.sum(np.exp(x) * x)
 
 
 def energy_in_torch(x: Any) -> Any:
@@ -145,32 +139,15 @@ def test_complex_tensors_are_refused() -> None:
 operation = seam.primitive(product_in_torch)
 
 
-def through(A: Any, b: Any) -> Any:
-    vector, number = operation(A, b)
-    return np.sum(vector**2) + number
-
-
-def direct(A: Any, b: Any) -> Any:
-    vector, number = product(A, b)
-    return np.sum(vector**2) + number
-
-
 @pytest.mark.parametrize("argnums", [0, 1])
 @pytest.mark.parametrize("transform", [cadiff.grad, cadiff.hessian, cadiff.jacfwd])
 def test_a_function_of_tensors_is_an_operation(transform: Any, argnums: int) -> None:
-    found = transform(through, argnums)(A.numpy(), b.numpy())
-    expected = transform(direct, argnums)(A.numpy(), b.numpy())
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    seams.check_derivative(operation, transform, argnums)
 
 
-def test_programs_replay_it() -> None:
-    program = cadiff.compile(through)
-    for k in (1.0, 2.0):
-        found = program.grad(k * A.numpy(), b.numpy())
-        np.testing.assert_allclose(
-            found, cadiff.grad(direct)(k * A.numpy(), b.numpy()), rtol=1e-12
-        )
-    assert program.stats()["recordings"] == 1
+def test_programs_replay_it_and_it_pickles() -> None:
+    seams.check_replays(operation)
+    seams.check_pickle(seam.primitive(energy_in_torch))
 
 
 @pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
@@ -183,19 +160,13 @@ def test_what_a_constant_step_reads_is_read_anew() -> None:
         assert program.grad(np.zeros(3)).tolist() == [expected] * 3
 
 
-def test_an_operation_pickles_and_has_plain_values() -> None:
-    copy = pickle.loads(pickle.dumps(seam.primitive(energy_in_torch)))
-    assert type(copy(b.numpy())) is np.float64
-    assert cadiff.grad(copy)(0.0) == 1.0
-
-
 def test_failures_of_an_operation() -> None:
     with pytest.raises(RuntimeError, match="size"):
         cadiff.grad(lambda x: operation(np.ones((2, 2)), x)[1])(np.ones(3))
     mixed = seam.primitive(torch.nn.Linear(3, 1))
     with pytest.raises(RuntimeError, match="dtype"):
         cadiff.grad(lambda x: np.sum(mixed(x)))(np.ones(3))
-    assert np.isnan(cadiff.grad(through)(A.numpy() * np.nan, b.numpy())).all()
+    assert np.isnan(cadiff.grad(seams.of_both(operation))(A.numpy() * np.nan, b.numpy())).all()
 
 
 # --- tensors as arrays
