@@ -1,5 +1,3 @@
-# What other modules see of borrowed.pyx.
-
 from .generated.program cimport *
 
 
@@ -7,8 +5,6 @@ cdef class Borrowed:
     """Loops of ufuncs over stacks, one after the other, for arguments of fixed lengths."""
     cdef CadBorrowed call
     cdef readonly list stages  # whose loops they are
-
-    cdef list add_stage(self, tuple function, str names, dict known, dict types)
 
 
 cdef class Retyped:

@@ -1,11 +1,5 @@
-# What other modules see of calls.pyx.
-
-cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport uint64_t
-from libc.string cimport memcmp, memcpy
-
-from .signatures cimport Taken
+from libc.string cimport memcmp
 
 
 @cython.final
@@ -25,10 +19,6 @@ cdef class Call:
     cdef object found_structure
     # gives what f returns by the recording that has served it; or None
     cdef public object replied  #: Callable[[], Any] | None
-
-    cdef int take(self, object lifted) except -1
-    cdef int take_all(self, Taken taken) except -1
-    cdef tuple nodes_of_its_own(self)
 
 
 cdef enum:
@@ -52,8 +42,6 @@ cdef class Trust:
     cdef bint is_begun
     cdef int n_same       # calls at the inputs of the recording
     cdef uint64_t digest  # of these
-
-    cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept
 
 
 @cython.final

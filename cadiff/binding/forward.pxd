@@ -1,9 +1,4 @@
-# What other modules see of forward.pyx.
-
-cimport cython
-
 from .generated.entries cimport *
-from .tape cimport Context
 
 
 @cython.final

@@ -21,7 +21,10 @@ from .c_numbers cimport *
 from .complexes cimport complex_function, is_complex
 from .atoms cimport carries, shape
 from .calls cimport Missed
-from .fast_paths cimport *
+from .fast_paths cimport (
+    FastPathTable, GRAD, HESSIAN, HVP, is_missing, JACFWD, JACOBIAN, JVP, Method,
+    MethodSignatures, NAMES, VALUE, VALUE_AND_GRAD, VJP,
+)
 from .guards cimport call_named
 
 from .atoms import plain_constants

@@ -1,10 +1,4 @@
-# What other modules see of results.pyx.
-
-cimport cython
-
-from . cimport c_numpy as cnp
 from .generated.program cimport CadProgram
-from .signatures cimport Shaped
 from .trees cimport Container
 
 
@@ -30,19 +24,6 @@ cdef class ResultNode(Shaped):
     cdef Container container
     cdef object constant
     cdef tuple children
-
-    cdef object make_result(self, const double *numbers, list ready)
-    cdef bint fits_into(self, object out) except -1
-    cdef int write_into(self, const double *numbers, object out) except -1
-    cdef cnp.ndarray new_array(self, int typenum)
-    cdef void copy_rows(self, const double *numbers, cnp.ndarray array) noexcept
-    cdef object make_array(self, const double *numbers)
-    cdef object make_row(self, const double *numbers)
-
-
-cdef ResultNode result_from(object assemble, Py_ssize_t n)
-cdef bint lend(ResultNode node, const CadProgram *program, double *places, object out) except -1
-cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1
 
 
 cdef inline size_t n_referred_inputs(const CadProgram *program) noexcept:

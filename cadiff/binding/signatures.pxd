@@ -1,9 +1,3 @@
-# What other modules see of signatures.pyx.
-
-cimport cython
-from cpython.float cimport PyFloat_AS_DOUBLE
-
-from . cimport c_numpy as cnp
 from .generated.program cimport CadReferred
 
 
@@ -12,11 +6,6 @@ cdef class Shaped:
     cdef int ndim
     cdef Py_ssize_t size
     cdef Py_ssize_t *lengths
-
-    @cython.final
-    cdef int shape_as(self, cnp.ndarray array) except -1
-    @cython.final
-    cdef bint is_shape_of(self, object item)
 
 
 cdef enum NodeKind:
@@ -53,15 +42,6 @@ cdef class Taken:
     cdef bint has_tables     # such as those of pandas
     cdef bint has_attributes # of dataclasses, which are no fields
 
-    cdef int note(self, object item, Py_ssize_t size) except -1
-
-
-cdef class Filling:
-    cdef object next_input(self)
-    cdef object next_container(self)
-    cdef object next_other(self)
-    cdef object next_integer(self, Py_ssize_t k)
-
 
 @cython.final
 cdef class SignatureNode(Shaped):
@@ -93,28 +73,6 @@ cdef class SignatureNode(Shaped):
             return type(item) is type(self.kept) and hash(item) == self.hash_of_kept
         return True
 
-    cdef bint take(self, object item, double *inputs) except -1
-    cdef bint take_array(self, object array, double *inputs) except -1
-    cdef bint take_complex(self, object array, double *inputs) except -1
-    cdef bint take_row(self, object row, double *place)
-    cdef bint take_parts(self, tuple parts, double *inputs) except -1
-    cdef bint take_opened(self, object item, double *inputs) except -1
-    cdef bint take_fields(self, object item, double *inputs) except -1
-    cdef bint take_dict(self, object item, double *inputs) except -1
-    cdef object filled(self, Filling filling)
-
-
-cdef SignatureNode node_of(object item, bint differentiable, Taken taken)
-
 
 cdef inline bint is_same_name(object one, object other) except -1:
     return one is other or (type(one) is str and type(other) is str and one == other)
-
-
-cdef int cost_of(SignatureNode node)
-
-
-cdef int refer(tuple nodes, CadReferred referred) except -1
-cdef int forget_references(tuple nodes) except -1
-cdef bint has_names(SignatureNode node) except -1
-cdef int ask_for_no_more(tuple nodes) except -1

@@ -1,12 +1,3 @@
-# What other modules see of sparse.pyx.
-
-cimport cython
-
-from . cimport c_numpy as cnp
-from .generated.graph cimport *
-from .codes cimport Code
-
-
 @cython.final
 cdef class Pattern:
     cdef CadPattern pattern
@@ -42,6 +33,3 @@ cdef class MatrixPlan:
     cdef bint adds                      # more than one number to an entry
     cdef readonly cnp.ndarray seeds  #: NDArray[np.float64]
     cdef readonly list blocks  #: list[tuple[int, int, NDArray[np.intp], NDArray[np.intp]]]
-
-    cdef Py_ssize_t n_inputs(self)
-    cdef object run_products(self, cnp.ndarray inputs)
