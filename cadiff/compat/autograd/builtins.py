@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from .tracer import getval
+from .core import getval
 
 __all__ = ["dict", "isinstance", "list", "tuple", "type"]
 
@@ -27,16 +27,9 @@ class _Like(builtins.type):
         return cls.__bases__[0](*args, **kwargs)
 
 
-class tuple(builtins.tuple, metaclass=_Like):  # type: ignore[type-arg] # noqa: N801
-    """Python's."""
-
-
-class list(builtins.list, metaclass=_Like):  # type: ignore[type-arg] # noqa: N801
-    """Python's."""
-
-
-class dict(builtins.dict, metaclass=_Like):  # type: ignore[type-arg] # noqa: N801
-    """Python's."""
+tuple: Any = _Like("tuple", (builtins.tuple,), {})
+list: Any = _Like("list", (builtins.list,), {})
+dict: Any = _Like("dict", (builtins.dict,), {})
 
 
 def type(x: Any) -> Any:
