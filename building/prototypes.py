@@ -1,9 +1,10 @@
 """Declarations by which modules in Cython call each other: each build derives them from heads.
 
-A module has a `.pxd` for the attributes of its classes, and for what is in line. What others see
-of its functions follows from their heads: those of methods of such classes, and of functions that
-another module cimports. So has a class without attributes that another one cimports. Sources and
-declarations stand side by side in a folder of the build, where Cython reads them.
+A `.pxd` beside a module has what others need in line, enums, and classes whose methods are in
+line, or for which a long module has no room. All else that others see follows from the module:
+classes that another one cimports, with their attributes, the heads of their methods, and those of
+functions. Modules, without such attributes, and declarations stand side by side in a folder of the
+build, where Cython reads them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ HEAD = re.compile(
 CLASS = re.compile(
     r"^(?P<marks>(?:@.*\n)*)cdef class (?P<name>\w+)(?P<base>\(\w+\))?:", re.MULTILINE
 )
+ATTRIBUTE = re.compile(r"^ {4}(?:cdef [^(#\n]+)?(?:#(?!:).*|#: .*)?\n", re.MULTILINE)
 CIMPORT = re.compile(r"^from (\S+) cimport (?:\(([^)]+)\)|(.+))$", re.MULTILINE)
 
 
@@ -83,36 +85,62 @@ def cimports_of(source: str, text: str, called: set[str], headers: dict[str, str
     return rows + ("cimport cython\n" if "@cython." in text else "")
 
 
+def attributes_of(source: str) -> dict[str, list[re.Match[str]]]:
+    """The attributes of classes that stand in a module, with the comments between them."""
+    found: dict[str, list[re.Match[str]]] = {}
+    for kind in CLASS.finditer(source):
+        end = re.compile(r"^\S", re.MULTILINE).search(source, kind.end())
+        rows = ATTRIBUTE.finditer(source, kind.end(), end.start() if end else len(source))
+        found[kind["name"]] = list(rows)
+    return found
+
+
+def blocks_of(text: str) -> list[str]:
+    """The statements of declarations, with what stands above them."""
+    return re.findall(r"(?:^(?:[@#].*)?\n)*^[^@#\s].*\n(?:(?:[ ].*)?\n)*", text, re.MULTILINE)
+
+
 def completed(
     source: str,
     written: str,
     asked: set[str],
     others: dict[str, set[str]],
     headers: dict[str, str],
-) -> str:
-    """The declarations of a module: what is written, and what follows from its source."""
-    heads = own_methods(source, others)
-    known = {found["name"] for found in CLASS.finditer(written)}
-    used = asked | names_in(written)
-    added = [x for x in CLASS.finditer(source) if x["name"] in used and x["name"] not in known]
-    text = written
-    for found in CLASS.finditer(written):
-        head, body, rest = re.split(rf"({re.escape(found[0])}(?:\n|[ ].*\n)+)", text, maxsplit=1)
-        methods = "".join(heads.get(found["name"], {}).values())
-        text = f"{head}{body.rstrip()}\n{methods}\n{rest}"
-    for found in added:
-        methods = "".join(heads.get(found["name"], {}).values())
-        text += f"\n{found[0]}\n{methods or '    pass'}\n"
+) -> tuple[str, str]:
+    """The declarations of a module, of what is written and what follows; and the module without.
+
+    Classes stand in the order of the module, behind what else is written but for functions.
+    """
+    heads, attributes = own_methods(source, others), attributes_of(source)
+    blocks = {block: CLASS.search(block) for block in blocks_of(written)}
+    first = [x for x in blocks if not blocks[x] and " inline " not in x]
+    functions = [x for x in blocks if not blocks[x] and " inline " in x]
+    bodies = {kind["name"]: block.strip() + "\n" for block, kind in blocks.items() if kind}
+    used, rest, begun = asked | names_in(written), source, ""
+    kinds = {kind["name"]: kind for kind in CLASS.finditer(source)}
+    while new := [kinds[name] for name in kinds if name in used and name not in bodies]:
+        for kind in new:
+            rows = attributes[kind["name"]]
+            bodies[kind["name"]] = f"{kind[0]}\n{''.join(row[0] for row in rows)}"
+            for row in rows:
+                rest = f"{rest[: row.start()]}{' ' * (len(row[0]) - 1)}\n{rest[row.end() :]}"
+            begun += f"cdef class {kind['name']}\n" * (not kind["base"])
+        used |= names_in("".join(bodies.values()))
+    text = "".join(first)
+    for name in (name for name in kinds if name in bodies):
+        methods = "".join(heads.get(name, {}).values())
+        is_empty = not methods and bodies[name].rstrip().endswith(":")
+        text += f"\n{bodies[name]}{methods}{'    pass' * is_empty}\n"
+    text += "".join(functions)
     called = set(re.findall(r"(?<!\.)\b(\w+)\(", written))
     text += "".join(row for name, row in heads[""].items() if name in asked | called)
-    begun = "".join(f"cdef class {found['name']}\n" for found in added if not found["base"])
-    return cimports_of(source, text, called, headers) + begun + text
+    return cimports_of(source, text, called, headers) + begun + text, rest
 
 
 def derive(
     modules: dict[str, str], written: dict[str, str], headers: dict[str, str]
 ) -> dict[str, str]:
-    """The declarations of modules, by the names of their files.
+    """Modules, and their declarations, by the names of their files.
 
     modules, written, headers: sources, what is written of declarations, and those that are derived
     from our headers, by names.
@@ -124,11 +152,13 @@ def derive(
     others: dict[str, set[str]] = {}
     for source in modules.values():
         others |= {kind: {*methods} for kind, methods in heads_of(source).items() if kind}
-    texts = {f"{name}.pxd": text for name, text in written.items() if name not in modules}
+    texts = {f"{name}.pyx": text for name, text in modules.items()}
+    texts |= {f"{name}.pxd": text for name, text in written.items() if name not in modules}
     for name, source in modules.items():
         if name in written or name in asked:
             own, wanted = written.get(name, ""), asked.get(name, set())
-            texts[f"{name}.pxd"] = completed(source, own, wanted, others, headers)
+            both = completed(source, own, wanted, others, headers)
+            texts[f"{name}.pxd"], texts[f"{name}.pyx"] = both
     return texts
 
 
@@ -142,5 +172,5 @@ def write(folder: Path) -> None:
     headers = {f".generated.{Path(name).stem}": text for name, text in derived.items()}
     by_name = {Path(name).stem: text for name, text in written.items()}
     put(folder.parent, {"__init__.pxd": ""})
-    put(folder, {"__init__.pxd": "", **sources, **derive(modules, by_name, headers)})
+    put(folder, {"__init__.pxd": "", **derive(modules, by_name, headers)})
     put(folder / "generated", derived)

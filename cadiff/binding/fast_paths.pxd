@@ -22,15 +22,3 @@ cdef inline bint is_refused(object result):
 cdef inline bint is_missing(object result):
     """Whether no fast path gives it."""
     return result is MISSED or is_refused(result)
-
-
-@cython.final
-cdef class MethodSignatures:
-    cdef list known
-    cdef Backoff backoff
-
-
-@cython.final
-cdef class FastPathTable:
-    cdef list of_methods
-    cdef readonly Backoff backoff

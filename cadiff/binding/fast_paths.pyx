@@ -530,6 +530,9 @@ cdef FastPath new_path(Signature signature, object program, object assemble, Wat
 cdef class MethodSignatures:
     """The signatures of one method; the one used last comes first."""
 
+    cdef list known
+    cdef Backoff backoff
+
     def __init__(self, Backoff backoff):
         self.known = []
         self.backoff = backoff
@@ -647,6 +650,9 @@ cdef class FastPathTable:
 
     Calls of them are told by the Call of f, and by what the method adds: see Signature.describe.
     """
+
+    cdef list of_methods
+    cdef readonly Backoff backoff
 
     def __cinit__(self):
         self.clear()

@@ -1,12 +1,3 @@
-@cython.final
-cdef class GraphTransaction:
-    cdef GraphNumbers graph
-    cdef object lock
-    cdef CadGraphMark mark
-    cdef Py_ssize_t n_steps
-    cdef bint derives
-
-
 cdef class GraphNumbers:
     cdef CadGraph *graph
     cdef object lock                     # of the thread that makes something of it, ...
@@ -39,10 +30,3 @@ cdef class GraphNumbers:
     cdef inline bint keeps_order(self) noexcept:
         """Whether all is computed as it was recorded, and cotangents are added as a sweep does."""
         return not self.graph.optimize
-
-
-@cython.final
-@cython.no_gc
-cdef class Ids:
-    cdef CadId *data
-    cdef Py_ssize_t n

@@ -13,19 +13,6 @@ cdef enum ResultNodeKind:
     RESULT_COMPLEX   # a complex number or array, of both parts
 
 
-@cython.final
-cdef class ResultNode(Shaped):
-    cdef ResultNodeKind kind
-    cdef Py_ssize_t first   # its first number
-    cdef Py_ssize_t width   # of a row
-    cdef Py_ssize_t step    # from row to row
-    cdef bint is_conjugate  # the imaginary part is the negative of what is there
-    cdef int ready          # if > 0, there is an array already: ready[ready - 1]
-    cdef Container container
-    cdef object constant
-    cdef tuple children
-
-
 cdef inline size_t n_referred_inputs(const CadProgram *program) noexcept:
     """Inputs come first among what is referred to."""
     cdef inline size_t n = 0

@@ -28,6 +28,16 @@ from .trees cimport opened, opened_complex, SEQUENCE
 cdef class ResultNode(Shaped):
     """How a result is made of the numbers that the code gives, and of arrays that it wrote to."""
 
+    cdef ResultNodeKind kind
+    cdef Py_ssize_t first   # its first number
+    cdef Py_ssize_t width   # of a row
+    cdef Py_ssize_t step    # from row to row
+    cdef bint is_conjugate  # the imaginary part is the negative of what is there
+    cdef int ready          # if > 0, there is an array already: ready[ready - 1]
+    cdef Container container
+    cdef object constant
+    cdef tuple children
+
     cdef object make_result(self, const double *numbers, list ready):
         cdef Py_ssize_t k
         cdef tuple items

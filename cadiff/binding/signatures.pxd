@@ -1,13 +1,6 @@
 from .generated.program cimport CadReferred
 
 
-cdef class Shaped:
-    cdef int typenum
-    cdef int ndim
-    cdef Py_ssize_t size
-    cdef Py_ssize_t *lengths
-
-
 cdef enum NodeKind:
     NODE_FLOAT    # a float
     NODE_DOUBLE   # a float64 of NumPy's
@@ -27,20 +20,6 @@ cdef enum NodeKind:
     NODE_INTEGERS # an array of integers or bools that are inputs
     NODE_WHOLE    # an int, or a whole number of NumPy's, that is an input
     NODE_OTHER    # what fits no argument
-
-
-@cython.final
-cdef class Taken:
-    cdef Py_ssize_t numbers  # that there are
-    cdef list inputs         # these: floats, arrays, lists and tuples of single numbers; as given
-    cdef readonly list integers  #: list[Any]  # ints and arrays of them that are not differentiated by
-    cdef readonly object lifted  #: frozenset[int]  # which of these are inputs, by their places among them
-    cdef list others         # what is no input, and the Containers, in order
-    cdef readonly list statics  #: list[Any]  # what keys tell by identity, or whose code may read more
-    cdef bint is_known       # whether nodes know such arguments again
-    cdef bint is_refused     # what is to be differentiated by is no number
-    cdef bint has_tables     # such as those of pandas
-    cdef bint has_attributes # of dataclasses, which are no fields
 
 
 @cython.final

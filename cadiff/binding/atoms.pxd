@@ -1,1 +1,0 @@
-from .generated.entries cimport CadTape
