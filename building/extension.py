@@ -22,7 +22,7 @@ from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
-from . import declarations, stubs
+from . import declarations, prototypes, stubs
 from .failures import check_compiler, check_python
 from .objects import (
     ASKED_ARGS,
@@ -41,6 +41,7 @@ from .sizes import SMALL, mark_small
 __all__ = ["ROOT", "BuildChanged", "core"]
 
 GENERATED = ROOT / "src" / "generated"
+SOURCES = ROOT / "build" / "sources"  # what Cython reads: see prototypes.py
 
 ASKED_CYTHON_ARGS = words_of("CADIFF_CYTHON_CFLAGS")
 # The names of functions are for debuggers and profilers: whoever asks for -g has them.
@@ -55,6 +56,7 @@ def files(pattern: str) -> list[str]:
 generate = runpy.run_path(str(ROOT / "src" / "table" / "generate.py"))
 generate["write_c"](GENERATED)
 declarations.write(ROOT / "cadiff" / "binding" / "generated")
+prototypes.write(SOURCES / "cadiff" / "binding")
 stubs.write()
 declarations.put(ROOT / "cadiff" / "operations", generate["stubs"]())
 
@@ -145,14 +147,15 @@ def translate(module: str) -> str:
     What it has read is told by contents: each environment that pip makes for a build has files of
     Cython's own that are newer, and elsewhere. The C is written only if it has changed.
     """
-    read = create_dependency_tree(quiet=True).all_dependencies(module)
+    source = str(SOURCES.relative_to(ROOT) / module)
+    read = create_dependency_tree(quiet=True).all_dependencies(source)
     contents = [digest_of(module), *sorted(map(digest_of, read))]
     made_by = (cython_version, DIRECTIVES, SHARED, SMALL)
     digest = hashlib.sha256(repr((made_by, contents)).encode()).hexdigest()
     result = ROOT / in_c(Path(module).stem)
     known = result.with_suffix(".read")
     if not result.exists() or not known.exists() or known.read_text() != digest:
-        extension = Extension(f"cadiff.binding.{Path(module).stem}", [module])
+        extension = Extension(f"cadiff.binding.{Path(module).stem}", [source])
         (made,) = cythonize(
             [extension],
             build_dir="build/cython",
@@ -162,6 +165,7 @@ def translate(module: str) -> str:
             quiet=True,
         )
         text = re.sub(rb'"[^"\n]*/Cython/Includes/', b'"', (ROOT / made.sources[0]).read_bytes())
+        text = text.replace(f"{SOURCES.relative_to(ROOT).as_posix()}/".encode(), b"")
         text = re.sub(rb"/\* BEGIN: Cython Metadata.*?\*/\n", b"", text, flags=re.DOTALL)
         text = mark_small(text, Path(module).stem)
         result.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,8 @@ SMALL = {
         ActiveProgram.active_shapes ActiveProgram.made TapeProgram.shows name tape_program_of""",
     "fast_paths": """
         FastPathTable.add FastPathTable.add_fallback FastPathTable.clear FastPathTable.forget
-        MethodSignatures.__init__ MethodSignatures.forget Signature.describe new_path""",
+        MethodSignatures.__init__ MethodSignatures.forget Signature.describe forget_error
+        new_path""",
     "functions": """
         BoundProgram.__eq__ BoundProgram.__func__ BoundProgram.__getattribute__
         BoundProgram.__hash__ BoundProgram.__init__ BoundProgram.__reduce__ BoundProgram.__repr__

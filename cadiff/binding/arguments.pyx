@@ -34,6 +34,21 @@ from .atoms import gather_numbers
 cdef class ArgumentNode:
     """One level of an argument: what it is, and where its atoms and numbers stand among all."""
 
+    cdef Shape shape
+    cdef Py_ssize_t offset   # of its first number
+    cdef Py_ssize_t size     # how many numbers
+    cdef Py_ssize_t atom     # its first atom
+    cdef Py_ssize_t packed   # where its numbers stand in the collector; those of an ARRAY are in:
+    cdef object flat         # float64, C-contiguous
+    cdef object original     # an ARRAY, for its shape and dtype
+    cdef Container container
+    cdef object adjoints     # while results are read
+    cdef bint borrowed       # an ARRAY whose values are read where they are, and
+    cdef uint64_t fingerprint  # what they were
+    cdef tuple children
+    cdef bint has_complex    # whether there is a complex number in it
+    cdef bint is_single      # a NUMBER or an ARRAY of float32
+
     # --- of those that are in no container of others
 
     cdef int lend(self, CadTape *tape, CadSlot base) except -1:

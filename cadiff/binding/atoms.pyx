@@ -19,6 +19,7 @@ from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from .generated.entries cimport CadTape
 from . cimport c_numpy as cnp
 from .c_python cimport *
 from .generated.entries cimport *

@@ -16,6 +16,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport intptr_t
 from libc.string cimport memset
 
+from .generated.program cimport *
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 
@@ -51,6 +52,9 @@ cdef class Borrowed:
     copied, and results to. Of ("a", "upper") that is the upper triangle; ("w", "complex") has to be
     complex. `cores` are the lengths of their axes; `pairs` says which of them may be complex.
     """
+
+    cdef CadBorrowed call
+    cdef readonly list stages  # whose loops they are
 
     def __init__(self, tuple stages, tuple buffers, list cores, list pairs, Py_ssize_t n_operands):
         cdef CadBorrowed *call = &self.call
@@ -148,6 +152,10 @@ cdef class Retyped:
     parts along a first axis.
     """
 
+    cdef CadRetyped call
+    cdef readonly object ufunc
+    cdef readonly str signature
+
     def __init__(self, ufunc, str types):
         cdef CadRetyped *call = &self.call
         kinds = {"d": CAD_ITEM_DOUBLE, "D": CAD_ITEM_COMPLEX, "i": CAD_ITEM_INT}
@@ -166,6 +174,9 @@ cdef class Retyped:
 @cython.final
 cdef class Native:
     """A loop of a ufunc, or of a generalized one, over operands and results of fixed shapes."""
+
+    cdef CadNative call
+    cdef list owners  # what it points to
 
 
 cdef dict known_natives = {}

@@ -1,59 +1,10 @@
-# What other modules see of calls.pyx.
-
-cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport uint64_t
-from libc.string cimport memcmp, memcpy
-
-from .signatures cimport Taken
-
-
-@cython.final
-cdef class Call:
-    cdef readonly tuple args
-    cdef readonly dict kwargs  #: dict[str, Any]
-    cdef readonly tuple argnums  #: tuple[int, ...]  # those to differentiate by; none is negative
-    # where the numbers of each of these stand among the inputs
-    cdef readonly tuple ranges  #: tuple[tuple[int, int], ...]
-    cdef readonly tuple form     # what tells it from others but for the values of integers
-    cdef readonly object key     # all that does
-    cdef readonly Taken taken
-    cdef tuple nodes             # of positional arguments, then of those by keyword
-    cdef tuple names             # of these
-    cdef bint is_described       # whether the nodes belong to a Signature
-    cdef list plain              # its inputs as plain values, once they were asked for
-    cdef object found_structure
-    # gives what f returns by the recording that has served it; or None
-    cdef public object replied  #: Callable[[], Any] | None
-
-    cdef int take(self, object lifted) except -1
-    cdef int take_all(self, Taken taken) except -1
-    cdef tuple nodes_of_its_own(self)
+from libc.string cimport memcmp
 
 
 cdef enum:
     MOST_IN_VAIN = 16  # calls that no recording has served, until some are passed by
     N_LOOKS = 3        # calls in a row that are looked at then
-
-
-@cython.final
-cdef class Missed:
-    cdef readonly bytes outcomes
-    cdef readonly long guard      # at which; -1: it is not known
-    cdef readonly double outcome  # that the call has there
-
-
-@cython.final
-cdef class Trust:
-    cdef readonly bint is_full
-    # the types of arguments for which f has done so
-    cdef readonly set kinds  #: set[tuple[type, ...]]
-    cdef public bint knows_nan  # or inf: NumPy's maximum of nan goes by no comparison
-    cdef bint is_begun
-    cdef int n_same       # calls at the inputs of the recording
-    cdef uint64_t digest  # of these
-
-    cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept
 
 
 @cython.final

@@ -45,6 +45,22 @@ cdef class Call:
     with derivatives are taken as the floats and arrays that their values are.
     """
 
+    cdef readonly tuple args
+    cdef readonly dict kwargs  #: dict[str, Any]
+    cdef readonly tuple argnums  #: tuple[int, ...]  # those to differentiate by; none is negative
+    # where the numbers of each of these stand among the inputs
+    cdef readonly tuple ranges  #: tuple[tuple[int, int], ...]
+    cdef readonly tuple form     # what tells it from others but for the values of integers
+    cdef readonly object key     # all that does
+    cdef readonly Taken taken
+    cdef tuple nodes             # of positional arguments, then of those by keyword
+    cdef tuple names             # of these
+    cdef bint is_described       # whether the nodes belong to a Signature
+    cdef list plain              # its inputs as plain values, once they were asked for
+    cdef object found_structure
+    # gives what f returns by the recording that has served it; or None
+    cdef public object replied  #: Callable[[], Any] | None
+
     def __init__(self, tuple args, kwargs: Mapping[str, Any], tuple argnums,
                  lifted: frozenset[int] = frozenset()):
         cdef Py_ssize_t k, n = len(args)
@@ -428,6 +444,10 @@ cdef class ArgumentSnapshot:
 cdef class Missed:
     """A call in which f has another outcome of a guard than in a recording with these outcomes."""
 
+    cdef readonly bytes outcomes
+    cdef readonly long guard      # at which; -1: it is not known
+    cdef readonly double outcome  # that the call has there
+
     def __init__(self, bytes outcomes, long guard, double outcome):
         self.outcomes = outcomes
         self.guard = guard
@@ -452,6 +472,14 @@ cdef class Trust:
     That is everywhere, once f has done so at others than those of the recording, too, or if none
     come: whoever calls at the same inputs again and again is not to pay for that.
     """
+
+    cdef readonly bint is_full
+    # the types of arguments for which f has done so
+    cdef readonly set kinds  #: set[tuple[type, ...]]
+    cdef public bint knows_nan  # or inf: NumPy's maximum of nan goes by no comparison
+    cdef bint is_begun
+    cdef int n_same       # calls at the inputs of the recording
+    cdef uint64_t digest  # of these
 
     def __cinit__(self):
         self.kinds = set()

@@ -1,14 +1,4 @@
-# What other modules see of codes.pyx.
-
-cimport cython
-from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t, uint8_t
-
-from . cimport c_numpy as cnp
-from .generated.entries cimport *
-from .generated.program cimport *
 from .c_numbers cimport *
-from .crew cimport be_ready
 
 
 cdef enum:
@@ -99,25 +89,3 @@ cdef class Code:
         elif missed >= 0:
             outcome[0] = cad_program_outcome(self.program, room, missed)
         return missed
-
-    cdef long run_apart(self, double *room) except? NOT_RUN
-    cdef double begin_clock(self) noexcept
-    cdef int end_clock(self, double begun, int by, long missed, int runs) except -1
-    cdef int ask_for_machine(self) except -1
-    cdef void note_run(self) noexcept
-    cdef long carry(self, const double *inputs, double *results, double *outcome) except -2
-    cdef int check_inputs(self, cnp.ndarray inputs) except -1
-    cdef long carry_array(self, cnp.ndarray inputs, double *results,
-                          double *outcome) except -2
-    cdef int set_natives(self) except -1
-    cdef int set_team(self, int threads) except -1
-    cdef bint is_in_c(self) noexcept
-    cdef void choose_along(self) noexcept
-    cdef bint gains_by_lanes(self)
-    cdef size_t lanes(self, size_t n_points)
-    cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,
-                          size_t n) except -2
-
-
-cdef cnp.ndarray copied(const void *items, size_t count, object dtype)
-cdef bint go_over_lanes(list steps, list natives, bint in_turns) except -1

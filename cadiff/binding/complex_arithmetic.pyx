@@ -14,7 +14,10 @@ from libc.math cimport copysign, signbit
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .generated.entries cimport *
-from .complexes cimport *
+from .complexes cimport (
+    are_alike, Complex, complex_of, hooks, in_complex64, is_joined, is_nothing, is_number,
+    is_one_zero, is_small, is_small_array, MOST_AXES, MOST_LENGTHS, of_both, own, parts_of, shape_of,
+)
 
 cdef enum:
     SMALL = 64  # numbers of a plain matrix, up to which a part of zeros costs next to nothing

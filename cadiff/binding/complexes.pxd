@@ -1,7 +1,5 @@
-# What other modules see of complexes.pyx.
-
 from .c_numbers cimport *
-from .generated.entries cimport *
+
 
 cdef enum:
     MOST_AXES = 60  # of what has an axis more for the parts, and another one in products
@@ -22,35 +20,6 @@ cdef class Complex:
     cdef bint is_given
 
     cdef bint is_joined  # both parts stand in one array
-
-    cdef tuple whole(self)
-    cdef bint is_open(self)
-    cdef object followed(self, object view, object change)
-    cdef bint is_seen(self) except -1
-    cdef int spread(self, object re, object im) except -1
-    cdef ComplexArray writable(self)
-
-
-cdef class ComplexArray(Complex):
-    cdef int open(self) except -1
-    cdef object in_place(self, object result)
-
-
-cpdef bint is_nothing(object x) noexcept
-cdef object own(object x)
-cdef tuple both_parts(object x)
-cdef bint are_alike(object re, object im)
-cdef object joined_parts(object re, object im)
-cdef bint is_small(object re, object im)
-cdef bint is_small_array(object x)
-cdef object in_complex64(object z)
-cdef bint is_one_zero(const double *part, Py_ssize_t size)
-cdef bint is_complex(object x)
-cdef object complex_of(object re, object im)
-cdef object of_both(object both)
-cpdef tuple parts_of(x)
-cpdef tuple whole_parts_of(x)
-cdef object complex_function(object original, tuple args, dict kwargs)
 
 
 cdef inline bint is_joined(object x):

@@ -1,5 +1,3 @@
-# What other modules see of crew.pyx.
-
 from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_type_lock
 
@@ -29,9 +27,3 @@ cdef struct Job:
     PyThread_type_lock finished    # released by the last helper, if a thread waits
     bint is_awaited
     Job *other
-
-
-cdef int be_ready(int threads) except -1
-cdef long share(Job *job, double *own, int threads) except? -1
-cdef void share_parts(void *threads, size_t n, size_t n_room, double *own,
-                      CadPartOfWork *run, const void *work) noexcept nogil

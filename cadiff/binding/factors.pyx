@@ -9,15 +9,13 @@ from numpy.linalg import LinAlgError
 
 import numpy as np
 
-cimport cython
-from libc.math cimport fabs
 from libc.stdint cimport intptr_t
 
 from . cimport c_numpy as cnp
 from .generated.entries cimport *
 from .generated.matrices cimport *
 from .complexes cimport joined_parts
-from .tape cimport are_zero, MOST_AXES
+from .tape cimport are_zero
 
 from .complex_arithmetic import array_of_pair, pair_of_array
 
@@ -319,92 +317,15 @@ def log_determinant(lu: _Array, order: _Floats) -> tuple[_Array, _Floats]:
 
 # --- parts of rules ------------------------------------------------------------------------------
 
-cdef cnp.ndarray numbers_in(x, bint of_pairs):
-    """A stack of matrices, real or complex, whose rows stand one behind the other."""
-    cdef int kind = cnp.NPY_CDOUBLE if of_pairs else cnp.NPY_DOUBLE
-    return cnp.PyArray_FROMANY(x, kind, 2, 0, cnp.NPY_ARRAY_CARRAY_RO)
-
-
 def are_finite(x: _Array) -> bool:
     """Whether there is neither inf nor nan in an array, real or complex."""
     cdef bint is_finite, of_pairs = is_complex(x)
-    cdef cnp.ndarray given = numbers_in(x.ravel("K")[None], of_pairs)
+    cdef int kind = cnp.NPY_CDOUBLE if of_pairs else cnp.NPY_DOUBLE
+    cdef cnp.ndarray given = cnp.PyArray_FROMANY(x.ravel("K"), kind, 1, 0, cnp.NPY_ARRAY_CARRAY_RO)
     cdef size_t n = cnp.PyArray_SIZE(given) * (2 if of_pairs else 1)
     with nogil:
         is_finite = cad_are_finite(cnp.doubles(given), n)
     return is_finite
-
-
-@cython.cdivision(True)
-def over_gaps(x: _Array, values: _Floats, bint sums, double tolerance) -> _Array | None:
-    """The matrix x, real or complex, over values[j] - values[i], or their sums; 0 on the diagonal.
-
-    None if a gap is no more than so many times n and the largest of the values: what the quotient
-    is then is for the caller to say.
-    """
-    cdef bint of_pairs = is_complex(x), repeated = False
-    cdef cnp.ndarray xs = numbers_in(x, of_pairs), ws = indices(values), quotients
-    cdef cnp.npy_intp n = last(xs), width = 2 * n if of_pairs else n, i, j, k
-    cdef const double *w = cnp.doubles(ws)
-    cdef const double *source = cnp.doubles(xs)
-    cdef double *target
-    cdef double most, other, gap, limit
-    check_stacks(xs, ws, 1)
-    quotients = cnp.PyArray_EMPTY(
-        cnp.PyArray_NDIM(xs), cnp.PyArray_DIMS(xs), cnp.PyArray_TYPE(xs), 0
-    )
-    target = cnp.doubles(quotients)
-    with nogil:
-        for k in range(cnp.PyArray_SIZE(ws) // n if n > 0 else 0):
-            most = 0.0
-            for i in range(n):
-                most = max(most, fabs(w[i]))
-            limit = n * tolerance * most
-            for i in range(n):
-                other = w[i] if sums else -w[i]
-                for j in range(n):
-                    gap = w[j] + other
-                    repeated |= (fabs(gap) <= limit) & (i != j)
-                    if of_pairs:
-                        target[2 * j] = source[2 * j] / gap
-                        target[2 * j + 1] = source[2 * j + 1] / gap
-                    else:
-                        target[j] = source[j] / gap
-                if of_pairs:
-                    target[2 * i] = target[2 * i + 1] = 0.0
-                else:
-                    target[i] = 0.0
-                source += width
-                target += width
-            w += n
-    return None if repeated else quotients
-
-
-def folded(x: _Array, bint lower) -> _Array:
-    """What a Hermitian cotangent is to the elements of one triangle: twice those off the diagonal,
-    of which the real part counts, and 0 beyond it."""
-    cdef bint of_pairs = is_complex(x)
-    cdef cnp.ndarray source = numbers_in(x, of_pairs), result
-    cdef int parts = 2 if of_pairs else 1
-    cdef cnp.npy_intp n = last(source), i, j, row, begin, end
-    cdef const double *numbers = cnp.doubles(source)
-    cdef double *folds
-    result = cnp.PyArray_ZEROS(
-        cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), cnp.PyArray_TYPE(source), 0
-    )
-    check_stacks(source, source, 2)
-    folds = cnp.doubles(result)
-    with nogil:
-        for row in range(cnp.PyArray_SIZE(source) // n if n > 0 else 0):
-            i = row % n
-            begin = 0 if lower else i + 1
-            end = i if lower else n
-            for j in range(parts * begin, parts * end):
-                folds[j] = 2.0 * numbers[j]
-            folds[parts * i] = numbers[parts * i]
-            numbers += parts * n
-            folds += parts * n
-    return result
 
 
 # --- derivatives of cholesky ---------------------------------------------------------------------
@@ -438,115 +359,6 @@ def cholesky_push(l: _Floats, t: _Floats) -> _Floats:
 
 
 # --- spectra -------------------------------------------------------------------------------------
-#
-# Spectra of real numbers: the half that is computed, and the whole of which it is a half.
-#
-# Along the axes that are transformed, X[-k] = conj(X[k]). The last of them is the one that is halved.
-# Which transform it is of is not known here.
-
-
-cdef enum:
-    MANY = 1 << 16  # numbers, from which on other threads may run meanwhile
-
-
-cdef struct Axis:
-    cnp.npy_intp count  # of the half
-    cnp.npy_intp length  # of the whole
-    cnp.npy_intp half_step
-    cnp.npy_intp step
-    bint is_mirrored
-    bint is_halved
-
-
-cdef struct Spectrum:
-    int ndim
-    Axis axis[MOST_AXES]
-    double *half
-    double *re
-    double *im
-    double sign
-    bint folds  # the whole into the half
-
-
-cdef inline cnp.npy_intp mirrored(const Axis *axis, cnp.npy_intp k) noexcept nogil:
-    """Where -k is, if the axis is one of those that are transformed."""
-    return axis.length - k if axis.is_mirrored and k > 0 else k
-
-
-cdef void fold_row(const Spectrum *s, const Axis *axis, double *half, cnp.npy_intp here,
-                   cnp.npy_intp there) noexcept nogil:
-    """What `halve` does along the last axis if it folds."""
-    cdef const double *re = s.re
-    cdef const double *im = s.im
-    cdef double sign = 0.5 * s.sign
-    cdef cnp.npy_intp k, other
-    for k in range(axis.count):
-        other = there + mirrored(axis, k)
-        half[2 * k] = 0.5 * (re[here + k] + re[other])
-        half[2 * k + 1] = sign * (im[here + k] - im[other])
-
-
-cdef void unfold_row(const Spectrum *s, const Axis *axis, const double *half, cnp.npy_intp here,
-                     cnp.npy_intp there, cnp.npy_intp first, cnp.npy_intp end) noexcept nogil:
-    """And if it does not; the bins from `first` on are inner ones."""
-    cdef double *re = s.re
-    cdef double *im = s.im
-    cdef double sign = s.sign
-    cdef cnp.npy_intp k, other
-    for k in range(axis.count):
-        re[here + k] = half[2 * k]
-        im[here + k] = sign * half[2 * k + 1]
-    for k in range(first, end):
-        other = there + mirrored(axis, k)
-        re[other] = half[2 * k]
-        im[other] = -sign * half[2 * k + 1]
-
-
-cdef void halve(const Spectrum *s, int i, double *half, cnp.npy_intp here, cnp.npy_intp there,
-                bint is_inner) noexcept nogil:
-    """Put the symmetric part of what stands here in a whole spectrum, and at -k, into a half; or a
-    half here, and the conjugate where -k is, unless that is in the half, too."""
-    cdef const Axis *axis = &s.axis[i]
-    cdef cnp.npy_intp first = 0, end = axis.count if is_inner else 0
-    cdef cnp.npy_intp k
-    if axis.is_halved:
-        first, end = 1, axis.length - axis.count + 1
-    if i + 1 == s.ndim and s.folds:
-        fold_row(s, axis, half, here, there)
-    elif i + 1 == s.ndim:
-        unfold_row(s, axis, half, here, there, first, end)
-    else:
-        for k in range(axis.count):
-            halve(s, i + 1, half + k * axis.half_step, here + k * axis.step,
-                  there + mirrored(axis, k) * axis.step, first <= k < end)
-
-
-cdef int halve_along(tuple axes, cnp.ndarray half, cnp.ndarray re, cnp.ndarray im, bint conjugate,
-                     bint folds) except -1:
-    """Fill the half of a spectrum, or both parts of the whole one; all of them are in order."""
-    cdef Spectrum s
-    cdef cnp.npy_intp step = 1, half_step = 2
-    cdef int i, halved = axes[len(axes) - 1]
-    s.ndim = cnp.PyArray_NDIM(re)
-    for i in range(s.ndim - 1, -1, -1):
-        s.axis[i].length, s.axis[i].count = cnp.PyArray_DIM(re, i), cnp.PyArray_DIM(half, i)
-        s.axis[i].is_mirrored = i in axes
-        s.axis[i].is_halved = i == halved
-        s.axis[i].step, s.axis[i].half_step = step, half_step
-        step *= s.axis[i].length
-        half_step *= s.axis[i].count
-    if step == 0 or half_step == 0:
-        return 0
-    s.re, s.im, s.half = cnp.doubles(re), cnp.doubles(im), cnp.doubles(half)
-    s.sign = -1.0 if conjugate else 1.0
-    s.folds = folds
-    if step < MANY:
-        halve(&s, 0, s.half, 0, 0, False)
-    else:
-        with nogil:
-            halve(&s, 0, s.half, 0, 0, False)
-    return 0
-
 
 def are_zeros(cnp.ndarray x) -> bool:
     """Whether there are some floats in an array, and all of them are zero."""
@@ -569,36 +381,6 @@ def transformed(ufunc, tuple factors, re: NDArray[np.float64], im: NDArray[np.fl
         else:
             ufunc(z, factors[i], z, axes=[(axes[i],), (), (axes[i],)])
     return resized(z.real, axes, sizes), resized(z.imag, axes, sizes)
-
-
-cdef cnp.ndarray with_length(cnp.ndarray like, int axis, Py_ssize_t length, int kind):
-    """An array of the shape of another one, but for one axis."""
-    cdef cnp.npy_intp lengths[MOST_AXES]
-    cdef int i, ndim = cnp.PyArray_NDIM(like)
-    for i in range(ndim):
-        lengths[i] = length if i == axis else cnp.PyArray_DIM(like, i)
-    return cnp.PyArray_SimpleNew(ndim, lengths, kind)
-
-
-def half_of_spectrum(re, im, tuple axes, bint conjugate) -> NDArray[np.complex128]:
-    """The half of the symmetric part of a spectrum, (X[k] + conj(X[-k])) / 2, or its conjugate."""
-    cdef cnp.ndarray x = cnp.in_order(re, cnp.NPY_DOUBLE), y = cnp.in_order(im, cnp.NPY_DOUBLE)
-    cdef int halved = axes[len(axes) - 1]
-    half = with_length(x, halved, cnp.PyArray_DIM(x, halved) // 2 + 1, cnp.NPY_CDOUBLE)
-    halve_along(axes, half, x, y, conjugate, True)
-    return half
-
-
-def whole_of_spectrum(half, tuple axes, Py_ssize_t length,
-                      bint conjugate) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both parts of the whole spectrum that a half stands for, or of its conjugate; `length` is
-    that of the axis that is halved."""
-    cdef cnp.ndarray halves = cnp.in_order(half, cnp.NPY_CDOUBLE)
-    cdef int halved = axes[len(axes) - 1]
-    re = with_length(halves, halved, length, cnp.NPY_DOUBLE)
-    im = with_length(halves, halved, length, cnp.NPY_DOUBLE)
-    halve_along(axes, halves, re, im, conjugate, False)
-    return re, im
 
 
 cpdef object resized(x: NDArray[np.float64], tuple axes, tuple sizes):  #: NDArray[np.float64]

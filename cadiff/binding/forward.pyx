@@ -5,6 +5,7 @@ import numpy as np
 cimport cython
 from libc.math cimport isnan
 
+from .generated.entries cimport *
 from . cimport c_numpy as cnp
 from .generated.tape cimport *
 from .c_numbers cimport *
@@ -28,6 +29,9 @@ cdef class Forward(Context):
     Entering it gives the tag of its Duals. While it is under way, Duals made by hand are given
     higher tags: to them its variables are constants.
     """
+
+    cdef object lanes
+    cdef object call      # (function, args): for error messages, if they are to say more
 
     def __init__(self, lanes: int = -1,
                  call: tuple[Callable[..., Any], tuple[Any, ...]] | None = None):

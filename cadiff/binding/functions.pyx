@@ -21,7 +21,10 @@ from .c_numbers cimport *
 from .complexes cimport complex_function, is_complex
 from .atoms cimport carries, shape
 from .calls cimport Missed
-from .fast_paths cimport *
+from .fast_paths cimport (
+    FastPathTable, GRAD, HESSIAN, HVP, is_missing, JACFWD, JACOBIAN, JVP, Method,
+    MethodSignatures, NAMES, VALUE, VALUE_AND_GRAD, VJP,
+)
 from .guards cimport call_named
 
 from .atoms import plain_constants
@@ -630,8 +633,8 @@ cdef class ProgramMethods:
         """What f returns, written into `out`: an array, or a tuple, list or dict of arrays, of the
         shapes of what f returns; it is also what this returns.
 
-        A call that a recording serves makes no object. Arrays may be among the arguments. Where f
-        raises, what is in them is undefined.
+        It costs what a call does, and a copy; arrays may be among the arguments. Where f raises,
+        nothing is written.
 
         Raises
         ------
@@ -641,9 +644,7 @@ cdef class ProgramMethods:
         TypeError
             If out has other containers than what f returns.
         """
-        cdef MethodSignatures paths = <MethodSignatures>self._fast_paths.of_methods[<int>VALUE]
-        if not paths.serve_into(args, kwargs, out):
-            copy_into(out, self(*args, **kwargs), "out")
+        copy_into(out, self(*args, **kwargs), "out")
         return out
 
     def grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):

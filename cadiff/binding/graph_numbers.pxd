@@ -1,22 +1,3 @@
-# What other modules see of graph_numbers.pyx.
-
-cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint8_t
-
-from .generated.entries cimport *
-from .generated.graph cimport *
-from .recording cimport Recording
-
-
-@cython.final
-cdef class GraphTransaction:
-    cdef GraphNumbers graph
-    cdef object lock
-    cdef CadGraphMark mark
-    cdef Py_ssize_t n_steps
-    cdef bint derives
-
-
 cdef class GraphNumbers:
     cdef CadGraph *graph
     cdef object lock                     # of the thread that makes something of it, ...
@@ -49,38 +30,3 @@ cdef class GraphNumbers:
     cdef inline bint keeps_order(self) noexcept:
         """Whether all is computed as it was recorded, and cotangents are added as a sweep does."""
         return not self.graph.optimize
-
-    cdef int begin(self, bint optimize, Py_ssize_t n_inputs) except -1
-    cdef void take_guards(self) noexcept
-    cdef int keep(self) except -1
-    cdef Ids elements(self, which)
-    cdef Ids more_inputs(self, Py_ssize_t size)
-    cdef Ids all_outputs(self)
-    cdef Ids ones(self, Py_ssize_t n)
-    cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt)
-    cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)
-    cdef void own_calls(self) noexcept
-    cdef int64_t add_step(self, rule, operands, results) except -1
-    cdef int forget_steps(self, Py_ssize_t n) except -1
-    cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
-                          CadId first_seed, int64_t step, const uint8_t *active,
-                          CadId *first_term) except CAD_RAISED
-    cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
-                              Ids names, bint finite)
-    cdef object found_links(self, step)
-    cdef object read_links(self, step)
-    cdef list unlinked(self)
-    cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, list wanted, Ids names)
-    cdef Ids read_recording(self, Recording recording, list atoms, Ids inputs)
-
-
-@cython.final
-@cython.no_gc
-cdef class Ids:
-    cdef CadId *data
-    cdef Py_ssize_t n
-
-
-cdef Ids new_ids(Py_ssize_t n)
-cdef Ids joined_ids(list parts)
-cdef Ids in_a_row(CadId first, Py_ssize_t n, int64_t step)

@@ -118,6 +118,12 @@ cdef class GraphTransaction:
     of the graph or of one that shares its numbers.
     """
 
+    cdef GraphNumbers graph
+    cdef object lock
+    cdef CadGraphMark mark
+    cdef Py_ssize_t n_steps
+    cdef bint derives
+
     def __init__(self, GraphNumbers graph, bint derives=False):
         self.graph = graph
         self.derives = derives
@@ -495,6 +501,9 @@ cdef class GraphNumbers:
 @cython.no_gc
 cdef class Ids:
     """Some numbers of a graph."""
+
+    cdef CadId *data
+    cdef Py_ssize_t n
 
     def __dealloc__(self):
         cad_memory_free(self.data)

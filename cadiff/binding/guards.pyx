@@ -13,6 +13,8 @@ cimport cython
 from cpython.object cimport Py_EQ, Py_LE, Py_NE, PyObject
 from libc.stdint cimport uint64_t
 
+from .c_numbers cimport CadTag
+from .generated.entries cimport *
 from .c_numbers cimport *
 from .c_python cimport *
 from .generated.tape cimport *
@@ -250,6 +252,12 @@ cdef class ValuesTaken:
 
     name: of its operation. first: numbers of lower slots count for the rules around it.
     """
+
+    cdef readonly list numbers
+    cdef readonly str name
+    cdef size_t first
+    cdef CadTag newest
+    cdef object around
 
     def __init__(self, name, first=0):
         self.name = name

@@ -1,10 +1,4 @@
-# What other modules see of recording.pyx.
-
-cimport cython
-
-from . cimport c_numpy as cnp
 from .generated.entries cimport *
-from .generated.sweeps cimport *
 
 
 @cython.final
@@ -26,33 +20,6 @@ cdef class Recording:
     cdef object suspects              # of nan_check: arguments that are not finite
     cdef long n_refused               # assignments to arguments, before it began
 
-    cdef int take(self, Replay replay, tuple args) except -1
-    cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1
-    cpdef object run_function(self, f, dict kwargs)
-    cdef object lift_atom(self, object atom)
-    cdef object leaf_array(self, cnp.ndarray array)
-    cdef int check_alive(self) except -1
-    cdef int check_unchanged(self) except -1
-    cdef CadSlot base(self)
-    cdef size_t begin(self)
-    cdef size_t n_inputs(self)
-    cdef bint is_closed(self, list outputs)
-    cdef size_t end(self, list outputs)
-    cdef object last_number(self)
-    cdef bint is_written_behind(self)
-    cdef size_t slots(self, size_t end)
-    cdef int close(self) except -1
-    cdef int clear(self, size_t end) except -1
-    cdef int sweep(self, size_t end) except -1
-    cdef list cut(self, cnp.ndarray flat)
-    cdef list rules(self)
-    cdef size_t first_plan(self)
-    cdef bint plain_results(self, list outputs)
-    cpdef bint is_plain(self, list outputs)
-
-
-cdef int note_error(CadTape *tape, object error) except -1
-
 
 @cython.final
 cdef class Replay:
@@ -65,10 +32,6 @@ cdef class Replay:
     cdef Py_ssize_t n_active    # inputs that carry derivatives, which come first
     cdef Py_ssize_t n_inputs
 
-    cdef CadTape *tape(self)
-    cdef object held(self)
-    cdef object output(self, object item)
-
 
 @cython.final
 cdef class Guarded:
@@ -77,6 +40,3 @@ cdef class Guarded:
     cdef bint reads
     cdef readonly tuple lifted
     cdef CadTape *entered
-
-    cdef int leave(self) except -1
-    cdef object place_of(self, object atom)

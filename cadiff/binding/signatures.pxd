@@ -1,22 +1,4 @@
-# What other modules see of signatures.pyx.
-
-cimport cython
-from cpython.float cimport PyFloat_AS_DOUBLE
-
-from . cimport c_numpy as cnp
 from .generated.program cimport CadReferred
-
-
-cdef class Shaped:
-    cdef int typenum
-    cdef int ndim
-    cdef Py_ssize_t size
-    cdef Py_ssize_t *lengths
-
-    @cython.final
-    cdef int shape_as(self, cnp.ndarray array) except -1
-    @cython.final
-    cdef bint is_shape_of(self, object item)
 
 
 cdef enum NodeKind:
@@ -38,29 +20,6 @@ cdef enum NodeKind:
     NODE_INTEGERS # an array of integers or bools that are inputs
     NODE_WHOLE    # an int, or a whole number of NumPy's, that is an input
     NODE_OTHER    # what fits no argument
-
-
-@cython.final
-cdef class Taken:
-    cdef Py_ssize_t numbers  # that there are
-    cdef list inputs         # these: floats, arrays, lists and tuples of single numbers; as given
-    cdef readonly list integers  #: list[Any]  # ints and arrays of them that are not differentiated by
-    cdef readonly object lifted  #: frozenset[int]  # which of these are inputs, by their places among them
-    cdef list others         # what is no input, and the Containers, in order
-    cdef readonly list statics  #: list[Any]  # what keys tell by identity, or whose code may read more
-    cdef bint is_known       # whether nodes know such arguments again
-    cdef bint is_refused     # what is to be differentiated by is no number
-    cdef bint has_tables     # such as those of pandas
-    cdef bint has_attributes # of dataclasses, which are no fields
-
-    cdef int note(self, object item, Py_ssize_t size) except -1
-
-
-cdef class Filling:
-    cdef object next_input(self)
-    cdef object next_container(self)
-    cdef object next_other(self)
-    cdef object next_integer(self, Py_ssize_t k)
 
 
 @cython.final
@@ -93,28 +52,6 @@ cdef class SignatureNode(Shaped):
             return type(item) is type(self.kept) and hash(item) == self.hash_of_kept
         return True
 
-    cdef bint take(self, object item, double *inputs) except -1
-    cdef bint take_array(self, object array, double *inputs) except -1
-    cdef bint take_complex(self, object array, double *inputs) except -1
-    cdef bint take_row(self, object row, double *place)
-    cdef bint take_parts(self, tuple parts, double *inputs) except -1
-    cdef bint take_opened(self, object item, double *inputs) except -1
-    cdef bint take_fields(self, object item, double *inputs) except -1
-    cdef bint take_dict(self, object item, double *inputs) except -1
-    cdef object filled(self, Filling filling)
-
-
-cdef SignatureNode node_of(object item, bint differentiable, Taken taken)
-
 
 cdef inline bint is_same_name(object one, object other) except -1:
     return one is other or (type(one) is str and type(other) is str and one == other)
-
-
-cdef int cost_of(SignatureNode node)
-
-
-cdef int refer(tuple nodes, CadReferred referred) except -1
-cdef int forget_references(tuple nodes) except -1
-cdef bint has_names(SignatureNode node) except -1
-cdef int ask_for_no_more(tuple nodes) except -1

@@ -41,6 +41,11 @@ from .arguments import take_apart
 cdef class Shaped:
     """Something that has a shape, and a dtype by its number."""
 
+    cdef int typenum
+    cdef int ndim
+    cdef Py_ssize_t size
+    cdef Py_ssize_t *lengths
+
     def __dealloc__(self):
         cad_memory_free(self.lengths)
 
@@ -80,6 +85,17 @@ cdef double EXACT = 2.0**53  # whole numbers below are floats
 @cython.final
 cdef class Taken:
     """What was found so far in some arguments, in the order in which nodes are made."""
+
+    cdef Py_ssize_t numbers  # that there are
+    cdef list inputs         # these: floats, arrays, lists and tuples of single numbers; as given
+    cdef readonly list integers  #: list[Any]  # ints and arrays of them that are not differentiated by
+    cdef readonly object lifted  #: frozenset[int]  # which of these are inputs, by their places among them
+    cdef list others         # what is no input, and the Containers, in order
+    cdef readonly list statics  #: list[Any]  # what keys tell by identity, or whose code may read more
+    cdef bint is_known       # whether nodes know such arguments again
+    cdef bint is_refused     # what is to be differentiated by is no number
+    cdef bint has_tables     # such as those of pandas
+    cdef bint has_attributes # of dataclasses, which are no fields
 
     def __init__(self, lifted=frozenset()):
         self.lifted = lifted

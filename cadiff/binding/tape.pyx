@@ -31,6 +31,9 @@ cdef class Context:
     there before, and restores that in `end`. What it has itself is gone by then.
     """
 
+    cdef CadTape *entered   # NULL: not entered, or left
+    cdef object before
+
     cdef int begin(self, object before) except -1:
         self.before = before
         self.entered = cad_current_tape()
@@ -338,6 +341,10 @@ def read_plan(
 cdef class Checks:
     """Checks of each step, in one thread; a subclass has the methods."""
 
+    cdef list suspects      # names of inputs that were not finite when a function was called
+    cdef object step        # (name, place) of the operation that is being differentiated, ...
+    cdef object step_frame  # ... and the frame that asked for that
+
     def __cinit__(self):
         self.suspects = []
 
@@ -362,6 +369,13 @@ cdef class Checks:
 @cython.final
 cdef class Hook:
     """What is known of the entries of one tape while a hook is set on it."""
+
+    cdef CadTape *tape
+    cdef CadHook functions
+    cdef list shapes      # by the numbers that origins have for them
+    cdef dict shape_numbers
+    cdef int users        # how many have set it
+    cdef Checks checks    # of each step; or None
 
 
 cdef dict hooks = {}  # by tape

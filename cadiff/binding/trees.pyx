@@ -83,6 +83,12 @@ def is_registered(kind: type) -> bool:
 cdef class Container:
     """A container without what is in it: what it takes to make one like it."""
 
+    cdef Kind kind
+    cdef readonly object type  #: type
+    # keys of a dict, names of fields; None: parts are counted
+    cdef readonly tuple names  #: tuple[Any, ...] | None
+    cdef readonly object beside  # what else it takes to make one
+
     cdef bint has_keys(self):
         return self.kind == MAPPING or self.kind == COPIED
 
@@ -491,6 +497,10 @@ cdef class Same:
     It does not keep the object alive, and is no other's key when that is gone. An array it keeps:
     one with weak references could not be resized in place.
     """
+
+    cdef object item  # or a weak reference to it
+    cdef Py_ssize_t number
+    cdef bint is_weak
 
     def __init__(self, item):
         self.number = id(item)

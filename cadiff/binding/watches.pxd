@@ -1,6 +1,3 @@
-# What other modules see of watches.pyx.
-
-
 cdef class Watch:
     cdef object __weakref__
     cdef object released    # called when something that is held weakly is gone
@@ -16,6 +13,3 @@ cdef class Watch:
     cdef readonly bint is_over  # something is, so that it can never hold again
     cdef list places
     cdef list kept  # what is not held weakly
-
-    cpdef bint holds(self) except -1
-    cdef list changed_places(self)

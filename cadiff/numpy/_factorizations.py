@@ -277,10 +277,6 @@ def over_gaps(
     Where a gap is nothing beside the largest value, the quotient is 0, or nan where `lost` says so
     of such places, of which `warn` is told.
     """
-    if type(x) is type(values) is np.ndarray and values.dtype.kind == "f":
-        quotient = binding.over_gaps(x, values, gaps is sums, OF_SINGLE)
-        if quotient is not None:
-            return quotient
     none = equal(values, gaps, *vectors)
     which = lost(none) if np.any(none) else none
     on = identity(values.shape[-1])

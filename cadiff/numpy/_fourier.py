@@ -140,6 +140,29 @@ def scale_inner(t: Transform, z: NDArray[np.complex128]) -> None:
         z[at(t.axes[-1], slice(1, (t.lengths[-1] + 1) // 2))] *= t.inner
 
 
+def _mirrored(x: Real, axes: tuple[int, ...], first: int, end: int) -> Real:
+    """x[-k] along axes, of the last of them for k from first to end."""
+    for axis in {*axes}:
+        k = np.arange(first, end) if axis == axes[-1] else np.arange(x.shape[axis])
+        x = np.take(x, -k, axis)
+    return x
+
+
+def _half_of(re: Real, im: Real, axes: tuple[int, ...], sign: float) -> NDArray[Any]:
+    """The half of the symmetric part of a spectrum, (X[k] + conj(X[-k])) / 2."""
+    count = re.shape[axes[-1]] // 2 + 1
+    here = at(axes[-1], slice(count))
+    a, b = (_mirrored(x, axes, 0, count) for x in (re, im))
+    half: NDArray[Any] = binding.make_complex(0.5 * (re[here] + a), 0.5 * sign * (im[here] - b))
+    return half
+
+
+def _whole_of(x: Real, axes: tuple[int, ...], length: int, sign: float) -> Real:
+    """A part of a spectrum by that of the half of it, X[-k] being conj(X[k])."""
+    rest = _mirrored(x, axes, x.shape[axes[-1]] - length, 0)
+    return np.concatenate([x, sign * rest], axes[-1])
+
+
 # --- the maps ------------------------------------------------------------------------------------
 
 
@@ -164,9 +187,10 @@ def spectrum_of_real(t: Transform, x: Real) -> Parts:
 
 def _spectrum_of_real(t: Transform, x: Real) -> Parts:
     half = t.run("rfft", x, EXCHANGED[t.norm] if t.is_inverse else t.norm)
-    re, im = binding.whole_of_spectrum(half, t.axes, t.lengths[-1], t.is_inverse)
-    if half.dtype == np.complex64:
-        re, im = binding.narrowed(re), binding.narrowed(im)
+    turned = -half.imag if t.is_inverse else half.imag
+    re, im = (
+        _whole_of(x, t.axes, t.lengths[-1], sign) for x, sign in ((half.real, 1.0), (turned, -1.0))
+    )
     return resized(re, t.axes, t.sizes), resized(im, t.axes, t.sizes)
 
 
@@ -174,7 +198,7 @@ def _spectrum_of_real(t: Transform, x: Real) -> Parts:
 def real_of_spectrum(t: Transform, re: Real, im: Real) -> tuple[Real]:
     """By the half of what is symmetric in the spectrum, which all else does not change."""
     re, im = resized(re, t.axes, t.lengths), resized(im, t.axes, t.lengths)
-    half = binding.half_of_spectrum(re, im, t.axes, not t.is_inverse)
+    half = _half_of(re, im, t.axes, 1.0 if t.is_inverse else -1.0)
     half = half.astype(np.complex64) if binding.is_single(re) else half
     x = t.run("irfft", half, t.norm if t.is_inverse else EXCHANGED[t.norm])
     return (resized(x, t.axes, t.sizes),)

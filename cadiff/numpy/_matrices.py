@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import binding
 from ..binding import Loops, carries, is_complex_number, make_complex
 from ..operations import complexes
 from ..operations.arrays import reshape, sum, swapaxes
@@ -267,8 +266,6 @@ def mirrored(x: Any, lower: bool = True) -> Any:
 
 def folded(x: Any, lower: bool = True) -> Any:
     """What a Hermitian cotangent is to the elements of one triangle: adjoint to `mirrored`."""
-    if type(x) is np.ndarray:
-        return binding.folded(x, lower)
     return where(triangle(x.shape[-1], lower, strict=True), 2.0 * x, real_diagonal(x))
 
 

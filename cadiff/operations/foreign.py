@@ -24,6 +24,7 @@ import numpy as np
 from ..binding import carries
 
 Answer = Callable[..., Any]
+Furnish = Callable[[ModuleType, str], None]
 
 # What computes with another operand, and what is made of one.
 METHODS = frozenset(
@@ -65,14 +66,16 @@ def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
 
 
 class _Below:
-    """What the import system asks last, for modules below one that stands for a library's."""
+    """What the import system asks for modules below one that stands for a library's."""
 
-    def __init__(self, own: str, library: str, furnish: Callable[[ModuleType, str], None]) -> None:
-        self.own, self.library, self.furnish = own, library, furnish
+    def __init__(
+        self, own: str, library: str, furnish: Furnish, find: Callable[[str], Any]
+    ) -> None:
+        self.own, self.library, self.furnish, self.find = own, library, furnish, find
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         below = name.removeprefix(self.own)
-        is_below = below != name and importlib.util.find_spec(self.library + below) is not None
+        is_below = below != name and self.find(self.library + below) is not None
         loader: Any = self
         return ModuleSpec(name, loader, is_package=True) if is_below else None
 
@@ -83,12 +86,20 @@ class _Below:
         self.furnish(module, self.library + module.__name__.removeprefix(self.own))
 
 
-def have_below(own: str, library: str, furnish: Callable[[ModuleType, str], None]) -> None:
+def have_below(
+    own: str,
+    library: str,
+    furnish: Furnish,
+    find: Callable[[str], Any] = importlib.util.find_spec,
+    is_first: bool = False,
+) -> None:
     """Have modules below one of the package's wherever a library has them, as it has `testing`.
 
-    `furnish(module, name)` is to give a module the names of the library's module.
+    `furnish(module, name)` is to give a module the names of the library's module; `find(name)`
+    answers None where the library has none. It is asked last, or before files if `is_first`.
     """
-    sys.meta_path.append(_Below(f"{own}.", f"{library}.", furnish))
+    below = _Below(f"{own}.", f"{library}.", furnish, find)
+    sys.meta_path.insert(0 if is_first else len(sys.meta_path), below)
 
 
 def lend_methods(classes: Iterable[type], names: Iterable[str], answer: Answer) -> None:

@@ -18,7 +18,7 @@ _DOUBLES = ctypes.POINTER(ctypes.c_double)
 _ARGUMENTS: tuple[Any, ...] = (ctypes.c_size_t, _DOUBLES, _DOUBLES, _DOUBLES, ctypes.c_void_p)
 _IN_C = "int (*)(size_t, const double *, double *, double *, void *)"
 
-# By what SciPy calls functions: which of ours, and what it is in ctypes.
+# The names that SciPy has for functions: which of ours each is, and its type in ctypes.
 _SIGNATURES: dict[str, tuple[str, Any]] = {
     "double (int, double *, void *)": (
         "integrand",

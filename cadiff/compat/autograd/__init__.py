@@ -12,9 +12,21 @@ array([1., 1.])
 import sys as _sys
 
 from . import aliases as _aliases
+from . import core as _core
+from . import test_util as _test_util
 from .builtins import *  # noqa: F403
 from .core import primitive as primitive
 from .differential_operators import *  # noqa: F403
+
+_MODULES = {
+    "tracer": "Box getval isbox notrace_primitive notrace_primitives primitive register_notrace",
+    "extend": "Box SparseObject VSpace def_linear defjvp defjvp_argnum defjvp_argnums defvjp "
+    "defvjp_argnum defvjp_argnums notrace_primitive primitive register_notrace vspace",
+}
+_aliases.have_names(_core, _sys.modules[__name__], _MODULES)
+_aliases.have_names(
+    _test_util, _sys.modules[__name__], {"util": "func quick_grad_check subval subvals"}
+)
 
 
 def install() -> None:

@@ -1,4 +1,4 @@
-"""Names of modules that stand for others: what is below one is found below the other.
+"""Modules that stand for others: what is below a name, and names that several modules have.
 
 It knows nothing of what the modules hold.
 """
@@ -7,44 +7,33 @@ from __future__ import annotations
 
 import importlib
 import sys
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from ...operations import foreign
 
-class _Below:
-    """What the import system asks for modules below a name."""
 
-    def __init__(self, name: str, stands_for: str) -> None:
-        self.name, self.stands_for = name, stands_for
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        loader: Any = self
-        if not name.startswith(f"{self.name}."):
-            return None
-        try:
-            self._found(name)
-        except (ImportError, AttributeError):
-            return None
-        return ModuleSpec(name, loader, is_package=True)
-
-    def _found(self, name: str) -> Any:
-        """A module, or what a module has under the name, as SciPy has its distributions."""
-        there = self.stands_for + name.removeprefix(self.name)
-        try:
-            return importlib.import_module(there)
-        except ImportError:
-            above, _, last = there.rpartition(".")
-            return getattr(importlib.import_module(above), last)
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        """The import system makes one, in the place of which the other is put."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = self._found(module.__name__)
+def _found(name: str) -> Any:
+    """A module, or what a module has under the name, as SciPy has its distributions; or None."""
+    above, _, last = name.rpartition(".")
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return getattr(importlib.import_module(above), last, None) if above else None
 
 
 def have_below(name: str, stands_for: str, is_first: bool = False) -> None:
     """Have imports below a name find what stands below another, before files if `is_first`."""
-    if not any(isinstance(f, _Below) and f.name == name for f in sys.meta_path):
-        sys.meta_path.insert(0 if is_first else len(sys.meta_path), _Below(name, stands_for))
+
+    def stand(module: ModuleType, there: str) -> None:
+        sys.modules[module.__name__] = _found(there)
+
+    foreign.have_below(name, stands_for, stand, _found, is_first)
+
+
+def have_names(home: Any, above: Any, modules: dict[str, str]) -> None:
+    """Give a package modules of names that another module has, all of them in one text each."""
+    for name, names in modules.items():
+        module = sys.modules[f"{above.__name__}.{name}"] = ModuleType(f"{above.__name__}.{name}")
+        vars(module).update({each: getattr(home, each) for each in names.split()})
+        setattr(above, name, module)

@@ -8,9 +8,13 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from .tracer import getval
+from .core import getval
 
 __all__ = ["dict", "isinstance", "list", "tuple", "type"]
+
+# Boxes of containers: of the containers themselves.
+DictBox = builtins.dict
+SequenceBox = builtins.list | builtins.tuple
 
 
 def isinstance(x: Any, kind: Any) -> bool:
@@ -27,16 +31,9 @@ class _Like(builtins.type):
         return cls.__bases__[0](*args, **kwargs)
 
 
-class tuple(builtins.tuple, metaclass=_Like):  # type: ignore[type-arg] # noqa: N801
-    """Python's."""
-
-
-class list(builtins.list, metaclass=_Like):  # type: ignore[type-arg] # noqa: N801
-    """Python's."""
-
-
-class dict(builtins.dict, metaclass=_Like):  # type: ignore[type-arg] # noqa: N801
-    """Python's."""
+tuple: Any = _Like("tuple", (builtins.tuple,), {})
+list: Any = _Like("list", (builtins.list,), {})
+dict: Any = _Like("dict", (builtins.dict,), {})
 
 
 def type(x: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,11 +19,52 @@ from .wrap_util import get_name, wraps
 
 Function = Callable[..., Any]
 
+# --- numbers that carry derivatives, which are boxes to autograd
+
+isbox = trees.is_box
+
+
+class _Boxes(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isbox(instance)
+
+
+class Box(metaclass=_Boxes):
+    """The class of numbers and arrays that carry derivatives."""
+
+    @classmethod
+    def register(cls, value_type: type) -> None:
+        """Autograd has boxes for further types; cadiff has containers."""
+        raise TypeError(
+            f"cadiff differentiates by numbers and containers of them: tell it what is in a "
+            f"{value_type.__name__} by cadiff.register_container"
+        )
+
+
+def getval(x: Any) -> Any:
+    """The plain number or array that a box holds; anything else as it is."""
+    return cadiff.value(x) if isbox(x) else x
+
+
+def notrace_primitive(f_raw: Function) -> Function:
+    """A function that is given plain numbers, so that nothing depends on it."""
+    f_wrapped: Function = wraps(f_raw)(lambda *args, **kwargs: f_raw(*map(getval, args), **kwargs))
+    return f_wrapped
+
+
+notrace_primitives: defaultdict[Any, set[Any]] = defaultdict(set)
+
+
+def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
+    """Keep what autograd keeps; a primitive without rules is refused all the same."""
+    notrace_primitives[trace_type].add(primitive_fun)
+
+
 # --- derivatives
 
 
 def _watched(fun: Function) -> tuple[Function, list[Any]]:
-    """The function with a number for what carries no derivative, and a list that has that then."""
+    """A function that returns 0.0 where fun returns a constant, and a list to which that goes."""
     plain: list[Any] = []
 
     def run(x: Any) -> Any:
@@ -92,13 +134,11 @@ def _pull_by_table(fun: Function, k: int) -> Function:
 
 
 def _push_by_table(fun: Function, k: int) -> Function:
-    return lambda g, ans, *args, **kwargs: _dense(
-        primitive_jvps[fun]((k,), (g,), ans, args, kwargs)
-    )
+    return lambda g, ans, *args, **kw: _dense(primitive_jvps[fun]((k,), (g,), ans, args, kw))
 
 
 def primitive(f_raw: Function) -> Any:
-    """A function whose derivatives are those of rules, which `defvjp` and its like state."""
+    """A function whose derivatives are stated by `defvjp` and its like."""
     operation = cadiff.primitive(f_raw)
     ways = (
         (primitive_vjps, operation.defvjp, _pull_by_table, operation.pulls),
@@ -124,8 +164,7 @@ def primitive(f_raw: Function) -> Any:
     named.operation = operation
     operation.place = f"{getattr(f_raw, '__qualname__', operation)}.operation"
     named.fun, named._is_autograd_primitive = f_raw, True
-    named.defvjp, named.defgrad = deprecated_defvjp(named), deprecated_defgrad(named)
-    named.defvjp_is_zero = deprecated_defvjp_is_zero(named)
+    vars(named).update({name: _deprecated(named, name) for name in _DEPRECATED})
     return named
 
 
@@ -152,9 +191,12 @@ def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> An
             table = _chosen("VJP", fun, primitive_vjps, fun)  # type: ignore[arg-type]
             pull = table((owner[i],), tree(ans), whole(some), kwargs)
             place = i - owner.index(owner[i])
-            return lambda g: trees.leaves_like(args[owner[i]], _dense(next(iter(pull(tree(g))))))[
-                place
-            ]
+
+            def leaf(g: Any) -> Any:
+                given = _dense(next(iter(pull(tree(g)))))
+                return trees.leaves(trees.mapped(lambda _, x: x, args[owner[i]], given))[place]
+
+            return leaf
 
         return make
 
@@ -226,22 +268,6 @@ def defjvp(fun: Function, *jvpfuns: Any, argnums: Any = None) -> None:
     defjvp_argnum(fun, maker)
 
 
-def _deprecated(name: str, makers_of: Function) -> Function:
-    """A method of primitives, which adds what `makers_of` makes of its arguments to the rules."""
-
-    def of(fun: Function) -> Function:
-        makers: dict[int, Any] = {}
-
-        def define(given: Any = (0,), argnum: int = 0) -> None:
-            warnings.warn(f"The {name} method is deprecated: use extend.defvjp", stacklevel=2)
-            makers.update(makers_of(given, argnum))
-            defvjp(fun, *makers.values(), argnums=[*makers])
-
-        return define
-
-    return of
-
-
 def _unstaged(rule: Function, k: int) -> Function:
     def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
         return lambda g: rule(g, ans, vspace(args[k]), vspace(g), *args, **kwargs)
@@ -249,9 +275,43 @@ def _unstaged(rule: Function, k: int) -> Function:
     return maker
 
 
-deprecated_defvjp = _deprecated("defvjp", lambda rule, k: {k: _unstaged(rule, k)})
-deprecated_defgrad = _deprecated("defgrad", lambda maker, k: {k: maker})
-deprecated_defvjp_is_zero = _deprecated("defvjp_is_zero", lambda ks, _: dict.fromkeys(ks))
+# Rules by the numbers of arguments, as deprecated methods of primitives make them of theirs.
+_DEPRECATED: dict[str, Function] = {
+    "defvjp": lambda rule, k: {k: _unstaged(rule, k)},
+    "defgrad": lambda maker, k: {k: maker},
+    "defvjp_is_zero": lambda ks, _: dict.fromkeys(ks),
+}
+
+
+def _deprecated(fun: Function, name: str) -> Function:
+    makers: dict[int, Any] = {}
+
+    def define(given: Any = (0,), argnum: int = 0) -> None:
+        warnings.warn(f"The {name} method is deprecated: use extend.defvjp", stacklevel=2)
+        makers.update(_DEPRECATED[name](given, argnum))
+        defvjp(fun, *makers.values(), argnums=[*makers])
+
+    return define
+
+
+# --- what rules of other packages import to undo broadcasting
+
+
+def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
+    """The sum of x over what was broadcast: `target_meta` is `numpy.metadata` of the operand."""
+    shape, ndim, _, is_complex = target_meta
+    while np.ndim(x) > ndim:
+        x = np.sum(x, axis=broadcast_idx)
+    for axis, size in enumerate(shape):
+        if size == 1:
+            x = np.sum(x, axis=axis, keepdims=True)
+    return np.real(x) if np.iscomplexobj(x) and not is_complex else x
+
+
+def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A pullback whose results are summed to the shape of an operand."""
+    meta = np.shape(target), np.ndim(target), None, np.iscomplexobj(target)
+    return lambda g: unbroadcast(f(g), meta)
 
 
 # --- vector spaces
@@ -345,27 +405,21 @@ class ComplexArrayVSpace(ArrayVSpace):
     units = (1.0, 1.0j)
 
 
+def _of_each(method: str) -> Any:
+    return lambda self: trees.mapped(lambda vs: getattr(vs, method)(), self.shape)
+
+
 class ContainerVSpace(VSpace):
     """Containers: `shape` is the container of the spaces of what is in it."""
+
+    zeros, ones, randn = map(_of_each, ("zeros", "ones", "randn"))
 
     def __init__(self, value: Any) -> None:
         self.shape = trees.mapped(vspace, value)
 
-    def _each(self, method: str) -> Any:
-        return trees.mapped(lambda vs: getattr(vs, method)(), self.shape)
-
     @property
     def size(self) -> int:
         return sum(vs.size for vs in trees.leaves(self.shape))
-
-    def zeros(self) -> Any:
-        return self._each("zeros")
-
-    def ones(self) -> Any:
-        return self._each("ones")
-
-    def randn(self) -> Any:
-        return self._each("randn")
 
     def standard_basis(self) -> Iterator[Any]:
         spaces = trees.leaves(self.shape)
@@ -382,20 +436,14 @@ def _array_space(value: Any) -> ArrayVSpace:
 def vspace(value: Any) -> Any:
     """The vector space of a number, an array or a container of them."""
     make = VSpace.mappings.get(builtins.type(value))
-    if make is None and trees.is_box(value):
-        make = _array_space
-    if make is None and trees.is_container(value):
-        make = ContainerVSpace
-    if make is None:
+    if make is None and not (isbox(value) or trees.is_container(value)):
         raise TypeError(
             f"Can't find vector space for value {value} of type {builtins.type(value)}. Valid "
             f"types are {[*VSpace.mappings]}"
         )
-    return make(value)
+    return (make or (_array_space if isbox(value) else ContainerVSpace))(value)
 
 
-_REALS = (float, onp.longdouble, onp.float64, onp.float32, onp.float16)
-_COMPLEX = (complex, onp.clongdouble, onp.complex64, onp.complex128)
-for _type in (onp.ndarray, *_REALS, *_COMPLEX):
+for _type in (onp.ndarray, float, complex, *(onp.dtype(char).type for char in "efdgFDG")):
     VSpace.register(_type, _array_space)
 VSpace.register(SparseObject, lambda x: x.vs)

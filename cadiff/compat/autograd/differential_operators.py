@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 from collections.abc import Callable
@@ -26,8 +25,7 @@ __all__ = [
 
 Function = Callable[..., Any]
 
-make_vjp = unary_to_nary(_make_vjp)
-make_jvp = unary_to_nary(_make_jvp)
+make_vjp, make_jvp = unary_to_nary(_make_vjp), unary_to_nary(_make_jvp)
 
 
 @unary_to_nary
@@ -36,54 +34,39 @@ def make_jvp_reversemode(fun: Function, x: Any) -> Function:
     return lambda v: _make_jvp(fun, x)(v)[1]
 
 
-def _made(make: Function, has_value: bool = False) -> Function:
-    """A decorator: an operator that does what a gradient function of cadiff does."""
+def _made(name: str, make: Function, doc: str, has_value: bool = False) -> Any:
+    """An operator that does what a gradient function of cadiff does."""
 
-    def decorate(op: Function) -> Function:
-        @functools.wraps(op)
-        def operator(fun: Function, argnum: Any = 0) -> Function:
-            made = make(fun, argnum)
+    def operator(fun: Function, argnum: Any = 0) -> Function:
+        made = make(fun, argnum)
 
-            @named_after(op, fun, argnum)
-            def transformed(*args: Any, **kwargs: Any) -> Any:
-                point = point_of(args, argnum)
-                result = made(*trees.given(args), **kwargs)
-                if not has_value:
-                    return trees.given_back(result, point)
-                return trees.given_back(result[0]), trees.given_back(result[1], point)
+        @named_after(operator, fun, argnum)
+        def transformed(*args: Any, **kwargs: Any) -> Any:
+            point = point_of(args, argnum)
+            result = made(*trees.given(args), **kwargs)
+            if not has_value:
+                return trees.given_back(result, point)
+            return trees.given_back(result[0]), trees.given_back(result[1], point)
 
-            return transformed
+        return transformed
 
-        return operator
-
-    return decorate
+    operator.__name__ = operator.__qualname__ = name
+    operator.__doc__ = doc
+    return operator
 
 
-@_made(cadiff.grad)
-def grad(fun: Function, argnum: Any = 0) -> Any:
-    """
-    Returns a function which returns the gradient of `fun`, a real number, by an argument.
-    """  # noqa: D200, D212
-
-
-@_made(cadiff.value_and_grad, has_value=True)
-def value_and_grad(fun: Function, argnum: Any = 0) -> Any:
-    """As `grad`, but the function returns the value as well: `(value, gradient)`."""
-
-
-@_made(cadiff.elementwise_grad)
-def elementwise_grad(fun: Function, argnum: Any = 0) -> Any:
-    """The sum of each column of the Jacobian, which is its diagonal for an elementwise `fun`."""
-
-
-@_made(cadiff.jacobian)
-def jacobian(fun: Function, argnum: Any = 0) -> Any:
-    """The Jacobian by an array, of shape `(*output's, *argument's)`."""
-
-
-@_made(lambda fun, argnum: cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum))
-def hessian(fun: Function, argnum: Any = 0) -> Any:
-    """The matrix of second derivatives, of shape `(*output's, *argument's, *argument's)`."""
+grad = _made(
+    "grad", cadiff.grad, "\n    Returns a function which returns the gradient of `fun`, a number."
+)
+value_and_grad = _made(
+    "value_and_grad", cadiff.value_and_grad, "As `grad`: `(value, gradient)`.", has_value=True
+)
+elementwise_grad = _made(
+    "elementwise_grad", cadiff.elementwise_grad, "The sum of each column of the Jacobian."
+)
+jacobian = _made("jacobian", cadiff.jacobian, "Of shape `(*output's, *argument's)`.")
+_second = lambda fun, argnum: cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum)  # noqa: E731
+hessian = _made("hessian", _second, "Of shape `(*output's, *argument's, *argument's)`.")
 
 
 @unary_to_nary
@@ -150,31 +133,27 @@ def make_ggnvp(f: Function, g: Function | None = None, f_argnum: Any = 0) -> Any
 def grad_and_aux(fun: Function, argnum: Any = 0) -> Function:
     """Of a function that returns two things: the gradient of the first, and the second."""
 
-    @named_after(grad_and_aux, fun, argnum)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         gradient, aux = cadiff.grad(fun, argnum, has_aux=True)(*args, **kwargs)
         return trees.given_back(gradient), aux
 
-    return transformed
+    return named_after(grad_and_aux, fun, argnum)(transformed)
 
 
 def multigrad_dict(fun: Function) -> Function:
     """The gradients by all arguments: a dict of them by name."""
     signature = inspect.signature(fun)
 
+    def of_arguments(arguments: dict[str, Any]) -> Any:
+        call = inspect.BoundArguments(signature, arguments)
+        return fun(*call.args, **call.kwargs)
+
     def gradients(*args: Any, **kwargs: Any) -> dict[str, Any]:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-
-        def of_arguments(arguments: dict[str, Any]) -> Any:
-            call = inspect.BoundArguments(signature, arguments)
-            return fun(*call.args, **call.kwargs)
-
         return dict(grad(of_arguments)(dict(bound.arguments)))
 
     return gradients
 
 
-def checkpoint(fun: Function) -> Function:
-    """The function with its intermediate results computed again when they are needed."""
-    return cadiff.checkpoint(fun)
+checkpoint = cadiff.checkpoint

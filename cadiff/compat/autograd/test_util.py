@@ -1,13 +1,14 @@
-"""Checks of derivatives by differences, along random directions."""
+"""Checks of derivatives by differences, along random directions; and small helpers."""
 
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .core import make_jvp, make_vjp, vspace
-from .wrap_util import get_name, unary_to_nary
+from .wrap_util import get_name, subvals, unary_to_nary
 
 TOL = RTOL = EPS = 1e-6
 
@@ -85,3 +86,20 @@ def combo_check(fun: Callable[..., Any], *how: Any, **named: Any) -> Callable[..
             check_grads(fun, *how, **named)(*values[: len(args)], **options)
 
     return check
+
+
+def quick_grad_check(
+    fun: Any, arg0: Any, extra_args: Any = (), kwargs: Any = None, **_: Any
+) -> None:
+    """Check a gradient by differences; autograd deprecates it."""
+    warnings.warn("quick_grad_check is deprecated: use test_util.check_grads", stacklevel=2)
+    check_grads(lambda x: fun(x, *extra_args, **(kwargs or {})), modes=["rev"], order=1)(arg0)
+
+
+def subval(x: Any, i: int, v: Any) -> tuple[Any, ...]:
+    """A tuple with another value at one place."""
+    return subvals(x, [(i, v)])
+
+
+def func(f: Any) -> Any:
+    return f

@@ -1,7 +1,4 @@
-"""Nested lists, tuples and dicts of numbers, and how they are gone through.
-
-Containers of every depth are walked here, so that no other file asks what a container is.
-"""
+"""Nested lists, tuples and dicts of numbers: no other file asks what a container is."""
 
 from __future__ import annotations
 
@@ -14,11 +11,8 @@ import numpy as np
 from ...binding import Complex, Dual, Var
 
 NUMBERS = (Var, Dual, Complex)
-WIDE = {
-    "e": np.float32,
-    "g": np.float64,
-    "G": np.complex128,
-}  # dtypes that cadiff computes in others
+# What cadiff computes in where it lacks a dtype.
+WIDE: dict[str, Any] = {"e": np.float32, "g": np.float64, "G": np.complex128}
 
 
 def is_box(x: Any) -> bool:
@@ -28,11 +22,6 @@ def is_box(x: Any) -> bool:
 
 def is_container(x: Any) -> bool:
     return builtins.isinstance(x, (list, tuple, dict))
-
-
-def items(x: Any) -> list[tuple[Any, Any]]:
-    """The places of a container with what is there."""
-    return list(x.items() if builtins.isinstance(x, dict) else enumerate(x))
 
 
 def rebuilt(like: Any, values: list[Any]) -> Any:
@@ -48,17 +37,15 @@ def mapped(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """A tree of f of each leaf, and of what other trees have in its place."""
     if not is_container(tree):
         return f(tree, *others)
-    return rebuilt(tree, [mapped(f, x, *(t[k] for t in others)) for k, x in items(tree)])
+    places = tree if builtins.isinstance(tree, dict) else range(len(tree))
+    return rebuilt(tree, [mapped(f, tree[k], *(t[k] for t in others)) for k in places])
 
 
 def leaves(tree: Any) -> list[Any]:
     """What is in a tree and is no container."""
-    return [leaf for _, x in items(tree) for leaf in leaves(x)] if is_container(tree) else [tree]
-
-
-def leaves_like(like: Any, tree: Any) -> list[Any]:
-    """The leaves of a tree in the order of another one, whose dicts may be in another order."""
-    return leaves(mapped(lambda _, leaf: leaf, like, tree))
+    found: list[Any] = []
+    mapped(found.append, tree)
+    return found
 
 
 def filled(tree: Any, values: list[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys as _sys
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable as _Iterable
 from typing import Any as _Any
@@ -11,11 +12,18 @@ import numpy as _np
 from cadiff import numpy as _numpy
 
 from .. import aliases as _aliases
-from .. import tracer as _tracer
+from .. import core as _core
 from .. import trees as _trees
 from . import linalg  # noqa: F401
 
 _aliases.have_below(__name__, "cadiff.numpy")
+_core.ArrayBox = _core.Box  # type: ignore[attr-defined]
+_MODULES = {
+    "numpy_boxes": "ArrayBox",
+    "numpy_vjps": "unbroadcast unbroadcast_f",
+    "numpy_vspaces": "ArrayVSpace ComplexArrayVSpace",
+}
+_aliases.have_names(_core, _sys.modules[__name__], _MODULES)
 globals().update({k: v for k, v in vars(_numpy).items() if k[0] != "_" and k != "linalg"})
 
 ndarray = _np.ndarray  # numbers with derivatives are no instances, as autograd's boxes are none
@@ -44,7 +52,7 @@ row_stack = globals()["vstack"]
 
 def _taking_values(kind: type) -> type:
     """A type of integers that makes them of numbers with derivatives, too."""
-    return type(kind.__name__, (kind,), {"__new__": lambda cls, x=0: kind(_tracer.getval(x))})
+    return type(kind.__name__, (kind,), {"__new__": lambda cls, x=0: kind(_core.getval(x))})
 
 
 for _kind in (_np.int8, _np.int16, _np.int32, _np.int64):
