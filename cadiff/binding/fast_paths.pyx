@@ -30,7 +30,9 @@ from .signatures cimport (
     ask_for_no_more, cost_of, forget_references, has_names, is_same_name, node_of, refer,
     SignatureNode, Taken,
 )
-from .results cimport find_ready, n_referred_inputs, RESULT_ARRAY, result_from, ResultNode
+from .results cimport (
+    find_ready, lend, n_referred_inputs, RESULT_ARRAY, result_from, ResultNode,
+)
 
 from .watches cimport Watch
 
@@ -227,6 +229,48 @@ cdef class Signature:
             return self.answer(result, args, kwargs)
         self.backoff.n_missed = 0
         return result
+
+    cdef bint serve_into(self, tuple args, dict kwargs, object out) except -1:
+        """Have the first path write its results into the user's arrays; False if it cannot."""
+        cdef FastPath first
+        cdef Code code
+        cdef double *room
+        cdef double *inputs
+        cdef double *results
+        cdef long missed
+        if PyList_GET_SIZE(self.paths) == 0:
+            return False
+        first = <FastPath>PyList_GET_ITEM(self.paths, 0)
+        code = first.code
+        if first.plan is not None or first.catches or not first.result.fits_into(out):
+            return False
+        if code.program.n_referred > 0 or self.referring is not None:
+            self.refer_for(
+                code if PyList_GET_SIZE(self.paths) == 1 and first.is_trusted() else None
+            )
+        room = code.take_room()
+        try:
+            inputs = cad_program_places(code.program, room)
+            if code.program.n_referred > 0:
+                cad_program_refer_to_places(code.program, inputs)
+            if not self.take(args, kwargs, inputs) or not first.may_serve(inputs):
+                return False
+            if code.program.n_referred > 0:
+                cad_program_narrow_inputs(code.program, inputs)
+                if not lend(first.result, code.program, inputs, out):
+                    return False
+            missed = code.run(room)
+            if missed == -1:
+                code.uses += 1
+                results = room + cad_program_room(code.program, 1)
+                cad_program_read(code.program, room, results)
+                first.result.write_into(results, out)
+            elif missed < 0:
+                forget_error(missed)
+        finally:
+            code.give_back(room)
+        self.backoff.n_missed = 0
+        return missed == -1
 
     cdef object serve_call_apart(self, tuple args, dict kwargs, FastPath first):
         """As serve_call, with numbers in an array of their own."""
@@ -560,6 +604,17 @@ cdef class MethodSignatures:
             if k == FEW_SIGNATURES and self.backoff.n_in_vain >= MOST_IN_VAIN:
                 break  # the general path knows the others
         return MISSED
+
+    cdef bint serve_into(self, tuple args, dict kwargs, object out) except -1:
+        """Whether a path has written its results into the user's arrays."""
+        cdef Signature signature
+        cdef CadTape *tape = cad_current_tape()
+        if self.backoff.is_closed() or tape.hook != NULL or tape.guards != NULL or tape.open > 0:
+            return False
+        if PyList_GET_SIZE(self.known) == 0:
+            return False
+        signature = <Signature>PyList_GET_ITEM(self.known, 0)
+        return signature.is_of(args, kwargs, ZERO) and signature.serve_into(args, kwargs, out)
 
     cdef object signature_of(self, Call call, tuple args, object argnums, tuple last, bint whole):
         """The signature of a call; None if no later call can be known by it."""

@@ -633,8 +633,8 @@ cdef class ProgramMethods:
         """What f returns, written into `out`: an array, or a tuple, list or dict of arrays, of the
         shapes of what f returns; it is also what this returns.
 
-        It costs what a call does, and a copy; arrays may be among the arguments. Where f raises,
-        nothing is written.
+        A call that a recording serves makes no object. Arrays may be among the arguments. Where f
+        raises, what is in them is undefined.
 
         Raises
         ------
@@ -644,7 +644,9 @@ cdef class ProgramMethods:
         TypeError
             If out has other containers than what f returns.
         """
-        copy_into(out, self(*args, **kwargs), "out")
+        cdef MethodSignatures paths = <MethodSignatures>self._fast_paths.of_methods[<int>VALUE]
+        if not paths.serve_into(args, kwargs, out):
+            copy_into(out, self(*args, **kwargs), "out")
         return out
 
     def grad(self, /, *args, argnums: int | Sequence[int] = 0, **kwargs):

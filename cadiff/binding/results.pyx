@@ -1,7 +1,7 @@
 """What calls of one signature return: nodes of results, which make them of the numbers of a code.
 
 How a function makes its result of numbers is found once, by having it make one of their places. A
-large array is written where it stays, by the code itself.
+large array is written where it stays, by the code itself: in a new one, or in one of the user's.
 """
 
 from enum import Enum
@@ -65,6 +65,31 @@ cdef class ResultNode(Shaped):
             Py_INCREF(item)
             PyTuple_SET_ITEM(items, k, item)
         return items if self.container.type is tuple else self.container.make(items)
+
+    cdef bint fits_into(self, object out) except -1:
+        """Whether it can be written into contiguous arrays in tuples or lists, as they are."""
+        cdef Py_ssize_t k
+        if self.kind == RESULT_CONTAINER and self.container.kind == SEQUENCE:
+            if not isinstance(out, (tuple, list)) or len(out) != len(self.children):
+                return False
+            return all([(<ResultNode>self.children[k]).fits_into(out[k]) for k in range(len(out))])
+        return (
+            self.kind == RESULT_ARRAY
+            and self.typenum == cnp.NPY_DOUBLE
+            and self.is_shape_of(out)
+            and cnp.PyArray_ISCARRAY_RO(out)
+            and cnp.PyArray_ISWRITEABLE(out)
+        )
+
+    cdef int write_into(self, const double *numbers, object out) except -1:
+        cdef Py_ssize_t k
+        if self.kind == RESULT_ARRAY:
+            if self.ready == 0:  # else the code has written there
+                self.copy_rows(numbers + self.first, out)
+            return 0
+        for k in range(PyTuple_GET_SIZE(self.children)):
+            (<ResultNode>PyTuple_GET_ITEM(self.children, k)).write_into(numbers, out[k])
+        return 0
 
     cdef object make_row(self, const double *numbers):
         row = list_of_floats(numbers, self.size)
@@ -255,6 +280,27 @@ cdef ResultNode result_from(object assemble, Py_ssize_t n):
 
 
 # --- arrays of results, where they stay ----------------------------------------------------------
+
+cdef bint lend(ResultNode node, const CadProgram *program, double *places, object out) except -1:
+    """Have large results written straight into the user's arrays; False if inputs are read there."""
+    cdef const char *begin
+    cdef const char *read
+    cdef size_t k
+    if node.ready == 0:
+        return all([
+            lend(child, program, places, part)
+            for child, part in zip(node.children or (), out if node.children else ())
+        ])
+    begin = <const char *>cnp.PyArray_DATA(out)
+    for k in range(n_referred_inputs(program)):
+        read = <const char *>cad_program_referent(places, program.referred[k])
+        if read < begin + cnp.PyArray_NBYTES(out) and (
+            begin < read + program.referred[k].size * sizeof(double)
+        ):
+            return False
+    cad_program_refer(places, program.referred[node.ready - 1], begin)
+    return True
+
 
 def copy_into(out, result, str path) -> None:
     """Write a result into arrays in the same containers; nothing is written if they do not fit."""
