@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import dataclasses
 import datetime
 import functools
 import inspect
@@ -42,7 +43,7 @@ _DESCRIPTORS_OF_C = (
 CONSTANTS: frozenset[type] = frozenset(
     (
         *(bool, int, float, complex, str, bytes, range, object, types.CodeType),
-        *map(type, (None, ..., NotImplemented)),
+        *map(type, (None, ..., NotImplemented, dataclasses.MISSING)),  # a sentinel in Python 3.15
         *_NUMBERS,
         *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone),
         *(re.Pattern, struct.Struct),
