@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -44,7 +45,7 @@ from pathlib import Path
 
 import nox
 
-SUPPORTED = ("3.10", "3.11", "3.12", "3.13")
+SUPPORTED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 ROOT = Path(__file__).parent
 PROJECT = nox.project.load_toml("pyproject.toml")
 BUILD_REQUIRES = PROJECT["build-system"]["requires"]
@@ -124,25 +125,9 @@ nox.options.reuse_existing_virtualenvs = False
 nox.options.sessions = PHASES
 
 
-def runs(interpreter: str, version: str) -> bool:
-    """Whether a file is a working interpreter of a version; a manager's shim may not be."""
-    check = f"import sys; raise SystemExit('%d.%d' % sys.version_info[:2] != '{version}')"
-    return subprocess.run([interpreter, "-c", check], capture_output=True).returncode == 0
-
-
-def find_interpreters() -> list[str]:
-    """One interpreter of each supported version that this machine has."""
-    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = []
-    for version in SUPPORTED:
-        candidates = [sys.executable, shutil.which(f"python{version}")]
-        candidates += sorted(str(path) for path in managed.glob(f"{version}.*/bin/python"))
-        working = [path for path in candidates if path and runs(path, version)]
-        found += working[:1]
-    return found
-
-
-INTERPRETERS = find_interpreters()
+# One interpreter of each supported version that there is: see building/pythons.py.
+found = runpy.run_path(str(ROOT / "building" / "pythons.py"))["found"]
+INTERPRETERS = [path for version in SUPPORTED if (path := found(version))]
 # The commands of the README test this Python, the sanitizers the newest of the others, `binding`
 # the oldest of them. What is between these is tested by `suite`.
 OTHERS = [path for path in INTERPRETERS if path != sys.executable]
@@ -311,7 +296,8 @@ def suite(session: nox.Session) -> None:
     """The whole suite, with doctests; the C core's own tests beside the first Python."""
     install(session, ".[test]")
     options = () if session.python == INTERPRETERS[0] else (WITHOUT_C_CORE,)
-    session.run("pytest", *SIDE_BY_SIDE, *options, *session.posargs, env=ALL_CASES)
+    cases = ALL_CASES | {name: os.environ[name] for name in ALL_CASES if name in os.environ}
+    session.run("pytest", *SIDE_BY_SIDE, *options, *session.posargs, env=cases)
 
 
 @nox.session

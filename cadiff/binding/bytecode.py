@@ -1,4 +1,4 @@
-"""What the instructions of code do, whatever version of Python from 3.10 to 3.14 compiled it.
+"""What the instructions of code do, whatever version of Python from 3.10 to 3.15 compiled it.
 
 An instruction is a step of one of a few kinds, or two such steps. What versions call them, and
 what they do in one instruction where others take two, is said in the tables here, and nowhere
@@ -155,7 +155,8 @@ _SINCE_3_14 = (
     _rows(Kind.NAME, "LOAD_FAST_BORROW", 0)
     | {"LOAD_FAST_BORROW_LOAD_FAST_BORROW": (_LOADED, _LOADED)}
     | _rows(Kind.CONSTANT, "LOAD_SMALL_INT", 0)
-    # `all`, `any` and `tuple` are compared with the built-in ones, in the place of calls of them.
+    # `all`, `any` and `tuple` are compared with the built-in ones, in the place of calls of them;
+    # literals, as which Python 3.15 has some of these constants, are what they are elsewhere.
     | {"LOAD_COMMON_CONSTANT": (_Row(Kind.CONSTANT, 0, argument=...),)}
     | _rows(Kind.NOTHING, "NOT_TAKEN", 0)
     | _rows(Kind.OTHER, "LOAD_SPECIAL", 1)
@@ -165,6 +166,7 @@ _TABLE = (
     _ALWAYS | _UNTIL_3_10 | _UNTIL_3_11 | _SINCE_3_11 | _SINCE_3_12 | _SINCE_3_13 | _SINCE_3_14
 )
 _SUBSCRIPT = 26  # what BINARY_OP is given for x[i], from Python 3.14 on
+_LITERALS = range(7, 12)  # among what LOAD_COMMON_CONSTANT is given
 _HANDLED = "SETUP_FINALLY"  # whose target is a handler, until Python 3.10
 _ENDS = frozenset(
     ("JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_FORWARD")
@@ -198,6 +200,8 @@ def steps_of(code: CodeType) -> Iterator[Step]:
         rows = _rows_of(name)
         if name == "ROT_N":
             rows = _fixed(Kind.SWAP, *range(instruction.argval, 1, -1))
+        elif name == "LOAD_COMMON_CONSTANT" and given in _LITERALS:
+            rows = _TABLE["LOAD_CONST"]
         for k, row in enumerate(rows):
             kind, argument = row.kind, instruction.argval if row.argument is None else row.argument
             if len(rows) > 1 and isinstance(argument, tuple):  # of variables

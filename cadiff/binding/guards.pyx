@@ -90,8 +90,14 @@ cdef dict around = {}  # by tape: what is done with warnings around f, which is 
 
 
 cdef tuple dealing_with_warnings():
-    """The function that shows warnings, and the filters."""
-    return getattr(warnings, "_showwarnmsg_impl", None), list(warnings.filters)
+    """What shows warnings or collects them, and the filters.
+
+    From CPython 3.14 on both may be of a context: see `sys.flags.context_aware_warnings`.
+    """
+    context = warnings._get_context() if hasattr(warnings, "_get_context") else None
+    log = getattr(context, "log", None)
+    show = getattr(warnings, "_showwarnmsg_impl", None) if log is None else log
+    return show, list(getattr(context, "_filters", warnings.filters))
 
 
 def note_warnings(name: str) -> None:

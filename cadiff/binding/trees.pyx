@@ -6,6 +6,7 @@ two real ones. All else is a leaf: this module knows nothing of real numbers. Wh
 objects and classes without running code of theirs stands here, too.
 """
 
+import builtins
 import copy
 from collections import deque, OrderedDict
 from dataclasses import fields
@@ -546,6 +547,7 @@ def register_libraries(test: Callable[[type], bool]) -> None:
 
 
 cdef frozenset SETS = frozenset((set, frozenset))
+cdef object FROZEN_DICT = getattr(builtins, "frozendict", None)  # new in Python 3.15
 cdef frozenset BUILT_IN = frozenset((list, tuple, dict, type(None), complex))
 cdef str EMPTY = "empty"
 
@@ -597,6 +599,9 @@ cdef object key_of_inner(item, kind, list above, list watched):
         return kind, keys_of(parts, above, watched)
     if kind in SETS:  # in the order in which f comes upon what is in it
         return kind, keys_of(tuple(item), above, watched)
+    if kind is FROZEN_DICT:
+        parts = tuple(item.keys()) + tuple(item.values())
+        return kind, keys_of(parts, above, watched)
     if kind is FunctionType:
         return key_of_function(item, above, watched)
     if kind is MethodType:
@@ -616,9 +621,11 @@ cdef object key_of_inner(item, kind, list above, list watched):
             watched.append(item)
         try:
             hash(item)
+            # Equal are decimals of other digits, and moments of other zones.
+            text = None if issubclass(kind, np.dtype) else repr(item)
         except Exception:  # a memoryview that can be written to raises ValueError
             return Same(item)
-        return kind, item
+        return kind, item, text
     return same(item, watched)  # objects of the user's may be equal, and differ in what f reads
 
 

@@ -148,6 +148,11 @@ def _mapping(walk: Findings, value: Any, path: str) -> None:
         walk.attribute(value, library_types.inside(defaultdict)["default_factory"], path)
 
 
+def _fixed_mapping(walk: Findings, value: Any, path: str) -> None:
+    kind: Any = library_types.base_in_c(type(value))
+    walk.items([*kind.keys(value), *kind.values(value)], path)
+
+
 def _ordered(walk: Findings, value: Any, path: str) -> None:
     walk.watch.members(OrderedDict.items(value), path)  # which has an order of its own
     walk.items([*OrderedDict.keys(value), *OrderedDict.values(value)], path)
@@ -317,6 +322,7 @@ _HANDLERS: dict[type, Callable[[Findings, Any, str], None]] = {
 # Of modules that are not loaded for this.
 _HANDLERS_BY_NAME: dict[str, Callable[[Findings, Any, str], None]] = {
     "builtins.SuperLU": lambda walk, value, path: None,  # SciPy's
+    "builtins.frozendict": _fixed_mapping,  # from Python 3.15 on
     "decimal.Decimal": of_decimals,
     "mmap.mmap": _file_in_memory,
     "scipy.spatial._ckdtree.cKDTree": _neighbours,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import dataclasses
 import datetime
 import functools
 import inspect
@@ -42,7 +43,7 @@ _DESCRIPTORS_OF_C = (
 CONSTANTS: frozenset[type] = frozenset(
     (
         *(bool, int, float, complex, str, bytes, range, object, types.CodeType),
-        *map(type, (None, ..., NotImplemented)),
+        *map(type, (None, ..., NotImplemented, dataclasses.MISSING)),  # a sentinel in Python 3.15
         *_NUMBERS,
         *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone),
         *(re.Pattern, struct.Struct),
@@ -259,8 +260,8 @@ _OF_FILES = ("scipy.datasets", "scipy.io", "pandas.io.", "pandas.read_")
 _WRITES = frozenset(("dump", "tofile"))  # methods of arrays
 # Those of whose classes all is known, too; of `io` only what writes into memory.
 _MODULES_OF_CLASSES = frozenset(
-    (*_MODULES, "_thread", "builtins", "ctypes", "datetime", "gc", "logging", "mmap", "threading")
-    + ("uuid",)
+    (*_MODULES, "_colorize", "_thread", "builtins", "ctypes", "datetime", "gc", "logging", "mmap")
+    + ("threading", "uuid")
 )
 _CLASSES = frozenset(("io.BytesIO", "io.StringIO", "os._Environ"))
 _ENTROPY = frozenset(
@@ -276,6 +277,11 @@ _OF_TYPES = frozenset(
     )
 )
 _OF_CLASSES = (dict, float, int, bytes, bytearray, str, complex, tuple, list, type, object)
+
+
+def _public(root: str) -> str:
+    """The module that users import, which `_py_warnings` and `_warnings` are parts of."""
+    return re.sub("^_(py_?)?", "", root)
 
 
 def unsafe(function: Any) -> str:
@@ -312,9 +318,9 @@ def unsafe(function: Any) -> str:
         return "" if name in _METHODS[root] else _text(root, function)
     if root in _FUNCTIONS:
         is_known = is_method or name in _FUNCTIONS[root]
-        return "" if is_known else _text(root.lstrip("_"), function)
+        return "" if is_known else _text(_public(root), function)
     if root in sys.stdlib_module_names:
-        public = root.lstrip("_")
+        public = _public(root)
         key = root if root in _MODULES else public
         return "" if key in _MODULES and name not in _MODULES[key] else _text(public, function)
     if root in LIBRARIES:
@@ -362,7 +368,7 @@ def only_writes(code: CodeType, names: dict[str, Any]) -> bool:
     """Whether some code of the standard library answers nothing."""
     module = names.get("__name__")
     is_log = module == "logging" and code.co_name in _LOGS
-    return is_log or module == "warnings" or str(module).startswith("importlib.")
+    return is_log or _public(str(module)) == "warnings" or str(module).startswith("importlib.")
 
 
 def is_log(function: Any) -> bool:
@@ -391,7 +397,7 @@ def is_safe_class(kind: type) -> bool:
     root = module_of(kind).partition(".")[0]
     if root not in sys.stdlib_module_names:
         return True
-    public = root.lstrip("_")
+    public = _public(root)
     if name_of(kind) in _MODULES.get(public, ()):
         return False
     name = f"{public}.{name_of(kind)}"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks import building as figures_of_builds
-from building import sizes
+from building import pythons, sizes
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,6 +46,31 @@ def test_old_pythons_can_read_the_refusal() -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, new)]
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     assert "__future__" not in {node.module for node in imported}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="scripts of a shell stand for Pythons")
+def test_pythons_are_found_named_and_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_hand = "{}.{}".format(*sys.version_info)
+    for name in ("PYTHONS", "PYTHON_BY"):
+        monkeypatch.delenv(f"CADIFF_{name}", raising=False)
+    assert pythons.found(at_hand) == sys.executable
+    assert pythons.found("9.9") is None
+
+    def script(name: str, does: str) -> str:
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+        return str(tmp_path / name)
+
+    new, other = script("new", "echo 9.9"), script("other", f"echo {at_hand}")
+    makes = script("makes", f'[ "$1" = 9.9 ] && echo {new}')
+    monkeypatch.setenv("CADIFF_PYTHON_BY", makes)
+    assert [pythons.found(version) for version in ("9.9", "9.8")] == [new, None]
+    monkeypatch.delenv("CADIFF_PYTHON_BY")
+    monkeypatch.setenv("CADIFF_PYTHONS", f"{new}:{other}")
+    assert [pythons.found(version) for version in ("9.9", at_hand)] == [new, other]
+    monkeypatch.setenv("CADIFF_PYTHONS", "no-such-python")
+    with pytest.raises(SystemExit, match="names no-such-python, which is no interpreter"):
+        pythons.found(at_hand)
 
 
 def test_no_compiler(failures: ModuleType) -> None:

@@ -495,7 +495,7 @@ ASKED_WITHIN: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore:codecs.open:DeprecationWarning")
 @pytest.mark.parametrize("reason", ASKED_WITHIN)
 def test_what_the_standard_library_asks_for_f_is_not_built_in(reason: str) -> None:
     program = cadiff.compile(ASKED_WITHIN[reason])

@@ -4,39 +4,31 @@ from __future__ import annotations
 
 import functools
 import json
-import os
-import shutil
 import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from building import pythons
 from cadiff.binding import bytecode
 from cadiff.binding.bytecode import Kind, kind_at, steps_of
 from cadiff.programs.reads import Operand, reads_of
 
 from ..helpers import reading
 
-VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 @functools.lru_cache
 def told_by(version: str) -> dict[str, Any] | None:
     """What the table of functions gives in a Python; None if there is none of that version."""
-    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    candidates = [sys.executable, shutil.which(f"python{version}")]
-    candidates += sorted(str(path) for path in managed.glob(f"{version}.*/bin/python"))
-    check = f"import sys; raise SystemExit('%d.%d' % sys.version_info[:2] != '{version}')"
-    for python in filter(None, candidates):
-        if subprocess.run([python, "-c", check], capture_output=True).returncode == 0:
-            command = [python, "-B", reading.__file__]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found: dict[str, Any] = json.loads(done.stdout)
-            return found
-    return None
+    if (python := pythons.found(version)) is None:
+        return None
+    command = [python, "-B", reading.__file__]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def test_what_is_read_is_found() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,8 @@ import scipy.sparse
 
 import cadiff
 from cadiff.scipy import integrate, linalg, optimize, sparse
+
+from ..helpers.processes import isolated
 
 Function = Callable[..., Any]
 
@@ -305,3 +308,37 @@ def test_warnings_that_f_only_hides_are_no_obstacle() -> None:
     program = cadiff.compile(f, verify=False)
     assert [program(x) for x in AT] == [f(x) for x in AT]
     assert program.stats()["recordings"] == 1
+
+
+@pytest.mark.skipif(not hasattr(sys.flags, "context_aware_warnings"), reason="new in Python 3.14")
+def test_warnings_that_a_context_collects_or_raises_are_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHON_CONTEXT_AWARE_WARNINGS", "1")
+    isolated("""
+import numpy as np, sys, warnings
+import cadiff
+from cadiff.scipy import integrate
+
+assert sys.flags.context_aware_warnings
+
+def area(x):
+    return integrate.quad(lambda t: np.exp(-x * t) * np.cos(x * x * t), 0, 1, limit=2)[0]
+
+def f(x, record, action):
+    with warnings.catch_warnings(record=record) as caught:
+        warnings.simplefilter(action)
+        try:
+            found = area(x)
+        except Warning:
+            return -x
+    return 2.0 * found if caught else found
+
+for record, action, obstacles in ((True, "always", 1), (False, "error", 1), (False, "ignore", 0)):
+    program = cadiff.compile(f, verify=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [program(x, record, action) for x in (1.0, 9.0, 1.5)]
+        assert found == [f(x, record, action) for x in (1.0, 9.0, 1.5)], (found, action)
+    assert ("looks at warnings" in str(program.stats()["obstacles"])) == obstacles, action
+""")

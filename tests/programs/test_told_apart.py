@@ -6,7 +6,11 @@ taken for what was recorded. No code of a class of the user's runs in order to s
 
 from __future__ import annotations
 
+import builtins
 import collections
+import datetime
+import decimal
+import math
 import pickle
 import sys
 from collections.abc import Callable
@@ -73,6 +77,7 @@ class EndlessSet(set[Any]):
 
 ROWS, COLUMNS = np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3))
 WHOLE = np.ones(4)
+MOMENT = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.timezone.utc)
 
 TOLD: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     **{
@@ -135,6 +140,21 @@ TOLD: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
         lambda x, b: x * b["a"],
         [(OfKeys(a=k),) for k in (1.0, 3.0)],
     ),
+    "decimals by digits and sign": (
+        lambda x, b: x * math.copysign(len(str(b)), b),
+        [(decimal.Decimal(text),) for text in ("1.0", "1.00", "0", "-0")],
+    ),
+    "moments by their zones": (
+        lambda x, b: x * b.hour,
+        [(MOMENT,), (MOMENT.astimezone(datetime.timezone(datetime.timedelta(hours=3))),)],
+    ),
+    **{
+        f"what is in a {kind.__name__}": (
+            lambda x, b: x * math.copysign(1.0 + isinstance(b["a"], float), b["a"]),
+            [(kind(a=value),) for value in (0.0, -0.0, 1.0, 1)],
+        )
+        for kind in (dict, getattr(builtins, "frozendict", dict))  # new in Python 3.15
+    },
     "sets without an end": (lambda x, b: x * (1.0 in b), [(EndlessSet([k]),) for k in (1.0, 3.0)]),
 }
 
