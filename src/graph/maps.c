@@ -290,8 +290,8 @@ static Row taken(const Taker *taker, Row from, int *n_left) {
 /* Whether an operation takes no longer than a copy of what it gives. */
 static int is_as_cheap_as_a_copy(const CadMade *made) {
     return made->kind == CAD_RECORD_MAP &&
-           (made->op == CAD_OP_positive || made->op == CAD_OP_negative ||
-            made->op == CAD_OP_add || made->op == CAD_OP_subtract || made->op == CAD_OP_multiply);
+           (made->op == CAD_OP_positive || made->op == CAD_OP_negative || made->op == CAD_OP_add ||
+            made->op == CAD_OP_subtract || made->op == CAD_OP_multiply);
 }
 
 /* Numbers that a PACK holds side by side, where they stand. */

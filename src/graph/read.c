@@ -190,7 +190,7 @@ static void read_row_singly(Reader *r, CadOp op, CadPlan *plan) {
     } while (next_step(&steps));
 }
 
-enum { LONG_ROW = 16, FEW_ROWS = 4 }; /* numbers, on average, and rows */
+enum { LONG_ROW = 16, FEW_ROWS = 4 }; /* numbers on average, and rows */
 
 /* What is chosen for numbers in a row, of one axis. */
 static void read_chosen(Reader *r, CadPlan *plan, CadNumbers x, int64_t first, int64_t end) {

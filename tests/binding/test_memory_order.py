@@ -179,21 +179,31 @@ IN_ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+TOTALS: dict[str, Callable[[Any, Any], Any]] = {
+    "of all": lambda np, x: np.sum(x),
+    "of an axis": lambda np, x: np.sum(np.sum(x, 0) ** 2),
+}
+
+
+@pytest.mark.parametrize("total", TOTALS)
 @pytest.mark.parametrize("name", IN_ORDER)
-def test_results_stand_as_those_of_numpy(name: str) -> None:
+def test_results_stand_as_those_of_numpy(name: str, total: str) -> None:
     """Sums go along memory: their last bits tell in which order it is."""
-    f = IN_ORDER[name]
+
+    def f(np: Any, x: Any) -> Any:
+        return TOTALS[total](np, IN_ORDER[name](np, x))
+
+    def g(x: Any) -> Any:
+        return f(np, x)
+
     x = numpy.random.default_rng(3).standard_normal((37, 1007))
-    for total in (lambda np, x: np.sum(f(np, x)), lambda np, x: np.sum(np.sum(f(np, x), 0) ** 2)):
-        wanted = total(numpy, x)
-        assert cadiff.value_and_grad(lambda x: total(np, x))(x)[0] == wanted
-        gradient = cadiff.compile(lambda x: total(np, x)).grad(x)
-        numpy.testing.assert_allclose(
-            cadiff.grad(lambda x: total(np, x))(x), gradient, rtol=1e-11, atol=1e-11
-        )
-        along = numpy.random.default_rng(4).standard_normal(x.shape)
-        moved = total(numpy, x + 1e-7 * along) - total(numpy, x - 1e-7 * along)
-        numpy.testing.assert_allclose(numpy.sum(gradient * along), moved / 2e-7, rtol=1e-5)
+    value, eager = cadiff.value_and_grad(g)(x)
+    assert value == f(numpy, x)
+    gradient = cadiff.compile(g).grad(x)
+    numpy.testing.assert_allclose(eager, gradient, rtol=1e-11, atol=1e-11)
+    along = numpy.random.default_rng(4).standard_normal(x.shape)
+    moved = f(numpy, x + 1e-7 * along) - f(numpy, x - 1e-7 * along)
+    numpy.testing.assert_allclose(numpy.sum(gradient * along), moved / 2e-7, rtol=1e-5)
 
 
 def test_views_of_results_are_those_of_numpy() -> None:
