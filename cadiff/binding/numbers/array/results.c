@@ -122,7 +122,8 @@ static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, 
         request.passive |= (uint32_t)(all->of[i].passive != 0) << (i + 1);
         passive = passive && all->of[i].passive;
     }
-    const int is_moved = !all->are_in_order && shape->ndim > 1 &&
+    /* Who is told of results names their elements by places: in C's order. */
+    const int is_moved = !all->are_in_order && shape->ndim > 1 && all->tape->hook == NULL &&
                          (!cad_op_is_kind(op) || op == CAD_OP_SUM) && is_by_columns(all);
     for (int i = 0; i < shape->ndim; i++) {
         order[i] = i;
