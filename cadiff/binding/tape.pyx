@@ -110,14 +110,6 @@ cpdef bint is_constant(x):
     return CAD_VAR(x).kind == CAD_ARRAY and cad_tape_is_constant(CAD_VAR(x).tape, CAD_VAR(x).slot)
 
 
-cdef bint is_copied(CadVar *var, function) except -1:
-    """Whether NumPy gives no view of a result that it keeps in Fortran's order."""
-    if not cad_var_is_by_columns(var):
-        return False
-    array = np.empty((<object>var).shape, order="F")
-    return not np.may_share_memory(array, function(array))
-
-
 def part_of(x, function: Callable[[NDArray[np.float64]], Any]):
     """function(x), a view of an array Var: of the array itself, where NumPy has to copy."""
     cdef object array, part
@@ -125,7 +117,7 @@ def part_of(x, function: Callable[[NDArray[np.float64]], Any]):
         raise TypeError(f"expected an array Var, not {type(x).__name__}")
     if CAD_VAR(x).kind == CAD_STALE:
         return cad_var_stale(np.asarray(function(cad_var_values(x))))
-    for var in (None if is_copied(CAD_VAR(x), function) else x, None):
+    for var in (x, None):
         if var is None:
             var = cad_array_copy(CAD_VAR(x))
         cad_tape_pin(CAD_VAR(var).tape)

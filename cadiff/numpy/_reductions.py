@@ -531,8 +531,10 @@ def _places(
     """
     shape = binding.shape(x)
     over_all = len(axes) == len(shape)
+    if len(axes) != 1 and not over_all:
+        return None
     along = math.prod(shape) if over_all else shape[axes[0]]
-    if (len(axes) > 1 and not over_all) or math.prod(shape) < MANY[0] or along < MANY[1]:
+    if math.prod(shape) < MANY[0] or along < MANY[1]:
         return None
     axis = None if over_all else axes[0]
     places = _place_of_extreme(x, axis, reduce == np.minimum.reduce)

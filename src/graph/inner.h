@@ -128,6 +128,10 @@ CadNumbers cad_graph_kind_over(const CadShape *shape, CadOp op, int n_views,
 /* A product of the chain rule, in which an exact zero absorbs. */
 CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y);
 
+/* Some results of an operation, by itself if that takes no longer than to copy them; `strides` is
+ * room for theirs. */
+CadNumbers cad_graph_part(const CadShape *shape, CadNumbers from, int64_t *strides);
+
 /* What a TAKE that is to be gives, in order: the same of fewer numbers, where these are the
  * results of operations. */
 CadId cad_graph_take(CadGraph *graph, const CadMade *made);

@@ -287,6 +287,46 @@ static Row taken(const Taker *taker, Row from, int *n_left) {
                                       made.n_views, views));
 }
 
+/* Whether an operation takes no longer than a copy of what it gives. */
+static int is_as_cheap_as_a_copy(const CadMade *made) {
+    return made->kind == CAD_RECORD_MAP &&
+           (made->op == CAD_OP_positive || made->op == CAD_OP_negative || made->op == CAD_OP_add ||
+            made->op == CAD_OP_subtract || made->op == CAD_OP_multiply);
+}
+
+/* Numbers that a PACK holds side by side, where they stand. */
+static void leave_pack(const CadShape *shape, Row *row) {
+    CadGraph *const graph = shape->graph;
+    const CadRecord *const record = cad_graph_record(graph, row->first);
+    if (record->kind == CAD_RECORD_PACK && shape->ndim == 1 && row->strides[0] == 1) {
+        const CadId *const ids = graph->lists + cad_graph_array(graph, record)->list +
+                                 (row->first - record->of.array.first);
+        row->first = cad_graph_are_in_row(graph, ids, shape->size) ? ids[0] : row->first;
+    }
+}
+
+CadNumbers cad_graph_part(const CadShape *shape, CadNumbers from, int64_t *strides) {
+    int64_t lengths[CAD_MOST_AXES], indices[CAD_MOST_AXES];
+    CadAxes axes;
+    CadMade made;
+    Row x[4];
+    CadNumbers views[4];
+    Taker all = {*shape, {CAD_ZERO, cad_no_strides}, 1};
+    cad_graph_look(shape->graph, cad_graph_record_of(shape->graph, from.first), axes, &made);
+    if (!is_as_cheap_as_a_copy(&made) || made.size <= shape->size ||
+        !find_operands(&made, row_of(shape->ndim, from), &all, lengths, indices, x)) {
+        return from;
+    }
+    for (int k = 1; k < made.n_views; k++) {
+        leave_pack(shape, &x[k]);
+        views[k] = numbers_of(&x[k]);
+    }
+    const CadNumbers other = views[made.n_views - 1];
+    const CadNumbers part = cad_graph_apply_over(shape, made.op, views[1], other, other);
+    memcpy(strides, part.strides, (size_t)shape->ndim * sizeof *strides);
+    return (CadNumbers){part.first, strides};
+}
+
 enum { MOST_TAKEN = 32 };
 
 CadId cad_graph_take(CadGraph *graph, const CadMade *made) {
@@ -540,6 +580,22 @@ static CadId scattered_map(CadGraph *graph, const CadMade *made) {
 
 /* --- any operation --- */
 
+/* What a derivative adds up of a copy, it adds up of what was copied: in another order of axes. */
+static void leave_copy(CadGraph *graph, CadMade *sum, Row *source) {
+    int64_t lengths[CAD_MOST_AXES], indices[CAD_MOST_AXES];
+    CadAxes axes;
+    CadMade made;
+    Row x[4];
+    const CadShape shape = {graph, sum->ndim, sum->shape, cad_no_strides, 0};
+    Taker all = {shape, {CAD_ZERO, cad_no_strides}, 1};
+    cad_graph_look(graph, cad_graph_record_of(graph, sum->views[1].first), axes, &made);
+    if (made.kind == CAD_RECORD_MAP && made.op == CAD_OP_positive &&
+        find_operands(&made, row_of(sum->ndim, sum->views[1]), &all, lengths, indices, x)) {
+        *source = x[1];
+        sum->views[1] = numbers_of(source);
+    }
+}
+
 CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int64_t *shape,
                     int n_views, const CadNumbers *views) {
     CadMade made = {.kind = CAD_RECORD_MAP,
@@ -549,6 +605,10 @@ CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int6
                     .shape = shape,
                     .n_views = n_views};
     memcpy(made.views, views, (size_t)n_views * sizeof *views);
+    Row source;
+    if (op == CAD_OP_SUM && graph->n_own > 0 && graph->optimize) {
+        leave_copy(graph, &made, &source);
+    }
     const CadId constant = graph->optimize ? constant_map(graph, &made) : CAD_NO_ID;
     const CadId there =
         constant == CAD_NO_ID && graph->optimize ? scattered_map(graph, &made) : constant;

@@ -190,6 +190,64 @@ static void read_row_singly(Reader *r, CadOp op, CadPlan *plan) {
     } while (next_step(&steps));
 }
 
+enum { LONG_ROW = 16, FEW_ROWS = 4 }; /* numbers on average, and rows */
+
+/* What is chosen for numbers in a row, of one axis. */
+static void read_chosen(Reader *r, CadPlan *plan, CadNumbers x, int64_t first, int64_t end) {
+    const int64_t *const result = cad_plan_view(plan, 0);
+    const int64_t size = end - first, one = 1;
+    const CadShape shape = {r->graph, 1, &size, &one, (size_t)size};
+    int64_t strides[CAD_MOST_AXES], seen[2] = {result[0] + first * result[1], result[1]};
+    x.first += (CadId)(first * x.strides[0]);
+    name_seen(r, 1, &size, seen, cad_graph_part(&shape, x, strides));
+}
+
+/* A choice by constants is what is chosen, if that stands in long rows; of a few rows it is what
+ * an operation gives for these. Answers 0 if it is to be carried out. */
+static int read_choice(Reader *r, CadPlan *plan, const CadNumbers x[4]) {
+    CadGraph *const graph = r->graph;
+    const CadRecord *const mask = cad_graph_record(graph, x[1].first);
+    int64_t at = 0, begins[FEW_ROWS + 1];
+    int choices[FEW_ROWS], n = 0, former = -1;
+    if (mask->kind != CAD_RECORD_CONSTANTS) {
+        return 0;
+    }
+    const size_t list = cad_graph_array(graph, mask)->list;
+    const double *const values = graph->constants + list - mask->of.array.first;
+    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = 4};
+    steps.at[0] = cad_plan_view(plan, 0)[0];
+    steps.strides[0] = cad_plan_view(plan, 0) + 1;
+    for (int k = 1; k < 4; k++) {
+        steps.at[k] = x[k].first;
+        steps.strides[k] = x[k].strides;
+    }
+    Steps again = steps;
+    do {
+        const int choice = values[steps.at[1]] != 0.0 ? 2 : 3;
+        if (choice != former && n < FEW_ROWS) {
+            begins[n] = at;
+            choices[n] = choice;
+        }
+        n += choice != former;
+        former = choice;
+        at++;
+    } while (next_step(&steps));
+    if ((int64_t)n * LONG_ROW > plan->size) {
+        return 0;
+    }
+    if (plan->ndim == 1 && n <= FEW_ROWS) {
+        begins[n] = plan->size;
+        for (int k = 0; k < n; k++) {
+            read_chosen(r, plan, x[choices[k]], begins[k], begins[k + 1]);
+        }
+        return 1;
+    }
+    do {
+        r->at[again.at[0] - r->base] = (CadId)again.at[values[again.at[1]] != 0.0 ? 2 : 3];
+    } while (next_step(&again));
+    return 1;
+}
+
 static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     const CadOp op = CAD_CODE_OP(entry.code);
     if (r->graph->optimize && plan->size <= SMALL_ARRAY) {
@@ -205,6 +263,10 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     read_views(r, plan, strides, x);
     for (int k = plan->n_views; k < 4; k++) {
         x[k] = x[1];
+    }
+    if (op == CAD_OP_where && r->graph->optimize && !cad_plan_is_single(plan) &&
+        read_choice(r, plan, x)) {
+        return;
     }
     memcpy(result_strides, result + 1, (size_t)plan->ndim * sizeof *result_strides);
     if (is_elsewhere) {

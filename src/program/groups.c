@@ -5,7 +5,7 @@ enum {
     WINDOW = 512,     /* instructions that are looked at for one group */
     MOST_BEHIND = 32, /* of these, which have to wait until it is done */
     MOST_WAYS = 4,    /* numbers of rows that are tried */
-    LONG_ROW = 8 * CAD_TILE,
+    LONG_ROW = 16 * CAD_TILE,
     MIXED_TILE = 4 * CAD_TILE, /* numbers, where rows of arrays are of unequal length */
     PART = 64 * CAD_TILE,      /* numbers that are computed in a part, or more: 25 µs at least */
     MOST_PARTS = 128,          /* so many that each of 16 threads has eight */

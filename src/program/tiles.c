@@ -164,15 +164,57 @@ static int has_tile(const Block *block) {
     return block->group < ANY_GROUP && !block->is_whole;
 }
 
+/* Whether all that an instruction reads or writes of a block is the whole of it, in order. */
+static int is_all_of(const Tiler *t, const CadInstruction *i, size_t which) {
+    const CadFarBlock block = t->m->far[which];
+    const int32_t places[3] = {i->out, i->x, i->y}, steps[3] = {1, i->sx, i->sy};
+    int is_all = block.size == i->n && !block.is_fixed && !block.is_float;
+    for (int k = 0; k < 3; k++) {
+        const int is_within = places[k] >= FAR && cad_maker_far_block(t->m, places[k]) == which;
+        is_all &= !is_within || (places[k] == block.place && steps[k] == 1);
+    }
+    return is_all;
+}
+
+/* Have the result of arithmetic be written over an operand that nobody needs any more: then there
+ * are fewer places that the cache has to hold. 0 if there is none. */
+static int put_over_operand(Tiler *t, Shelf *shelf, size_t which, uint32_t at) {
+    const CadInstruction *const i = &t->program->code[t->order[at]];
+    const int is_arithmetic = i->op == CAD_OP_add || i->op == CAD_OP_subtract ||
+                              i->op == CAD_OP_multiply || i->op == CAD_OP_amul;
+    Block *const block = &t->blocks[which];
+    if (i->kind != CAD_VECTOR || !is_arithmetic || i->floats || !is_all_of(t, i, which) ||
+        block->last == UINT32_MAX) {
+        return 0;
+    }
+    for (uint32_t *former = &shelf->last[at]; *former != UINT32_MAX;
+         former = &t->blocks[*former].after) {
+        const Block *const operand = &t->blocks[*former];
+        if (operand->room == block->room && is_all_of(t, i, *former)) {
+            block->to = operand->to;
+            *former = operand->after;
+            block->after = shelf->last[block->last];
+            shelf->last[block->last] = (uint32_t)which;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Blocks in the order in which they are first needed. */
 static void put_whole(Tiler *t, Shelf *shelf, const uint32_t *heads, const uint32_t *next) {
+    const Group *group = t->groups, *const end = t->groups + t->n_groups;
     begin_shelf(shelf, 0);
-    for (size_t at = 0; at < t->program->n_code && t->m->status == CAD_OK; at++) {
+    for (uint32_t at = 0; at < t->program->n_code && t->m->status == CAD_OK; at++) {
+        group += group < end && at >= group->begin + group->count;
+        const int is_member = group < end && at >= group->begin;
         for (uint32_t k = heads[at]; k != UINT32_MAX; k = next[k]) {
             const CadFarBlock block = t->m->far[k];
             if (!block.is_fixed && !has_tile(&t->blocks[k]) && !t->blocks[k].is_referred) {
                 t->blocks[k].room = places_for(block);
-                put(t, shelf, k);
+                if (is_member || !put_over_operand(t, shelf, k, at)) {
+                    put(t, shelf, k);
+                }
             }
         }
     }

@@ -166,3 +166,56 @@ def test_what_numpy_copies_is_no_view(columns: str, row: str) -> None:
 
     for value in ways(f, TABLE):
         assert value() == pytest.approx(f(TABLE), rel=1e-14)
+
+
+IN_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "a function": lambda np, x: np.exp(x.T),
+    "by a row": lambda np, x: x.T * np.arange(1.0, 38.0) + 1.0,
+    "of three axes": lambda np, x: np.sin(np.transpose(x.reshape(37, 53, 19), (2, 0, 1))),
+    "of sums": lambda np, x: np.cos(np.sum(np.transpose(x.reshape(37, 53, 19), (2, 0, 1)), 2)),
+    "kept": lambda np, x: np.sum(np.sqrt(x.T**2), axis=0, keepdims=True),
+    "of both": lambda np, x: x.T + np.exp(x).T,
+    "copied": lambda np, x: np.exp(x.T).copy() * 2.0,
+}
+
+
+TOTALS: dict[str, Callable[[Any, Any], Any]] = {
+    "of all": lambda np, x: np.sum(x),
+    "of an axis": lambda np, x: np.sum(np.sum(x, 0) ** 2),
+}
+
+
+@pytest.mark.parametrize("total", TOTALS)
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_results_stand_as_those_of_numpy(name: str, total: str) -> None:
+    """Sums go along memory: their last bits tell in which order it is."""
+
+    def f(np: Any, x: Any) -> Any:
+        return TOTALS[total](np, IN_ORDER[name](np, x))
+
+    def g(x: Any) -> Any:
+        return f(np, x)
+
+    x = numpy.random.default_rng(3).standard_normal((37, 1007))
+    value, eager = cadiff.value_and_grad(g)(x)
+    assert value == f(numpy, x)
+    gradient = cadiff.compile(g).grad(x)
+    numpy.testing.assert_allclose(eager, gradient, rtol=1e-11, atol=1e-11)
+    along = numpy.random.default_rng(4).standard_normal(x.shape)
+    moved = f(numpy, x + 1e-7 * along) - f(numpy, x - 1e-7 * along)
+    numpy.testing.assert_allclose(numpy.sum(gradient * along), moved / 2e-7, rtol=1e-5)
+
+
+def test_views_of_results_are_those_of_numpy() -> None:
+    """What NumPy copies is no view here: it is not written through."""
+
+    def f(np: Any, x: Any) -> Any:
+        y = np.exp(x.T)
+        y.reshape(-1)[0] = 0.0
+        y.T.reshape(-1)[1] = 0.0
+        return y
+
+    x = numpy.random.default_rng(3).standard_normal((3, 4))
+    numpy.testing.assert_allclose(cadiff.compile(lambda x: f(np, x))(x), f(numpy, x), rtol=1e-15)
+    changed = cadiff.grad(lambda x: np.sum(f(np, x)))(x)
+    numpy.testing.assert_array_equal(changed == 0.0, f(numpy, x).T == 0.0)

@@ -11,20 +11,25 @@
 
 /* --- elementwise operations, and those of kinds --- */
 
-CadPointer *cad_array_apply(CadOp op, PyObject *const *operands) {
-    if (op == CAD_OP_multiply && operands[0] == operands[1]) {
-        return cad_array_apply(CAD_OP_square, operands); /* one partial to hand on, not two */
-    }
+static PyObject *apply(CadOp op, PyObject *const *operands, int are_in_order) {
     CadArrayOperands all;
     CadShape shape;
     if (cad_take_operands(&all, operands, cad_op_info[op].arity) != 0) {
         return NULL;
     }
+    all.are_in_order = are_in_order;
     PyObject *result = cad_broadcast(&all, &shape) < 0
                            ? NULL
                            : cad_record_kind(op, &all, &shape, 0, shape.ndim, shape.of);
     cad_release_operands(&all);
     return result;
+}
+
+CadPointer *cad_array_apply(CadOp op, PyObject *const *operands) {
+    if (op == CAD_OP_multiply && operands[0] == operands[1]) {
+        op = CAD_OP_square; /* one partial to hand on, not two */
+    }
+    return apply(op, operands, 0);
 }
 
 PyObject *cad_array_kind(CadOp op, PyObject *const *operands, int ndim, const npy_intp *lengths,
@@ -54,10 +59,7 @@ PyObject *cad_array_copy(CadVar *var) {
         return cad_then(cad_var_values((PyObject *)var), cad_var_stale);
     }
     PyObject *operand = (PyObject *)var;
-    PyObject *copy = cad_array_apply(CAD_OP_positive, &operand);
-    if (copy != NULL && CAD_IS_VAR_ARRAY(copy)) { /* in C's order, as NumPy's method */
-        CAD_VAR(copy)->view->flags &= ~(uint32_t)CAD_BY_COLUMNS;
-    }
+    PyObject *copy = apply(CAD_OP_positive, &operand, 1); /* as NumPy's method */
     const int is_cell = var->view->ndim == 0 && (var->view->flags & CAD_CELL) != 0;
     if (copy != NULL && is_cell && CAD_VAR(copy)->tape == NULL) { /* of a constant: its place */
         const npy_intp length = 1;

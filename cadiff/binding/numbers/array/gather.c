@@ -63,7 +63,7 @@ static PyObject *gather(CadVar *var, PyArrayObject *array) {
                                        (CadPlace){CAD_OWN, &stride}, passive << 1, 0, size,
                                        &out) < 0
                ? NULL
-               : cad_result_view(var->tape, out, ndim, shape, size, passive, is_single);
+               : cad_result_view(var->tape, out, ndim, shape, NULL, size, passive, is_single);
 }
 
 PyObject *cad_array_gather(CadVar *var, PyObject *key) {

@@ -27,7 +27,8 @@ typedef struct CadArrayOperand {
 typedef struct CadArrayOperands {
     CadTape *tape;
     int n;
-    int are_packed; /* many plain floats remain such: an operation reads them so */
+    int are_packed;   /* many plain floats remain such: an operation reads them so */
+    int are_in_order; /* the result is to be in C's order, whatever theirs is */
     CadArrayOperand of[3];
 } CadArrayOperands;
 
@@ -94,7 +95,7 @@ PyObject *cad_record_kind(CadOp op, CadArrayOperands *all, const CadShape *shape
 
 /* The handle of what an entry wrote. What comes of constants alone is constant. */
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                          size_t slots, int passive, int is_single);
+                          const npy_intp *strides, size_t slots, int passive, int is_single);
 
 /* An array Var of zeros that are constants. */
 PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape, int is_single);

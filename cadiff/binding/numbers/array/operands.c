@@ -92,7 +92,7 @@ int cad_take_operand(CadArrayOperands *all, PyObject *object) {
 
 int cad_take_operands(CadArrayOperands *all, PyObject *const *operands, int n) {
     all->tape = NULL;
-    all->n = all->are_packed = 0;
+    all->n = all->are_packed = all->are_in_order = 0;
     for (int i = 0; i < n; i++) {
         const int status = cad_take_operand(all, operands[i]);
         if (status != 0) {

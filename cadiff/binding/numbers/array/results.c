@@ -22,7 +22,7 @@ static int note_constants(CadTape *tape, CadSlot out, size_t slots) {
 }
 
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                          size_t slots, int passive, int is_single) {
+                          const npy_intp *strides, size_t slots, int passive, int is_single) {
     if (tape->hook != NULL && cad_check(tape->hook->array(tape->hook->holder, ndim, shape)) < 0) {
         return NULL;
     }
@@ -33,7 +33,7 @@ PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *
     if (passive && note_constants(tape, out, slots) < 0) {
         return NULL;
     }
-    return cad_var_view(tape, out, ndim, shape, NULL, flags | (passive ? CAD_CONSTANT : 0));
+    return cad_var_view(tape, out, ndim, shape, strides, flags | (passive ? CAD_CONSTANT : 0));
 }
 
 PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape, int is_single) {
@@ -74,13 +74,40 @@ static int is_by_columns(const CadArrayOperands *all) {
     return found;
 }
 
+/* The axes of a result in the order of their strides in the operands, of which the first one that
+ * has both of two axes decides. */
+static void order_axes(int ndim, int n_views, int64_t (*strides)[NPY_MAXDIMS], int *order) {
+    for (int i = 0; i < ndim; i++) {
+        int at = i;
+        for (; at > 0; at--) {
+            int k = 1;
+            while (k < n_views && (strides[k][i] == 0 || strides[k][order[at - 1]] == 0)) {
+                k++;
+            }
+            if (k == n_views || llabs(strides[k][i]) <= llabs(strides[k][order[at - 1]])) {
+                break;
+            }
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+}
+
+/* Axes of an entry, as they are ordered. */
+typedef struct Ordered {
+    int64_t shape[NPY_MAXDIMS], strides[4][NPY_MAXDIMS];
+} Ordered;
+
 static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,
                         int ndim, const npy_intp *seen, int is_single) {
     int64_t strides[4][NPY_MAXDIMS];
+    npy_intp of_result[NPY_MAXDIMS] = {0};
+    int order[NPY_MAXDIMS];
+    Ordered ordered;
     CadRequest request = {.op = op,
                           .passive = is_single ? CAD_IN_SINGLE : 0,
                           .ndim = shape->ndim,
-                          .shape = shape->wide,
+                          .shape = ordered.shape,
                           .n_views = all->n + 1,
                           .slots = 1,
                           .index = -1};
@@ -88,29 +115,42 @@ static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, 
     if (cad_put_operands(all) < 0) {
         return NULL;
     }
-    for (int i = shape->ndim; i-- > 0;) {
-        const int is_summed = summed >> i & 1;
-        strides[0][i] = is_summed ? 0 : (int64_t)request.slots;
-        request.slots *= is_summed ? 1 : (size_t)shape->wide[i];
-    }
-    request.views[0] = (CadPlace){CAD_OWN, strides[0]};
     int passive = 1;
     for (int i = 0; i < all->n; i++) {
         cad_spread(&all->of[i], shape, strides[i + 1]);
-        request.views[i + 1] = (CadPlace){all->of[i].slot, strides[i + 1]};
+        request.views[i + 1] = (CadPlace){all->of[i].slot, ordered.strides[i + 1]};
         request.passive |= (uint32_t)(all->of[i].passive != 0) << (i + 1);
         passive = passive && all->of[i].passive;
     }
+    /* Who is told of results names their elements by places: in C's order. */
+    const int is_moved = !all->are_in_order && shape->ndim > 1 && all->tape->hook == NULL &&
+                         (!cad_op_is_kind(op) || op == CAD_OP_SUM) && is_by_columns(all);
+    for (int i = 0; i < shape->ndim; i++) {
+        order[i] = i;
+    }
+    if (is_moved) {
+        order_axes(shape->ndim, request.n_views, strides, order);
+    }
+    for (int i = shape->ndim; i-- > 0;) {
+        const int is_summed = summed >> order[i] & 1;
+        ordered.shape[i] = shape->wide[order[i]];
+        strides[0][order[i]] = is_summed ? 0 : (int64_t)request.slots;
+        request.slots *= is_summed ? 1 : (size_t)ordered.shape[i];
+        for (int k = 0; k < request.n_views; k++) {
+            ordered.strides[k][i] = strides[k][order[i]];
+        }
+    }
+    request.views[0] = (CadPlace){CAD_OWN, ordered.strides[0]};
+    for (int i = 0, k = 0; i < shape->ndim && is_moved; i++) {
+        if (ndim == shape->ndim || !(summed >> i & 1)) {
+            of_result[k++] = (npy_intp)strides[0][i];
+        }
+    }
     CadSlot out;
-    if (cad_push(all->tape, &request, &out) < 0) {
-        return NULL;
-    }
-    PyObject *result =
-        cad_result_view(all->tape, out, ndim, seen, request.slots, passive, is_single);
-    if (result != NULL && ndim > 1 && summed == 0 && is_by_columns(all)) {
-        CAD_VAR(result)->view->flags |= CAD_BY_COLUMNS;
-    }
-    return result;
+    return cad_push(all->tape, &request, &out) < 0
+               ? NULL
+               : cad_result_view(all->tape, out, ndim, seen, is_moved ? of_result : NULL,
+                                 request.slots, passive, is_single);
 }
 
 PyObject *cad_record_kind(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,

@@ -63,7 +63,6 @@ enum {
     CAD_CELL = 32,    /* a view of no axes, as NumPy's 0-d arrays: assignments are seen in it */
     CAD_SINGLE = 64,  /* of float32: the numbers are floats, kept as doubles. Of no axes, and no
                        * CAD_CELL, it is one number, as NumPy's float32 is */
-    CAD_BY_COLUMNS = 128, /* a result that NumPy would have put in Fortran's order */
 };
 
 #define CAD_SHAPE(view) ((view)->shape_and_strides)

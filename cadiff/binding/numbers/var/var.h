@@ -39,10 +39,6 @@ static inline void cad_var_freeze(CadVar *var) {
     var->view->flags |= CAD_FROZEN;
 }
 
-static inline int cad_var_is_by_columns(const CadVar *var) {
-    return (var->view->flags & CAD_BY_COLUMNS) != 0;
-}
-
 /* The slots of all elements, as an int64 array of the Var's shape. */
 PyObject *cad_var_slots(const CadVar *var);
 
