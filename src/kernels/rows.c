@@ -431,9 +431,9 @@ static double sum_of_powers(Row x, ptrdiff_t n, double p) {
             const double number = *item(x, first + k);
             powers[k] = p == 2.0 ? number * number : fabs(number);
         }
-        const CadStrip all = {powers, 1}, power = {&p, 0};
+        const CadStrip all = {powers, 1}, operands[2] = {all, {&p, 0}};
         if (p != 2.0) {
-            cad_strip_value(CAD_OP_power, all, all, power, power, (size_t)count);
+            cad_strip_value(CAD_OP_power, all, operands, (size_t)count);
         }
         if (x.step == 1) {
             cad_strip_sum(&sum, all, (size_t)count);
