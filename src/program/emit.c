@@ -87,6 +87,37 @@ size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, si
     return end;
 }
 
+/* Whether numbers are inputs, in whose places nothing else is written. */
+static int are_inputs(const CadMaker *m, const int32_t *places, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (places[i] >= (int32_t)m->program->n_inputs) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The same numbers, if they are side by side already. What is written on a level is not read there
+ * in other places, so that there they are what they were. */
+static const CadGathered *gathered_before(CadMaker *m, size_t begin, size_t count,
+                                          uint32_t level) {
+    const int32_t *const lists = m->program->lists;
+    size_t n = 0;
+    for (size_t k = 0; k < m->n_gathered && level != m->gathered_level; k++) {
+        m->gathered[n] = m->gathered[k];
+        n += m->gathered[k].stays != 0;
+    }
+    m->n_gathered = level != m->gathered_level ? n : m->n_gathered;
+    m->gathered_level = level;
+    for (const CadGathered *g = m->gathered, *end = g + m->n_gathered; g < end; g++) {
+        if (g->size == count && lists[g->begin] == lists[begin] &&
+            memcmp(lists + g->begin, lists + begin, count * sizeof *lists) == 0) {
+            return g;
+        }
+    }
+    return NULL;
+}
+
 CadPlaces cad_maker_gather(CadMaker *m, size_t begin, size_t count, uint32_t level) {
     const int32_t *const places = m->program->lists + begin;
     CadPlaces even = {places[0], 0};
@@ -94,8 +125,21 @@ CadPlaces cad_maker_gather(CadMaker *m, size_t begin, size_t count, uint32_t lev
         m->program->n_lists = begin;
         return even;
     }
+    const CadGathered *const same = gathered_before(m, begin, count, level);
+    if (same != NULL) {
+        m->program->n_lists = begin;
+        return (CadPlaces){same->to, 1};
+    }
     const int32_t to = cad_maker_take_block(m, count);
     cad_maker_release_after(m, level, to, count);
-    cad_maker_emit_take(m, begin, count, to);
+    if (to >= FAR && m->use == CAD_AT_A_POINT) { /* whose points do not go in lanes */
+        cad_maker_emit_copies(m, begin, count, to);
+    } else {
+        cad_maker_emit_take(m, begin, count, to);
+    }
+    if (GROW(m, gathered, m->n_gathered, 1)) {
+        const int stays = to >= FAR && are_inputs(m, m->program->lists + begin, count);
+        m->gathered[m->n_gathered++] = (CadGathered){begin, count, to, stays};
+    }
     return (CadPlaces){to, 1};
 }

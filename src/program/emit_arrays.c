@@ -268,9 +268,7 @@ static void emit_stretch_of_rows(CadMaker *m, const int32_t *places, const Evenl
                                        .x = (int32_t)at});
 }
 
-/* Bring the numbers at listed places side by side: stretch by stretch, if these are
- * long, or rows of stretches at once. Answers whether the list is still needed. */
-static int emit_copies(CadMaker *m, size_t listed, size_t size, int32_t out) {
+int cad_maker_emit_copies(CadMaker *m, size_t listed, size_t size, int32_t out) {
     enum { LONG_STRETCH = 64 };
     Evenly next;
     size_t n = 0;
@@ -309,7 +307,7 @@ static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
         for (end = k + 1; end < size && (places[end] == out + (int32_t)end) == is_there; end++) {
         }
         if (!is_there) {
-            needed |= emit_copies(m, listed + k, end - k, out + (int32_t)k);
+            needed |= cad_maker_emit_copies(m, listed + k, end - k, out + (int32_t)k);
         }
     }
     m->program->n_lists = needed ? m->program->n_lists : listed;
