@@ -9,7 +9,7 @@
 /* Whether there is such a loop for an operation, on some machine. */
 int cad_vector_knows(CadOp op);
 
-/* out[i] = op(x[0][i], x[1][i]) for i < n, if there is such a loop that is faster than the one borrowed
+/* out[i] = op(x[0][i], x[1][i]) for i < n, if there is a loop that is faster than the one borrowed
  * for this operation on this machine; else 0. `out` may be an operand. */
 int cad_vector_value(CadOp op, CadStrip out, const CadStrip *x, size_t n);
 

@@ -352,6 +352,11 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out, con
 size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
                           int32_t *step);
 
+/* --- gather.c --- */
+
+/* Have rows be long; or short, where several of them are computed at a time. */
+void cad_maker_choose_axes(CadPlan *plan, int is_row, CadOp op);
+
 /* Bring the numbers at listed places side by side: stretch by stretch, if these are long, or rows
  * of stretches at once. Answers whether the list is still needed. */
 int cad_maker_emit_copies(CadMaker *m, size_t listed, size_t size, int32_t out);
