@@ -87,7 +87,9 @@ class Root:
             f = f._function
         self.function = f
         self.key = tuple(shell.settings for shell in self._shells)
-        self.threads = f._traces.threads if isinstance(f, Program) else None
+        program = _asked(f)
+        self.threads = None if program is None else program._traces.threads
+        self.native = None if program is None else program._traces.machines.native
 
     def applied(self) -> Callable[[Function], Function]:
         """What applies the transforms to another function; it does not hold this one."""
@@ -99,6 +101,14 @@ class Root:
             return function
 
         return apply
+
+
+def _asked(f: Any) -> Program[..., Any] | None:
+    """The program that is mapped: itself, or a derivative of it, such as `program.jacobian`."""
+    while isinstance(f, functools.partial):
+        f = f.func
+    f = getattr(f, "__self__", f)
+    return f if isinstance(f, Program) else None
 
 
 class Vectors:
@@ -232,7 +242,7 @@ class RowProgram:
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
         # f is asked here, of rows: what their vectors make of f is not f itself.
         self._program: Program[..., Any] = Program(
-            self.of_row, threads=vectors.root.threads, verify=False
+            self.of_row, threads=vectors.root.threads, native=vectors.root.native, verify=False
         )
         self._program.be_quiet()
         self._n_seen = 0

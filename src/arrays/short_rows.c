@@ -78,7 +78,7 @@ void cad_compute_short_rows(Walk *walk, CadOp op, CadStripFunction value) {
                                            tiles[k], n, first, some)
                                  : x[0];
             }
-            value(op, (CadStrip){out + first * n, 1}, x[0], x[1], x[2], some * n);
+            value(op, (CadStrip){out + first * n, 1}, x, some * n);
         }
     } while (advance(walk));
 }

@@ -21,9 +21,9 @@ static void add_products(Walk *walk) {
     const CadStrip by_pairs = {products, 1};
     while (next_tile(walk)) {
         const size_t n = walk->width;
-        const CadStrip to = values_at(walk, 0, walk->first), x = values_at(walk, 1, walk->first);
-        cad_strip_value_single(CAD_OP_multiply, by_pairs, x, values_at(walk, 2, walk->first), x,
-                               n);
+        const CadStrip to = values_at(walk, 0, walk->first);
+        const CadStrip x[2] = {values_at(walk, 1, walk->first), values_at(walk, 2, walk->first)};
+        cad_strip_value_single(CAD_OP_multiply, by_pairs, x, n);
         if (to.step == 0) {
             cad_strip_sum_single(to.data, by_pairs, n, room);
         } else {

@@ -155,7 +155,7 @@ static inline void compute_rows(Walk *walk, CadOp op, CadStripFunction value) {
     CadStrip x[4];
     do {
         operands_at(walk, 0, x);
-        value(op, x[3], x[0], x[1], x[2], walk->n);
+        value(op, x[3], x, walk->n);
     } while (advance(walk));
 }
 

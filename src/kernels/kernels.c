@@ -114,22 +114,23 @@ void cad_run_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *s
     loops[op].function(args, dims, steps, loops[op].data);
 }
 
-void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
+void cad_strip_value(CadOp op, CadStrip out, const CadStrip *x, size_t n) {
     const int arity = cad_op_info[op].arity;
-    const CadStrip strips[4] = {x, arity > 1 ? y : out, arity > 2 ? z : out, out};
     char *args[4];
     intptr_t steps[4];
-    for (int k = 0; k <= arity; k++) {
-        args[k] = (char *)strips[k].data;
-        steps[k] = strips[k].step * BYTES;
+    for (int k = 0; k < arity; k++) {
+        args[k] = (char *)x[k].data;
+        steps[k] = x[k].step * BYTES;
     }
+    args[arity] = (char *)out.data;
+    steps[arity] = out.step * BYTES;
     const intptr_t length = (intptr_t)n;
     cad_run_loop(op, args, &length, steps);
 }
 
-void cad_strip_value_near(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
-    if (!cad_vector_knows(op) || !cad_vector_value(op, out, x, y, n)) {
-        cad_strip_value(op, out, x, y, z, n);
+void cad_strip_value_near(CadOp op, CadStrip out, const CadStrip *x, size_t n) {
+    if (!cad_vector_knows(op) || !cad_vector_value(op, out, x, n)) {
+        cad_strip_value(op, out, x, n);
     }
 }
 
@@ -142,8 +143,8 @@ int cad_are_finite(const double *numbers, size_t n) {
 }
 
 void cad_strip_sum(double *out, CadStrip x, size_t n) {
-    const CadStrip total = {out, 0};
-    cad_strip_value(CAD_OP_add, total, total, x, x, n);
+    const CadStrip total = {out, 0}, terms[2] = {total, x};
+    cad_strip_value(CAD_OP_add, total, terms, n);
 }
 
 void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
@@ -227,7 +228,7 @@ void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows,
         losses[row] = e[labels[row]];
     }
     const CadStrip all = {residuals, 1};
-    cad_strip_value(CAD_OP_exp, all, all, all, all, rows * classes);
+    cad_strip_value(CAD_OP_exp, all, &all, rows * classes);
     for (size_t row = 0; row < rows; row++) {
         double *const e = residuals + row * classes;
         double *const at_label = e + labels[row];
@@ -416,8 +417,8 @@ static CAD_APART CadStrip apply(CadScratch *s, CadOp op, CadStrip x, CadStrip y)
     if (x.step == 0 && y.step == 0) {
         return constant_strip(s, cad_op_value(op, x.data[0], y.data[0], 0.0));
     }
-    const CadStrip out = free_strip(s);
-    cad_strip_value_near(op, out, x, y, x, s->n);
+    const CadStrip out = free_strip(s), operands[2] = {x, y};
+    cad_strip_value_near(op, out, operands, s->n);
     return out;
 }
 

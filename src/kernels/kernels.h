@@ -65,16 +65,16 @@ static inline CadStrip cad_strip_from(CadStrip x, size_t first) {
     return (CadStrip){x.data + (ptrdiff_t)first * x.step, x.step};
 }
 
-/* out[i] = op(x[i], y[i], z[i]) for i < n. Operands that the operation does not have are ignored.
- */
-void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
+/* out[i] = op(x[0][i], x[1][i], ...) for i < n, of as many operands as the operation has. They are
+ * not passed one by one: two would be copied on the stack, as halves, and a processor waits for
+ * both to be written before it reads them as one. */
+void cad_strip_value(CadOp op, CadStrip out, const CadStrip *x, size_t n);
 
 /* The same by whichever loop is faster: that one, or one of vectors.h, whose values may differ in
  * the last place. */
-void cad_strip_value_near(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
+void cad_strip_value_near(CadOp op, CadStrip out, const CadStrip *x, size_t n);
 
-typedef void (*CadStripFunction)(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z,
-                                 size_t n);
+typedef void (*CadStripFunction)(CadOp op, CadStrip out, const CadStrip *x, size_t n);
 
 /* Whether there is neither inf nor nan among numbers. */
 int cad_are_finite(const double *numbers, size_t n);

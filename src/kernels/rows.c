@@ -154,30 +154,39 @@ typedef struct Extreme {
 
 enum { PART = 1024, SIDE_BY_SIDE = 8, SHORT = 32 };
 
-/* Of numbers in order. */
-static CAD_INLINE Extreme extreme_in_order(const double *x, ptrdiff_t n, const int least) {
+static CAD_INLINE double extreme_of_two(double each, double best, const int least) {
+    return (least ? each < best : each > best) ? each : best;
+}
+
+/* Of numbers in order, of which nan are left out: infinite, if there is no other. */
+static CAD_INLINE double number_in_order(const double *x, ptrdiff_t n, const int least) {
     double lanes[SIDE_BY_SIDE];
-    ptrdiff_t nans = 0, count = 0, k = 0;
+    ptrdiff_t k = 0;
     for (int i = 0; i < SIDE_BY_SIDE; i++) {
         lanes[i] = least ? INFINITY : -INFINITY;
     }
     for (; k + SIDE_BY_SIDE <= n; k += SIDE_BY_SIDE) {
         for (int i = 0; i < SIDE_BY_SIDE; i++) {
-            const double each = x[k + i];
-            lanes[i] = (least ? each < lanes[i] : each > lanes[i]) ? each : lanes[i];
+            lanes[i] = extreme_of_two(x[k + i], lanes[i], least);
         }
     }
     for (; k < n; k++) {
-        lanes[0] = (least ? x[k] < lanes[0] : x[k] > lanes[0]) ? x[k] : lanes[0];
+        lanes[0] = extreme_of_two(x[k], lanes[0], least);
     }
     for (int i = 1; i < SIDE_BY_SIDE; i++) {
-        lanes[0] = (least ? lanes[i] < lanes[0] : lanes[i] > lanes[0]) ? lanes[i] : lanes[0];
+        lanes[0] = extreme_of_two(lanes[i], lanes[0], least);
     }
-    for (k = 0; k < n; k++) {
+    return lanes[0];
+}
+
+static CAD_INLINE Extreme extreme_in_order(const double *x, ptrdiff_t n, const int least) {
+    const double number = number_in_order(x, n, least);
+    ptrdiff_t nans = 0, count = 0;
+    for (ptrdiff_t k = 0; k < n; k++) {
         nans += x[k] != x[k];
-        count += x[k] == lanes[0];
+        count += x[k] == number;
     }
-    return nans > 0 ? (Extreme){NAN, nans} : (Extreme){lanes[0], count};
+    return nans > 0 ? (Extreme){NAN, nans} : (Extreme){number, count};
 }
 
 static CAD_CLONES Extreme extreme_of_part(const double *x, ptrdiff_t n, int least) {
@@ -224,10 +233,10 @@ static CAD_CLONES void mark(double *restrict to, const double *x, double number,
 static CAD_INLINE double extreme_of_short_row(const double *x, ptrdiff_t n, const int least) {
     double one = x[0], other = x[n - 1];
     for (ptrdiff_t k = 1; k + 1 < n; k += 2) {
-        one = (least ? x[k] < one : x[k] > one) ? x[k] : one;
-        other = (least ? x[k + 1] < other : x[k + 1] > other) ? x[k + 1] : other;
+        one = extreme_of_two(x[k], one, least);
+        other = extreme_of_two(x[k + 1], other, least);
     }
-    return (least ? one < other : one > other) ? one : other;
+    return extreme_of_two(one, other, least);
 }
 
 /* Of short rows in order, a step apart, up to one with nan; answers how many. */
@@ -287,32 +296,17 @@ void cad_rows_share_extreme(char **arguments, const ptrdiff_t *dims, const ptrdi
 /* Where the extreme of numbers in order is; of several the first one, less n. */
 static CAD_INLINE double place_in_order(const double *x, ptrdiff_t n, const int least) {
     const int64_t one = INT64_C(1) << 40; /* counts in the upper bits, places in the lower ones */
-    double lanes[SIDE_BY_SIDE];
+    const double number = number_in_order(x, n, least);
     int64_t found = 0, nans = 0;
-    ptrdiff_t k = 0;
-    for (int i = 0; i < SIDE_BY_SIDE; i++) {
-        lanes[i] = x[0];
-    }
-    for (; k + SIDE_BY_SIDE <= n; k += SIDE_BY_SIDE) {
-        for (int i = 0; i < SIDE_BY_SIDE; i++) {
-            const double each = x[k + i];
-            lanes[i] = (least ? each < lanes[i] : each > lanes[i]) ? each : lanes[i];
-        }
-    }
-    for (; k < n; k++) {
-        lanes[0] = (least ? x[k] < lanes[0] : x[k] > lanes[0]) ? x[k] : lanes[0];
-    }
-    for (int i = 1; i < SIDE_BY_SIDE; i++) {
-        lanes[0] = (least ? lanes[i] < lanes[0] : lanes[i] > lanes[0]) ? lanes[i] : lanes[0];
-    }
+    ptrdiff_t k;
     for (k = 0; k < n; k++) {
         nans += x[k] != x[k];
-        found += x[k] == lanes[0] ? one + k : 0;
+        found += x[k] == number ? one + k : 0;
     }
     if (nans == 0 && found < 2 * one) {
         return (double)(found - one);
     }
-    for (k = 0; nans > 0 ? x[k] == x[k] : x[k] != lanes[0]; k++) {
+    for (k = 0; nans > 0 ? x[k] == x[k] : x[k] != number; k++) {
     }
     return (double)(nans == 1 ? k : k - n);
 }
@@ -431,9 +425,9 @@ static double sum_of_powers(Row x, ptrdiff_t n, double p) {
             const double number = *item(x, first + k);
             powers[k] = p == 2.0 ? number * number : fabs(number);
         }
-        const CadStrip all = {powers, 1}, power = {&p, 0};
+        const CadStrip all = {powers, 1}, operands[2] = {all, {&p, 0}};
         if (p != 2.0) {
-            cad_strip_value(CAD_OP_power, all, all, power, power, (size_t)count);
+            cad_strip_value(CAD_OP_power, all, operands, (size_t)count);
         }
         if (x.step == 1) {
             cad_strip_sum(&sum, all, (size_t)count);

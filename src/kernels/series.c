@@ -169,8 +169,9 @@ static Number node_of(CadSeries *s, CadOp op, Number x, Number y, Number z) {
         *coefficient(s, v, 0) = cad_op_value(op, value[0], value[1], value[2]);
     } else {
         const CadStrip first = plain(s, x);
-        cad_strip_value(op, plain(s, v), first, y == NONE ? first : plain(s, y),
-                        z == NONE ? first : plain(s, z), s->n);
+        const CadStrip operands[3] = {first, y == NONE ? first : plain(s, y),
+                                      z == NONE ? first : plain(s, z)};
+        cad_strip_value(op, plain(s, v), operands, s->n);
     }
     return v;
 }
@@ -232,7 +233,7 @@ static Number blend(CadSeries *s, Number x, Number y) {
 
 static CadStrip magnitude(CadSeries *s, CadStrip x) {
     const CadStrip result = {free_numbers(s, s->n), 1};
-    cad_strip_value(CAD_OP_absolute, result, x, x, x, s->n);
+    cad_strip_value(CAD_OP_absolute, result, &x, s->n);
     return result;
 }
 

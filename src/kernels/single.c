@@ -91,17 +91,19 @@ static void run_tile(const CadLoop *loop, int arity, const CadStrip *strips, siz
     widen(strips[arity], tiles[arity], n);
 }
 
-void cad_strip_value_single(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
+void cad_strip_value_single(CadOp op, CadStrip out, const CadStrip *x, size_t n) {
     const CadLoop *const loop = &loops[op];
     if (loop->function == NULL) {
-        cad_strip_value(op, out, x, y, z, n);
+        cad_strip_value(op, out, x, n);
         round_strip(out, n);
         return;
     }
     const int arity = cad_op_info[op].arity;
     for (size_t first = 0; first < n; first += CAD_TILE) {
-        CadStrip strips[4] = {cad_strip_from(x, first), cad_strip_from(y, first),
-                              cad_strip_from(z, first)};
+        CadStrip strips[4];
+        for (int k = 0; k < arity; k++) {
+            strips[k] = cad_strip_from(x[k], first);
+        }
         strips[arity] = cad_strip_from(out, first);
         run_tile(loop, arity, strips, n - first < CAD_TILE ? n - first : CAD_TILE);
     }

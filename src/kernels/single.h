@@ -19,7 +19,7 @@ void cad_narrow_row(float *restrict to, const double *restrict from, size_t n);
 void cad_widen_row(double *restrict to, const float *restrict from, size_t n);
 
 /* As cad_strip_value. */
-void cad_strip_value_single(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
+void cad_strip_value_single(CadOp op, CadStrip out, const CadStrip *x, size_t n);
 
 /* out += sum of x over n numbers, pairwise; `room` is for as many floats. */
 void cad_strip_sum_single(double *out, CadStrip x, size_t n, float *room);

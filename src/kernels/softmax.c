@@ -7,7 +7,7 @@
 
 static void exponentials(double *x, ptrdiff_t n) {
     const CadStrip row = {x, 1};
-    cad_strip_value(CAD_OP_exp, row, row, row, row, (size_t)n);
+    cad_strip_value(CAD_OP_exp, row, &row, (size_t)n);
 }
 
 /* --- rows side by side: the k-th numbers of `w` rows stand together, in x[k * w] --- */

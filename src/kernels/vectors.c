@@ -511,15 +511,15 @@ int cad_vector_knows(CadOp op) {
     return op == CAD_OP_power || loops[op][NARROW] != NULL;
 }
 
-int cad_vector_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, size_t n) {
+int cad_vector_value(CadOp op, CadStrip out, const CadStrip *x, size_t n) {
     const int width = width_of_vectors();
     const int is_unary = cad_op_info[op].arity == 1;
     const Loop *const all =
-        op == CAD_OP_power && y.step == 0 ? loops_of_power(y.data[0]) : loops[op];
+        op == CAD_OP_power && x[1].step == 0 ? loops_of_power(x[1].data[0]) : loops[op];
     if (width < 0 || all[width] == NULL) {
         return 0;
     }
-    Task task = {op, all[width], out, x, is_unary ? x : y};
+    Task task = {op, all[width], out, x[0], x[is_unary ? 0 : 1]};
     for (size_t first = 0; first < n; first += SOME) {
         run(&task, n - first < SOME ? n - first : SOME);
         task.out.data += SOME * task.out.step;

@@ -9,9 +9,9 @@
 /* Whether there is such a loop for an operation, on some machine. */
 int cad_vector_knows(CadOp op);
 
-/* out[i] = op(x[i], y[i]) for i < n, if there is such a loop that is faster than the one borrowed
+/* out[i] = op(x[0][i], x[1][i]) for i < n, if there is a loop that is faster than the one borrowed
  * for this operation on this machine; else 0. `out` may be an operand. */
-int cad_vector_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, size_t n);
+int cad_vector_value(CadOp op, CadStrip out, const CadStrip *x, size_t n);
 
 /* What compilers are told of this machine's vectors, as `target` of a function: nothing if they
  * know them anyway. */

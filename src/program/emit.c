@@ -86,16 +86,3 @@ size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, si
     }
     return end;
 }
-
-CadPlaces cad_maker_gather(CadMaker *m, size_t begin, size_t count, uint32_t level) {
-    const int32_t *const places = m->program->lists + begin;
-    CadPlaces even = {places[0], 0};
-    if (cad_maker_even_end(m, places, 0, count, &even.step) == count) {
-        m->program->n_lists = begin;
-        return even;
-    }
-    const int32_t to = cad_maker_take_block(m, count);
-    cad_maker_release_after(m, level, to, count);
-    cad_maker_emit_take(m, begin, count, to);
-    return (CadPlaces){to, 1};
-}

@@ -6,8 +6,8 @@
 
 void cad_machine_value(int op, long n, double *out, long so, const double *x, long sx,
                        const double *y, long sy, const double *z, long sz) {
-    cad_strip_value_near((CadOp)op, (CadStrip){out, so}, (CadStrip){(double *)x, sx},
-                         (CadStrip){(double *)y, sy}, (CadStrip){(double *)z, sz}, (size_t)n);
+    const CadStrip operands[3] = {{(double *)x, sx}, {(double *)y, sy}, {(double *)z, sz}};
+    cad_strip_value_near((CadOp)op, (CadStrip){out, so}, operands, (size_t)n);
 }
 
 CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMachinePiece *pieces,

@@ -59,6 +59,7 @@ static void free_buffers(CadMaker *m) {
     cad_memory_free(m->reads);
     cad_memory_free(m->terms);
     cad_memory_free(m->members);
+    cad_memory_free(m->gathered);
 }
 
 static int has_levels(CadMaker *m) {

@@ -57,6 +57,14 @@ typedef struct CadHome {
     int32_t block; /* of its own, else NOWHERE */
 } CadHome;
 
+/* Numbers that were brought side by side, `size` of them, from the places that `lists` has from
+ * one on. */
+typedef struct CadGathered {
+    size_t begin, size;
+    int32_t to;
+    int stays; /* they are what they were on all levels */
+} CadGathered;
+
 /* Where an operand of a vector stands: a number for each element, `step` apart. */
 typedef struct CadPlaces {
     int32_t place;
@@ -121,6 +129,9 @@ typedef struct CadMaker {
     size_t terms_capacity;
     struct CadMember *members;
     size_t members_capacity;
+    CadGathered *gathered;
+    size_t n_gathered, gathered_capacity;
+    uint32_t gathered_level;
 } CadMaker;
 
 static inline int fail(CadMaker *m) {
@@ -340,6 +351,15 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out, con
  * it has one place. */
 size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
                           int32_t *step);
+
+/* --- gather.c --- */
+
+/* Have rows be long; or short, where several of them are computed at a time. */
+void cad_maker_choose_axes(CadPlan *plan, int is_row, CadOp op);
+
+/* Bring the numbers at listed places side by side: stretch by stretch, if these are long, or rows
+ * of stretches at once. Answers whether the list is still needed. */
+int cad_maker_emit_copies(CadMaker *m, size_t listed, size_t size, int32_t out);
 
 /* Where the numbers at the latest list of places stand: evenly, or side by side once they are
  * brought there, for a level. */

@@ -247,10 +247,10 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
     }
     const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn.number);
     if (i->kind == CAD_VECTOR) {
-        value_of(i)((CadOp)i->op, out,
-                    strip_in_turn(program, places, i->x, i->sx, i->n, turn.number),
-                    strip_in_turn(program, places, i->y, i->sy, i->n, turn.number),
-                    strip_in_turn(program, places, i->z, i->sz, i->n, turn.number), i->n);
+        const CadStrip x[3] = {strip_in_turn(program, places, i->x, i->sx, i->n, turn.number),
+                               strip_in_turn(program, places, i->y, i->sy, i->n, turn.number),
+                               strip_in_turn(program, places, i->z, i->sz, i->n, turn.number)};
+        value_of(i)((CadOp)i->op, out, x, i->n);
         return;
     }
     if (i->kind == CAD_ZEROS || (i->kind == CAD_TERMS && adds_terms(i))) {
@@ -691,24 +691,24 @@ static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
                          (arity < 3 || is_in_a_row(lanes, i->z, i->sz));
     const size_t width = in_a_row ? i->n * lanes.count : lanes.count;
     for (int32_t k = 0; k < (in_a_row ? 1 : (int32_t)i->n); k++) {
-        value_of(i)((CadOp)i->op, lanes_of_result(lanes, i->out + k),
-                    lanes_of_operand(lanes, i->x + k * i->sx),
-                    lanes_of_operand(lanes, i->y + k * i->sy),
-                    lanes_of_operand(lanes, i->z + k * i->sz), width);
+        const CadStrip x[3] = {lanes_of_operand(lanes, i->x + k * i->sx),
+                               lanes_of_operand(lanes, i->y + k * i->sy),
+                               lanes_of_operand(lanes, i->z + k * i->sz)};
+        value_of(i)((CadOp)i->op, lanes_of_result(lanes, i->out + k), x, width);
     }
 }
 
 static void run_lanes_of_singles(const CadInstruction *i, const CadSingle *singles, Lanes lanes) {
     const CadStripFunction value = value_of(i);
     for (const CadSingle *s = singles, *end = singles + i->n; s < end; s++) {
-        const CadStrip out = lanes_of_result(lanes, s->out), x = lanes_of_operand(lanes, s->x);
-        const CadStrip y = s->y == s->x ? x : lanes_of_operand(lanes, s->y);
-        const CadStrip z = s->z == s->x ? x : lanes_of_operand(lanes, s->z);
+        const CadStrip out = lanes_of_result(lanes, s->out);
+        const CadStrip x[3] = {lanes_of_operand(lanes, s->x), lanes_of_operand(lanes, s->y),
+                               lanes_of_operand(lanes, s->z)};
         if (s->op == CAD_SINGLE_SINCOS) {
-            value(CAD_OP_sin, out, x, x, x, lanes.count);
-            value(CAD_OP_cos, lanes_of_result(lanes, s->y), x, x, x, lanes.count);
+            value(CAD_OP_sin, out, x, lanes.count);
+            value(CAD_OP_cos, lanes_of_result(lanes, s->y), x, lanes.count);
         } else {
-            value((CadOp)s->op, out, x, y, z, lanes.count);
+            value((CadOp)s->op, out, x, lanes.count);
         }
     }
 }
@@ -755,10 +755,10 @@ static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
             const CadStrip out = lanes_of_result(lanes, i->out);
             const CadStrip x = lanes_of_operand(lanes, i->x + (int32_t)k * i->sx);
             if (k == 0 && !i->y) {
-                cad_strip_value(i->z ? CAD_OP_negative : CAD_OP_positive, out, x, x, x,
-                                lanes.count);
+                cad_strip_value(i->z ? CAD_OP_negative : CAD_OP_positive, out, &x, lanes.count);
             } else {
-                cad_strip_value(i->z ? CAD_OP_subtract : CAD_OP_add, out, out, x, x, lanes.count);
+                const CadStrip terms[2] = {out, x};
+                cad_strip_value(i->z ? CAD_OP_subtract : CAD_OP_add, out, terms, lanes.count);
             }
         }
         break;

@@ -117,8 +117,8 @@ static void free_tile(Tile *tile) {
 static void check_tile_values(const Tile *tile, ptrdiff_t step) {
     const double nothing[CAD_TILE] = {0.0};
     Strip out = strip_of(nothing, tile->n, step);
-    cad_strip_value(tile->op, out.strip, tile->x[0].strip, tile->x[1].strip, tile->x[2].strip,
-                    tile->n);
+    const CadStrip x[3] = {tile->x[0].strip, tile->x[1].strip, tile->x[2].strip};
+    cad_strip_value(tile->op, out.strip, x, tile->n);
     for (size_t i = 0; i < tile->n; i++) {
         CHECK_SAME(at(out.strip, i), at(tile->v.strip, i));
     }
@@ -323,16 +323,16 @@ static void check_near_value(double found, double expected) {
 /* In places of their own, in those of an operand, and where numbers are put behind others. */
 static void check_vectors(const Tile *tile, ptrdiff_t step) {
     const double nothing[CAD_TILE] = {0.0};
-    const CadStrip x = tile->x[0].strip, y = tile->x[1].strip, v = tile->v.strip;
+    const CadStrip x[2] = {tile->x[0].strip, tile->x[1].strip}, v = tile->v.strip;
     Strip out = strip_of(nothing, tile->n, step);
-    cad_strip_value_near(tile->op, out.strip, x, y, x, tile->n);
+    cad_strip_value_near(tile->op, out.strip, x, tile->n);
     for (size_t i = 0; i < tile->n; i++) {
         check_near_value(at(out.strip, i), at(v, i));
     }
-    if (x.step != 0) {
-        cad_strip_value_near(tile->op, x, x, y, x, tile->n);
+    if (x[0].step != 0) {
+        cad_strip_value_near(tile->op, x[0], x, tile->n);
         for (size_t i = 0; i < tile->n; i++) {
-            CHECK_SAME(at(x, i), at(out.strip, i));
+            CHECK_SAME(at(x[0], i), at(out.strip, i));
         }
     }
     free(out.memory);
@@ -362,8 +362,8 @@ static void powers_agree_with_single_numbers(void) {
     static const double exponents[] = {-2.0, -1.5, -0.5, 0.5, 1.5, 2.5, 3.0, 4.0};
     for (size_t k = 0; k < sizeof exponents / sizeof *exponents; k++) {
         double y = exponents[k], out[CORNERS];
-        const CadStrip x = {(double *)corners, 1}, exponent = {&y, 0}, to = {out, 1};
-        cad_strip_value_near(CAD_OP_power, to, x, exponent, x, CORNERS);
+        const CadStrip x[2] = {{(double *)corners, 1}, {&y, 0}}, to = {out, 1};
+        cad_strip_value_near(CAD_OP_power, to, x, CORNERS);
         for (size_t i = 0; i < CORNERS; i++) {
             check_near_value(out[i], pow(corners[i], y));
         }
@@ -384,7 +384,7 @@ static void loops_can_be_replaced(void) {
     double x[3] = {0.5, 1.0, 1.5}, y[3] = {0.0};
     const CadStrip out = {y, 1}, in = {x, 1};
     cad_set_loop(CAD_OP_sin, counting_sine, &calls);
-    cad_strip_value(CAD_OP_sin, out, in, in, in, 3);
+    cad_strip_value(CAD_OP_sin, out, &in, 3);
     CHECK_COUNT(calls, 1);
     for (int i = 0; i < 3; i++) {
         CHECK_SAME(y[i], sin(x[i]));

@@ -118,6 +118,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
                 "levels",
                 "places",
                 "emit",
+                "gather",
                 "emit_numbers",
                 "emit_arrays",
                 "emit_scans",

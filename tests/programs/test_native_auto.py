@@ -7,10 +7,12 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.testing as npt
 import pytest
 
 import cadiff
@@ -312,3 +314,20 @@ if child == 0:
 _, status = os.waitpid(child, 0)
 assert status == 0
 """)
+
+
+def test_rows_of_a_native_program_are_machine_code() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return cnp.sin(x) @ y
+
+    x, y = np.random.default_rng(0).normal(size=(2, 300, 3))
+    for is_native in (True, False):
+        program = cadiff.compile(f, native=is_native)
+        for one, wanted in (
+            (program, np.sum(np.sin(x) * y, axis=1)),
+            (partial(program.grad, argnums=1), np.sin(x)),
+        ):
+            mapped = cadiff.vmap(one)
+            npt.assert_allclose(mapped(x, y), wanted, rtol=1e-14)
+            (rows,) = mapped._programs.values()
+            assert serving(rows._program).startswith("machine code" if is_native else "interp")
