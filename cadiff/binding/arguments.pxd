@@ -43,6 +43,7 @@ cdef class ArgumentNode:
     cdef object from_cotangents(self, list atoms)
     cdef int conjugate(self, list atoms) except -1
     cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base)
+    cdef ArgumentNode bare(self)
     cdef tuple to_state(self)
     cdef tuple leaf_shape(self)
     cdef int collect_atoms(self, list atoms) except -1
@@ -79,8 +80,12 @@ cdef class Collector:
     cdef int add_members(self, ArgumentNode node, object array) except -1
 
 
+cdef inline Py_ssize_t place_of(tuple args, tuple argnums, Py_ssize_t i) except -1:
+    """The position of the i-th of the arguments that argnums name, which may count from the end."""
+    cdef Py_ssize_t k = argnums[i]
+    return k if k >= 0 else k + len(args)
+
+
 @cython.final
 cdef class Structure:
     cdef tuple nodes
-
-    cdef list to_states(self)

@@ -29,6 +29,7 @@ cdef class Recording:
     cdef int take(self, Replay replay, tuple args) except -1
     cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1
     cpdef object run_function(self, f, dict kwargs)
+    cpdef object outlives(self, atom)
     cdef object lift_atom(self, object atom)
     cdef object leaf_array(self, cnp.ndarray array)
     cdef int check_alive(self) except -1
