@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..binding import carries
 from ..operations import primitive
 from ..operations.naming import name_for_pickle
 from ..programs.program import program_of
@@ -93,7 +94,7 @@ class Seam:
         return Seam, (self.f,)
 
 
-def _by_some(f: Callable[..., Any], primals: Sequence[Any], wrt: tuple[int, ...]) -> Any:
+def by_some(f: Callable[..., Any], primals: Sequence[Any], wrt: tuple[int, ...]) -> Any:
     """A function as one of some of its arguments, with a tuple of results."""
 
     def of_some(*some: Any) -> tuple[Any, ...]:
@@ -106,21 +107,22 @@ def _by_some(f: Callable[..., Any], primals: Sequence[Any], wrt: tuple[int, ...]
 
 
 def _pulled(f: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: Any) -> tuple[Any, ...]:
-    of_some, some = _by_some(f, args[:n], wrt)
+    of_some, some = by_some(f, args[:n], wrt)
     return as_tuple(vjp(of_some, *some)[1](args[n:]))
 
 
 def _pushed(f: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: Any) -> tuple[Any, ...]:
-    of_some, some = _by_some(f, args[:n], wrt)
+    of_some, some = by_some(f, args[:n], wrt)
     return as_tuple(jvp(of_some, tuple(some), args[n:])[1])
 
 
 class Foreign(primitive):
     """A function that another package computes as an operation: of as many arguments as are given.
 
-    `compute(g, *arrays)` gives an array or a tuple of them; `pulled(g, n, k, *arrays)` is what
-    `compute` takes for the pullback, a function of the other package's. The rules are such
-    operations again. `again` makes it once more, in other processes.
+    `compute(g, *arrays)` gives an array or a tuple of them; `pulled(g, n, wrt, *arrays)` is what
+    `compute` takes for the pullback to the arguments wrt, a function of the other package's, which
+    runs g once for all of them. The rules are such operations again. `again` makes it once more,
+    in other processes.
     """
 
     def __init__(
@@ -136,7 +138,8 @@ class Foreign(primitive):
         self.called = str(getattr(g, "__name__", type(g).__name__))
         self._parts = compute, pulled, g
         self._again = again
-        self._pullbacks: dict[tuple[int, int], Foreign] = {}
+        self._pullbacks: dict[tuple[int, tuple[int, ...]], Foreign] = {}
+        self.together = self._all_at_once
 
     def __call__(self, /, *args: Any) -> Any:
         for k in range(len(self.pulls), len(args)):
@@ -144,13 +147,27 @@ class Foreign(primitive):
         return super().__call__(*args)
 
     def _maker(self, k: int, ans: Any, *args: Any) -> Callable[[Any], Any]:
+        pull = self._pullback((k,), args)
+        return lambda g: pull(g)[0]
+
+    def _all_at_once(self, ans: Any, *args: Any) -> Callable[[Any], Sequence[Any]]:
+        wrt = tuple(k for k, x in enumerate(args) if carries(x) or np.asarray(x).dtype.kind == "f")
+        pull = self._pullback(wrt, args)
+
+        def pulled(g: Any) -> Sequence[Any]:
+            found = dict(zip(wrt, pull(g), strict=True))
+            return [found.get(k) for k in range(len(args))]
+
+        return pulled
+
+    def _pullback(self, wrt: tuple[int, ...], args: tuple[Any, ...]) -> Callable[[Any], Arrays]:
         n = len(args)
-        if (n, k) not in self._pullbacks:
+        if (n, wrt) not in self._pullbacks:
             compute, pulled, g = self._parts
-            made = Foreign(compute, pulled, functools.partial(pulled, g, n, k))
+            made = Foreign(compute, pulled, functools.partial(pulled, g, n, wrt))
             made.called = self.called
-            self._pullbacks.setdefault((n, k), made)
-        pullback = self._pullbacks[n, k]
+            self._pullbacks.setdefault((n, wrt), made)
+        pullback = self._pullbacks[n, wrt]
         return lambda g: pullback(*args, *as_tuple(g))
 
     def __reduce__(self) -> Any:

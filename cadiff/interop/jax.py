@@ -21,7 +21,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ._seams import Foreign, Seam, as_tuple, differentiated
+from ._seams import Foreign, Seam, as_tuple, by_some, differentiated
 
 __all__ = ["function", "primitive"]
 
@@ -197,10 +197,7 @@ def _compiled(g: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
-def _pulled(g: Callable[..., Any], n: int, k: int, *args: jax.Array) -> Any:
-    """The cotangent of argument k of n, of the arguments and the cotangents of the results."""
-
-    def of_one(x: jax.Array) -> tuple[jax.Array, ...]:
-        return as_tuple(g(*args[:k], x, *args[k + 1 : n]))
-
-    return jax.vjp(of_one, args[k])[1](args[n:])[0]
+def _pulled(g: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: jax.Array) -> Any:
+    """Cotangents of some of n arguments, of the arguments and the cotangents of the results."""
+    of_some, some = by_some(g, args[:n], wrt)
+    return jax.vjp(of_some, *some)[1](args[n:])

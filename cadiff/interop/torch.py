@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ._seams import Foreign, Seam, as_tuple
+from ._seams import Foreign, Seam, as_tuple, by_some
 
 __all__ = ["function", "primitive"]
 
@@ -113,11 +113,7 @@ def computed(g: Callable[..., Any], *args: Any) -> Any:
     return tuple(plain) if isinstance(results, tuple) else plain[0]
 
 
-def _pulled(g: Callable[..., Any], n: int, k: int, *args: torch.Tensor) -> torch.Tensor:
-    """The cotangent of argument k of n, of the arguments and the cotangents of the results."""
-
-    def of_one(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return as_tuple(g(*args[:k], x, *args[k + 1 : n]))
-
-    found: torch.Tensor = torch.func.vjp(of_one, args[k])[1](args[n:])[0]
-    return found
+def _pulled(g: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: torch.Tensor) -> Any:
+    """Cotangents of some of n arguments, of the arguments and the cotangents of the results."""
+    of_some, some = by_some(g, args[:n], wrt)
+    return torch.func.vjp(of_some, *some)[1](args[n:])
