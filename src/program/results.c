@@ -52,9 +52,7 @@ static void find_referring(CadProgram *program) {
     for (size_t k = program->n_code; k-- > 0;) {
         CadInstruction *const i = &program->code[k];
         Referring note = {program, 0, 0};
-        if (i->kind != CAD_SINGLES) {
-            cad_instruction_visit(program, i, note_referred, &note);
-        }
+        cad_instruction_visit(program, i, note_referred, &note);
         i->refers = note.any;
         all.listed |= note.listed;
         for (uint32_t inner = 1; inner < i->fused; inner++) {

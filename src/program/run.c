@@ -126,12 +126,18 @@ static CAD_CLONES void take_from(double *restrict out, const double *at, const i
 }
 
 static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
-    if (has_one_base(places)) {
-        take_from(out, places->own, list, n);
-        return;
-    }
-    for (size_t k = 0; k < n; k++) {
-        out[k] = number_at(places, list[k]);
+    enum { FEW = 16 }; /* numbers, which are not worth a call */
+    const double *const at = places->own;
+    if (!has_one_base(places)) {
+        for (size_t k = 0; k < n; k++) {
+            out[k] = number_at(places, list[k]);
+        }
+    } else if (n > FEW) {
+        take_from(out, at, list, n);
+    } else {
+        for (size_t k = 0; k < n; k++) {
+            out[k] = at[list[k]];
+        }
     }
 }
 
