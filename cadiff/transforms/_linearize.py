@@ -347,10 +347,9 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
         structure = recording.structure.bare()
         number = binding.freeze_number(recording, out)
         if number is not None:
-            value, frozen = number
             del out  # Vars that are alive when the tape is rewound have to be found
-            action = _Frozen(frozen, structure, _NUMBER.shapes)
-            return value, LinearMap(action, structure, _NUMBER, single)
+            action = _Frozen(number[1], structure, _NUMBER.shapes)
+            return number[0], LinearMap(action, structure, _NUMBER, single)
         output = Output(out)
         frozen = binding.freeze(recording, output.atoms)
         values = handed_out(recording.finalize(output.atoms))
