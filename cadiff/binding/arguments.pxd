@@ -20,6 +20,12 @@ cdef class Collector:
     cdef list atoms      # the atoms themselves, once one is not
 
 
+cdef inline Py_ssize_t place_of(tuple args, tuple argnums, Py_ssize_t i) except -1:
+    """The position of the i-th of the arguments that argnums name, which may count from the end."""
+    cdef Py_ssize_t k = argnums[i]
+    return k if k >= 0 else k + len(args)
+
+
 @cython.final
 cdef class Structure:
     cdef tuple nodes

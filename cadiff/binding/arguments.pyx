@@ -13,7 +13,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_GET_ITEM
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
@@ -74,8 +74,8 @@ cdef class ArgumentNode:
             cad_tape_lend(tape, slot, slot + self.size, NULL)
 
     cdef int read_adjoints(self, CadTape *tape, CadSlot base) except -1:
-        """Read the adjoints, those of numbers as a vector. No containers are made here: that may
-        run a user's code."""
+        """Read the adjoints, of a row as a vector: to make containers may run a user's code."""
+        cdef double number = 0.0
         cdef cnp.npy_intp size = self.size
         cdef size_t slot = base + self.offset
         if self.is_array():
@@ -85,6 +85,10 @@ cdef class ArgumentNode:
                     self.adjoints.fill(0.0)
                 return 0
             self.adjoints = empty_like(self.original)
+        elif self.shape == NUMBER:
+            cad_tape_read_adjoints(tape, slot, slot + 1, &number)
+            self.adjoints = PyFloat_FromDouble(number)
+            return 0
         else:
             self.adjoints = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
         cad_tape_read_adjoints(tape, slot, slot + size, cnp.doubles(self.adjoints))
@@ -107,12 +111,15 @@ cdef class ArgumentNode:
 
     cdef object from_read(self):
         """This node's part of the argument, filled with the adjoints that were read."""
+        cdef ArgumentNode child
         adjoints, self.adjoints = self.adjoints, None
+        if self.shape == NUMBER:
+            return cad_narrowed(adjoints) if self.is_single else adjoints
         if self.children is not None:
             if self.container.kind == PAIR:  # a gradient is df/dx - i df/dy
-                imaginary = (<ArgumentNode>self.children[1]).adjoints
-                np.subtract(0.0, imaginary, imaginary)
-            return self.container.make([(<ArgumentNode>child).from_read() for child in self.children])
+                child = self.children[1]
+                child.adjoints = 0.0 - child.adjoints
+            return self.container.make([child.from_read() for child in self.children])
         if self.is_array():
             return in_precision_of(adjoints, self.original)
         return self.from_doubles(cnp.doubles(adjoints) - self.offset)
@@ -181,6 +188,12 @@ cdef class ArgumentNode:
         return self.container.make(
             [(<ArgumentNode>child).lift(atoms, block, tape, base) for child in self.children]
         )
+
+    cdef ArgumentNode bare(self):
+        """A copy without numbers, or the node itself if it refers to no object of the user."""
+        if self.shape == NUMBER or self.shape == ROW:
+            return self
+        return node_of_state(self.to_state())
 
     cdef tuple to_state(self):
         """The parts of a copy without numbers, which refers to no object of the user."""
@@ -416,7 +429,7 @@ cdef class Collector:
         return 0
 
     cdef int add_plain(self, ArgumentNode node, object number, double value) except -1:
-        node.is_single = isinstance(number, np.float32)
+        node.is_single = not CAD_IS_FLOAT(number) and isinstance(number, np.float32)
         if self.atoms is not None:
             self.atoms.append(number if node.is_single else value)
         else:
@@ -448,21 +461,25 @@ cdef class Collector:
 
     cdef tuple collect(self, tuple args, tuple argnums):
         """Add some arguments; the nodes of their structure."""
+        cdef Py_ssize_t i, k, n = len(argnums)
+        cdef tuple nodes = PyTuple_New(n)
         check_argnums(args, argnums)
-        nodes = []
         try:
-            for k in argnums:
+            for i in range(n):
+                k = place_of(args, argnums, i)
                 if args[k] is None:  # a container in containers, but no argument
-                    refuse_leaf(None, f"argument {k}")
-                nodes.append(self.add(args[k]))
+                    refuse_leaf(None, f"argument {argnums[i]}")
+                node = self.add(args[k])
+                Py_INCREF(node)
+                PyTuple_SET_ITEM(nodes, i, node)
         except _NotDifferentiable:
-            for k in argnums:
-                if _where(args[k], "") is not None:
-                    refuse_leaf(args[k], f"argument {k}")
+            for which in argnums:
+                if _where(args[which], "") is not None:
+                    refuse_leaf(args[which], f"argument {which}")
             raise TypeError("an argument is no real number")
         except RecursionError:
             cad_raise_nested()
-        return tuple(nodes)
+        return nodes
 
     cdef ArgumentNode add(self, object argument):
         cad_enter_container()
@@ -649,15 +666,15 @@ cdef class Structure:
     def __init__(self, tuple nodes):
         self.nodes = nodes
 
+    def __len__(self) -> int:
+        return len(self.nodes)
+
     def bare(self) -> Structure:
         """A copy of the structure that keeps none of the arguments alive, and pickles."""
-        return structure_of_states(self.to_states())
+        return Structure(tuple([(<ArgumentNode>node).bare() for node in self.nodes]))
 
     def __reduce__(self):
-        return structure_of_states, (self.to_states(),)
-
-    cdef list to_states(self):
-        return [(<ArgumentNode>node).to_state() for node in self.nodes]
+        return structure_of_states, ([(<ArgumentNode>node).to_state() for node in self.nodes],)
 
     def leaves(self) -> list[list[tuple[tuple[int, ...], bool]]]:
         """For each argument, the list of its atoms: the shape, and whether it is of float32."""

@@ -250,18 +250,32 @@ def freeze(Recording recording, list outputs) -> FrozenMap | None:
     return frozen(recording, outputs, slots_of(recording, outputs))
 
 
+def freeze_number(Recording recording, out) -> tuple[float, FrozenMap] | None:
+    """Value and derivative of a Var of one number of double precision; None of all else, and where
+    freeze gives None."""
+    cdef int64_t slot
+    if (
+        recording.n == 0 or not CAD_IS_SCALAR(out)
+        or not on_tape(out, recording.tape, recording.base())
+        or not recording.is_plain([out]) or recording.has_rules
+    ):
+        return None
+    slot = -1 if is_constant(out) else <int64_t>CAD_VAR(out).slot
+    return CAD_VAR(out).value, frozen_slots(recording, [out], &slot, 1)
+
+
 cdef FrozenMap frozen(Recording recording, list outputs, cnp.ndarray slots):
+    cdef int64_t *data = <int64_t *>cnp.PyArray_DATA(slots)
+    return frozen_slots(recording, outputs, data, cnp.PyArray_SIZE(slots))
+
+
+cdef FrozenMap frozen_slots(Recording recording, list outputs, const int64_t *slots, size_t n):
     cdef CadLinear *linear = NULL
     cdef CadSlot base = 0
     cdef size_t begin = 0, end = 0
     if recording.n_atoms > 0:
         base, begin, end = recording.base(), recording.begin(), recording.end(outputs)
-    check(
-        cad_linear_build(
-            recording.tape, begin, end, base, recording.n, <int64_t *>cnp.PyArray_DATA(slots),
-            cnp.PyArray_SIZE(slots), &linear,
-        )
-    )
+    check(cad_linear_build(recording.tape, begin, end, base, recording.n, slots, n, &linear))
     return frozen_map(linear)
 
 

@@ -510,6 +510,13 @@ cdef bint is_arithmetic(Recording recording):
     return True
 
 
+cdef bint have_arrays(list numbers):
+    for number in numbers or ():
+        if CAD_IS_VAR_ARRAY(number):
+            return True
+    return False
+
+
 cdef list pull_recorded(Recording recording, list outputs, list seeds, bint linear=False):
     """The cotangents of all inputs, as numbers that can be differentiated again.
 
@@ -521,8 +528,7 @@ cdef list pull_recorded(Recording recording, list outputs, list seeds, bint line
     former = step_under_way(recording.tape)
     cad_tape_pin(recording.tape)
     try:
-        arrays = any([CAD_IS_VAR_ARRAY(var) for var in outputs + (recording.inputs or [])])
-        if arrays or not is_arithmetic(recording):
+        if have_arrays(outputs) or have_arrays(recording.inputs) or not is_arithmetic(recording):
             return pull_arrays(recording, outputs, seeds, linear)
         return pull_numbers(recording, outputs, seeds, linear)
     finally:

@@ -28,7 +28,7 @@ from .tape cimport (
 )
 from .atoms cimport atoms_of, numbers_in, shape
 from .guards cimport end_guards, explain_error, noted_guards, start_guards
-from .arguments cimport Collector, ArgumentNode, Structure
+from .arguments cimport ArgumentNode, Collector, place_of, Structure
 
 from .trees import flattened
 from .tape import is_constant
@@ -96,7 +96,8 @@ cdef class Recording:
     cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1:
         cdef Collector collector = Collector.__new__(Collector)
         cdef CadSlot base = 0
-        cdef Py_ssize_t size
+        cdef Py_ssize_t i, size
+        cdef tuple nodes
         self.nodes = nodes = collector.collect(args, argnums)
         self.n = collector.count
         self.n_atoms = collector.n_atoms
@@ -111,8 +112,10 @@ cdef class Recording:
             self.inputs = []
             atoms = [self.lift_atom(atom) for atom in collector.atoms]
         lifted = list(args)
-        for k, node in zip(argnums, nodes):
-            lifted[k] = (<ArgumentNode>node).lift(atoms, self.block, self.tape, base)
+        for i in range(len(nodes)):
+            lifted[place_of(args, argnums, i)] = (
+                (<ArgumentNode>nodes[i]).lift(atoms, self.block, self.tape, base)
+            )
         self.lifted = tuple(lifted)
         return 0
 
@@ -328,7 +331,7 @@ cdef class Recording:
         self.kept = True
         return tree
 
-    def outlives(self, atom):
+    cpdef object outlives(self, atom):
         """An atom as it may leave a recording that is about to be forgotten: its value, unless it
         belongs to an outer computation."""
         if CAD_IS_DUAL(atom):

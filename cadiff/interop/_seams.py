@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..binding import carries
 from ..operations import primitive
 from ..operations.naming import name_for_pickle
 from ..programs.program import program_of
@@ -119,7 +120,8 @@ class Foreign(primitive):
     """A function that another package computes as an operation: of as many arguments as are given.
 
     `evaluate(g, args)` computes it by plain arrays: an array or a tuple of them. `vjp` is the
-    package's, of the signature of `jax.vjp`; the rules are such operations again. `made` is the
+    package's, of the signature of `jax.vjp`, which runs g once for the cotangents of all arguments;
+    the rules are such operations again. `made` is the
     function of a module that has made this one, and makes it again in other processes.
     """
 
@@ -136,7 +138,8 @@ class Foreign(primitive):
             functools.update_wrapper(self, g, updated=())
         self._parts = evaluate, vjp, g
         self._made = made
-        self._pullbacks: dict[tuple[int, int], Foreign] = {}
+        self._pullbacks: dict[tuple[int, tuple[int, ...]], Foreign] = {}
+        self.together = self._all_at_once
 
     def __call__(self, /, *args: Any) -> Any:
         for k in range(len(self.pulls), len(args)):
@@ -144,13 +147,27 @@ class Foreign(primitive):
         return super().__call__(*args)
 
     def _maker(self, k: int, ans: Any, *args: Any) -> Callable[[Any], Any]:
+        pull = self._pullback((k,), args)
+        return lambda g: pull(g)[0]
+
+    def _all_at_once(self, ans: Any, *args: Any) -> Callable[[Any], Sequence[Any]]:
+        wrt = tuple(k for k, x in enumerate(args) if carries(x) or np.asarray(x).dtype.kind == "f")
+        pull = self._pullback(wrt, args)
+
+        def pulled(g: Any) -> Sequence[Any]:
+            found = dict(zip(wrt, pull(g), strict=True))
+            return [found.get(k) for k in range(len(args))]
+
+        return pulled
+
+    def _pullback(self, wrt: tuple[int, ...], args: tuple[Any, ...]) -> Callable[[Any], Arrays]:
         n = len(args)
-        if (n, k) not in self._pullbacks:
+        if (n, wrt) not in self._pullbacks:
             evaluate, vjp, g = self._parts
-            made = Foreign(evaluate, vjp, functools.partial(_pulled_elsewhere, vjp, g, n, k))
+            made = Foreign(evaluate, vjp, functools.partial(_pulled_elsewhere, vjp, g, n, wrt))
             made.called = self.called
-            self._pullbacks.setdefault((n, k), made)
-        pullback = self._pullbacks[n, k]
+            self._pullbacks.setdefault((n, wrt), made)
+        pullback = self._pullbacks[n, wrt]
         return lambda g: pullback(*args, *as_tuple(g))
 
     def __reduce__(self) -> Any:
@@ -167,11 +184,8 @@ def computed(evaluate: Callable[..., Any], g: Callable[..., Any], *args: Any) ->
 
 
 def _pulled_elsewhere(
-    vjp: Callable[..., Any], g: Callable[..., Any], n: int, k: int, *args: Any
+    vjp: Callable[..., Any], g: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: Any
 ) -> Any:
-    """The cotangent of argument k of n, of the arguments and the cotangents of the results."""
-
-    def of_one(x: Any) -> tuple[Any, ...]:
-        return as_tuple(g(*args[:k], x, *args[k + 1 : n]))
-
-    return vjp(of_one, args[k])[1](args[n:])[0]
+    """Cotangents of some of n arguments, of the arguments and the cotangents of the results."""
+    of_some, some = _by_some(g, args[:n], wrt)
+    return vjp(of_some, *some)[1](args[n:])

@@ -232,7 +232,7 @@ class Rule:
         chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
         together = self.operation.together
         with binding.WarningsOff():
-            if together is not None and 0 in chosen and 1 in chosen:
+            if together is not None and len(chosen) > 1:
                 pull = at.kept_pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
                 pulled = pull(g)
                 return [pulled[k] if k in chosen and k < len(pulled) else None for k in self.which]

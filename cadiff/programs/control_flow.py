@@ -29,7 +29,7 @@ from .kept import Loop
 from .loop_steps import GIVEN, UNTIL, keep
 from .rows import Piece, is_row
 
-_FLOAT = np.dtype(np.float64)
+_FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 _NUMBERS = (Var, Dual, np.ndarray, np.generic, bool, int, float, complex, Replayed)
 
 # --- what goes round -----------------------------------------------------------------------------
@@ -49,6 +49,7 @@ class _Form(NamedTuple):
     dtypes: list[np.dtype[Any]]
     are_pythons: list[bool]
     is_complex: bool = False  # numbers stand in pairs
+    is_float: bool = False  # one number of float64, in no container
 
     @classmethod
     def of(cls, what: str, item: Any) -> _Form:
@@ -61,13 +62,17 @@ class _Form(NamedTuple):
                 )
         pythons = [isinstance(x, (bool, int, float)) for x in leaves]
         is_complex = len(leaves) != len(binding.flattened(item)[0])
-        return cls(tree, [*map(_shape, leaves)], [*map(_dtype, leaves)], pythons, is_complex)
+        shapes, dtypes = [*map(_shape, leaves)], [*map(_dtype, leaves)]
+        is_float = tree.container is None and (shapes, dtypes) == ([()], [_FLOAT])
+        return cls(tree, shapes, dtypes, pythons, is_complex, is_float)
 
     def checked(self, item: Any, name: str, what: str) -> Any:
         """A returned item, if it has this form; in errors it is `name`, the form that of `what`.
 
         Python's ints may be floats: as 0 that becomes 0.5, or the other way round.
         """
+        if self.is_float and _is_float(item) and binding.shape(item) == ():
+            return item
         try:
             parts = self.tree.parts(item, name, what)
         except ValueError as error:
@@ -75,7 +80,9 @@ class _Form(NamedTuple):
         is_changed = False
         for k, (path, leaf) in enumerate(parts):
             shape, dtype = self.shapes[k], self.dtypes[k]
-            if type(leaf) is float and shape == () and dtype == _FLOAT:
+            if _is_float(leaf) and binding.shape(leaf) == shape and dtype == _FLOAT:
+                continue
+            if type(leaf) is int and -MOST_INT < leaf < MOST_INT and shape == () and dtype == _INT:
                 continue
             is_number = isinstance(leaf, _NUMBERS)
             given = _dtype(leaf) if is_number else None
@@ -113,6 +120,12 @@ class _Form(NamedTuple):
     @property
     def size(self) -> int:
         return sum(map(math.prod, self.shapes))
+
+
+def _is_float(leaf: Any) -> bool:
+    """Whether it is a float, or a number or array of float64 with derivatives."""
+    kind = type(leaf)
+    return kind is float or ((kind is Var or kind is Dual) and not binding.is_single(leaf))
 
 
 def _filled(parts: Iterable[Any], plain: Any) -> Any:
@@ -167,6 +180,8 @@ def _are_small(item: Any) -> bool:
 
 
 def _truth(x: Any, name: str) -> bool:
+    if x is True or x is False:
+        return x
     if not isinstance(x, _NUMBERS) or math.prod(_shape(x)) != 1:
         raise TypeError(f"{name} is one truth value, not {_described(x)}")
     return bool(x)
@@ -202,6 +217,12 @@ class _Rows:
         if not self.n:
             yield from repeat(None) if count is None else repeat(None, max(0, count))
         columns = [x.tolist() if _is_of_numbers(x) else x for x in self.arrays]
+        if self.n and self.tree.container is None:
+            (column,) = columns
+            yield from (
+                column if type(column) in (list, Var) else map(column.__getitem__, range(self.n))
+            )
+            return
         for t in range(self.n):
             yield self.tree.fill([column[t] for column in columns])
 
@@ -263,12 +284,16 @@ def _run(
 
     count: how many turns there are without rows, or None: turns tell.
     """
-    if binding.is_guarding() and chooses_anew():
+    if _may_be_a_step():
         result = _as_a_step(kind, functions, state, rows, count)
         if result is not None:
             return result
     _, state, outputs = _in_python(kind, functions, state, rows.each(count))
     return state, _stacked(outputs, rows.n)
+
+
+def _may_be_a_step() -> bool:
+    return binding.is_guarding() and chooses_anew()
 
 
 def _as_a_step(
@@ -508,7 +533,12 @@ def while_loop(
     """
     check_function("while_loop", cond_fun)
     check_function("while_loop", body_fun)
-    return _run(_WHILE, (cond_fun, body_fun), init_val, _NO_ROWS)[0]
+    if _may_be_a_step():
+        return _run(_WHILE, (cond_fun, body_fun), init_val, _NO_ROWS)[0]
+    form = _Form.of("init_val", init_val)
+    while _truth(cond_fun(init_val), "what cond_fun returned"):
+        init_val = form.checked(body_fun(init_val), "what body_fun returned", "init_val")
+    return init_val
 
 
 def _turn_of_fori(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
@@ -556,7 +586,13 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     for name, bound in (("lower", lower), ("upper", upper)):
         if not is_int(bound):
             raise TypeError(f"{name} is an int, not {_described(bound)}")
-    return _run(_FORI, (body_fun,), (lower, init_val), _NO_ROWS, upper - lower)[0][1]
+    if _may_be_a_step():
+        return _run(_FORI, (body_fun,), (lower, init_val), _NO_ROWS, upper - lower)[0][1]
+    i, value, form = lower, init_val, _Form.of("init_val", init_val)
+    for _ in range(upper - lower):
+        value = form.checked(body_fun(i, value), "what body_fun returned", "init_val")
+        i = i + 1
+    return value
 
 
 def _turn_of_branch(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
@@ -582,7 +618,7 @@ _ONE_ROW = _Rows(_NO_ROWS.tree, [], 1)
 def _branch(kind: _Kind, functions: tuple[Function, ...], state: Any) -> Any:
     """What a branch gives: a loop of one turn, of which the output is all that is wanted."""
     are_numbers = all(isinstance(leaf, _NUMBERS) for leaf in binding.flattened(state)[0])
-    if binding.is_guarding() and chooses_anew() and are_numbers:
+    if are_numbers and _may_be_a_step():
         result = _as_a_step(kind, functions, state, _ONE_ROW, None)
         if result is not None:
             return binding.map_leaves(lambda y: y[0], result[1])

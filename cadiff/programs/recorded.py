@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import (
+    Call,
     CallError,
     Code,
     Graph,
@@ -92,6 +93,7 @@ class Recorded:
         self.replays = [*replays]  # of an exact program; not pickled: it is recorded again
         self.exact: dict[Any, Function] = {}  # what was made of them
         self._uses = 0  # besides those of its codes
+        self.in_vain: set[Any] = set()  # misses of derivatives for which another one was no help
         self._codes: dict[Any, Code | MatrixPlan | ObstacleError | PointError] = {}
 
     def __getstate__(self) -> Any:
@@ -259,6 +261,36 @@ class Recorded:
         if type(outputs) is tuple:
             raise MissedError(*outputs)
         return NOT_ENTERED if outputs is None else self.output.returned(outputs, within=True)
+
+
+class Vain:
+    """Where f chose as in a recording, but a derivative does not hold: whether another is no help.
+
+    None is where the derivative is not finite at the point.
+    """
+
+    MOST = 64  # causes that a recording knows
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._known: set[Any] = set()  # causes, of the recording that was missed
+        self._cause: Any = None
+
+    def note(self, recorded: Recorded, error: Exception, is_fresh: bool) -> None:
+        """Note a miss: of a recording of this very call, if it is fresh."""
+        if is_fresh and self._cause is not None and len(self._known) < self.MOST:
+            self._known.add(self._cause)
+        elif not is_fresh and (self._cause is None or isinstance(error, MissedError)):
+            numbers = self._call.vector()
+            is_finite = bool(np.isfinite(numbers).all())
+            is_there_alone = is_finite and isinstance(error, PointError)
+            self._cause = error.args, is_finite, numbers.tobytes() if is_there_alone else b""
+            self._known = recorded.in_vain
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a recording was in vain in such a call."""
+        return self._cause in self._known
 
 
 def codes_of(made: Code | MatrixPlan) -> list[Code]:

@@ -51,7 +51,9 @@ class Report:
         -------
         dict
             "recordings": how often f was recorded here. "branch_changes": how often a replay met
-            another outcome of a comparison than all its recordings had. "eager": how often f was
+            another outcome of a comparison than all its recordings had. "derivative_misses": how
+            often f chose as in a recording, but a derivative did not hold at a point, nor would
+            one that were recorded there, since it is not finite. "eager": how often f was
             run eagerly; "obstacles": the reasons why, a list of str. "watched": a dict from the
             names of what is looked at besides arguments to how it changed last before f was
             recorded again, a str, or None. "native": what serves, machine code or the interpreter,

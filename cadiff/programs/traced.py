@@ -110,6 +110,11 @@ class Traced:
                 return one
         return None
 
+    def image(self) -> int:
+        """A number that tells the values read now from those at other times: see `Watch.image`."""
+        watch = self.recordings[0].watch if self.recordings else None
+        return 0 if watch is None else watch.image()
+
     def note_in_vain(self) -> None:
         """Note a call that no recording served."""
         if self._n_missed % PERIOD == 0:

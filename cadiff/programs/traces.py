@@ -39,7 +39,7 @@ from .library_types import n_followed
 from .native import Machines, make_machine_code, make_machine_code_later, note
 from .pace import Pace
 from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
-from .recorded import NOT_SERVED, MissedError, Recorded, is_portable, met
+from .recorded import NOT_SERVED, MissedError, Recorded, Vain, is_portable, met
 from .recordings import WRITES, Attempt, Changes, changes_of, record
 from .settling import settled
 from .traced import Integers, Traced
@@ -95,7 +95,7 @@ class Traces:
         self.fast_paths.clear()
         self.no_stand_ins.clear()
         self.runs_on_own = False
-        self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
+        self.counts = {"recordings": 0, "branch_changes": 0, "derivative_misses": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
         self._preferred: dict[Any, tuple[int, ...]] = {}  # by forms of plain calls
@@ -250,6 +250,7 @@ class Traces:
         """
         tried: list[Recorded] = []
         is_first, has_failed = True, False
+        vain: Vain | None = None
         while True:
             traced = self._known.get(call.key, _NOTHING)
             if traced.obstacle:
@@ -265,6 +266,9 @@ class Traces:
                     if traced.recordings is not seen:
                         recorded = traced.untried(tried, miss)  # of another thread, meanwhile
                     if recorded is None:
+                        if vain is not None and vain.is_known:
+                            self.counts["derivative_misses"] += 1
+                            return False, None
                         if miss is not None:
                             self.change_branch()
                         try:
@@ -285,7 +289,11 @@ class Traces:
                 tried.append(recorded)
                 if is_fresh and missed is None and self._gives_up_loops(recorded):
                     self._remove(call, recorded)
-                elif is_fresh:
+                    continue
+                if missed is None:
+                    vain = vain or Vain(call)
+                    vain.note(recorded, error, is_fresh)
+                if is_fresh:
                     if len(tried) > 1 and former is None:  # f does what it did for others
                         self._remove(call, recorded)
                     return False, None
@@ -503,7 +511,7 @@ class Traces:
             self._remove(call, others[-1])
         is_first = 0 < traced.made < self.max_traces or self.pace.is_free or kept is not None
         if traced.comes_to_errors or not is_first:
-            what = hash(call.key) ^ _image(traced.recordings)
+            what = hash(call.key) ^ traced.image()
             if self.pace.rate(what, call.marks) == 0.0:
                 return None
             if traced.comes_to_errors:
@@ -554,7 +562,7 @@ class Traces:
             traced = self._known.get(key, _NOTHING)
             if traced.obstacle or len(traced.recordings) < self.max_traces:
                 return
-            what = hash((hash(key), choices, _image(traced.recordings)))
+            what = hash((hash(key), choices, traced.image()))
             traced.note_in_vain()
             rate = self.pace.rate(what)
             if rate == 0.0:
@@ -775,12 +783,6 @@ def watch_of(f: Function, args: tuple[Any, ...] = ()) -> Watch | None:
         return watch_call(f, [*args])
     except UnwatchableError:
         return None
-
-
-def _image(recordings: list[Recorded]) -> int:
-    """A number that tells the values read now from those at other times: see `Watch.image`."""
-    watch = recordings[0].watch if recordings else None
-    return 0 if watch is None else watch.image()
 
 
 _NOTHING = Traced()  # is known of what was never called

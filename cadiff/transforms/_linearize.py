@@ -23,10 +23,14 @@ from ._reverse import vjp
 class _Frozen:
     """A map whose results are plain: it holds numbers only, no tape."""
 
-    def __init__(self, frozen: FrozenMap, inputs: list[Shape], outputs: list[Shape]) -> None:
+    def __init__(self, frozen: FrozenMap, structure: Structure, outputs: list[Shape]) -> None:
         self._frozen = frozen
-        self._inputs = inputs
+        self._structure = structure
         self._outputs = outputs
+
+    @functools.cached_property
+    def _inputs(self) -> list[Shape]:
+        return self._structure.shapes
 
     def fits(self, inputs: list[Shape], outputs: list[Shape]) -> bool:
         """Whether it maps numbers of these shapes."""
@@ -161,7 +165,7 @@ class LinearMap:
         self._action = action
         self._structure = structure
         self._output = output
-        self._count = len(structure.leaf_shapes())
+        self._count = len(structure)
         self._single = single
         self._transposed = transposed
 
@@ -336,17 +340,28 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     array([1.41421356, 1.73205081])
     """
     check_function("linearize", f)
+    single = len(primals) == 1
+    action: _Frozen | _Recorded
     with Recording(primals, tuple(range(len(primals)))) as recording:
-        output = Output(run_at("linearize", recording, f, primals))
+        out = run_at("linearize", recording, f, primals)
+        structure = recording.structure.bare()
+        number = binding.freeze_number(recording, out)
+        if number is not None:
+            del out  # Vars that are alive when the tape is rewound have to be found
+            action = _Frozen(number[1], structure, _NUMBER.shapes)
+            return number[0], LinearMap(action, structure, _NUMBER, single)
+        output = Output(out)
         frozen = binding.freeze(recording, output.atoms)
         values = handed_out(recording.finalize(output.atoms))
-        structure = recording.structure.bare()
-        inputs = structure.shapes
-        action: _Frozen | _Recorded
         if frozen is None:
+            inputs = structure.shapes
             action = _Recorded(recording, output.own_atoms(), inputs, output.shapes)
             recording.keep()
         else:
-            action = _Frozen(frozen, inputs, output.shapes)
-        output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    return output.restored(values), LinearMap(action, structure, output, len(primals) == 1)
+            action = _Frozen(frozen, structure, output.shapes)
+        output.atoms = []
+        del out
+    return output.restored(values), LinearMap(action, structure, output, single)
+
+
+_NUMBER = Output(0.0)  # what all results of one number have in common

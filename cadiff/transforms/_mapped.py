@@ -297,7 +297,7 @@ class Form(NamedTuple):
         They have to be of this structure and of these shapes, those of the first row. `one` is
         what errors call a row, and `name` what is in the results.
         """
-        if self.shapes == [()] and all(type(x) in (float, np.float64) for x in results):
+        if self.shapes == [()] and all(map(_is_single, results)):
             return [[*results]]  # as they mostly are
         columns: list[list[Any]] = [[] for _ in self.shapes]
         differs = f"what f returns differs from {one} to {one}: at {one}"
@@ -326,6 +326,10 @@ class Form(NamedTuple):
             single = self.tree.fill([Dual(0.0, 0.0)] * len(columns))
         placed = leaves_with_axes(out_axes, single, "what f returns", "out_axes")
         return self.tree.fill(map(_with_axis, placed, columns))
+
+
+def _is_single(x: Any) -> bool:
+    return type(x) in (float, np.float64) or (type(x) in (Var, Dual) and binding.ndim(x) == 0)
 
 
 def _check_leaf(leaf: Any) -> None:

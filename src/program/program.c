@@ -1,4 +1,5 @@
-/* Programs as wholes: what they cost, the memory that they take, and their workspaces. */
+/* Programs as wholes: what they cost, the memory that they take, their workspaces and inputs. */
+#include "kernels/single.h"
 #include "program/program.h"
 
 #include <stdlib.h>
@@ -107,4 +108,37 @@ size_t cad_program_bytes(const CadProgram *program) {
                  cad_program_bytes(plan->single) + cad_program_bytes(plan->behind);
     }
     return bytes;
+}
+
+/* --- inputs --- */
+
+void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs) {
+    size_t next = 0;
+    cad_program_refer_to_places(program, places);
+    for (size_t k = 0; k < program->n_referred; k++) {
+        const CadReferred input = program->referred[k];
+        if (input.result >= 0) {
+            continue;
+        }
+        memcpy(places + next, inputs + next, ((size_t)input.place - next) * sizeof *places);
+        if (input.floats >= 0) {
+            cad_narrow_row((float *)(places + input.floats), inputs + input.place, input.size);
+        } else {
+            cad_program_refer(places, input, inputs + input.place);
+        }
+        next = (size_t)input.place + input.size;
+    }
+    if (program->n_inputs > next) {
+        memcpy(places + next, inputs + next, (program->n_inputs - next) * sizeof *places);
+    }
+}
+
+void cad_program_narrow_inputs(const CadProgram *program, double *places) {
+    for (size_t k = 0; k < program->n_referred; k++) {
+        const CadReferred input = program->referred[k];
+        double *const own = cad_program_own(places, input);
+        if (input.floats >= 0 && input.result < 0 && cad_program_referent(places, input) == own) {
+            cad_narrow_row((float *)own, places + input.place, input.size);
+        }
+    }
 }

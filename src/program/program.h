@@ -40,6 +40,8 @@ typedef struct CadInstruction {
     uint8_t kind;
     uint8_t near : 1;   /* values may differ from NumPy's in the last place */
     uint8_t floats : 2; /* CAD_TO_FLOATS, CAD_FROM_FLOATS */
+    uint8_t refers
+        : 1; /* a place of it is referred to, or of one of the next ones that it heads */
     uint16_t op;
     uint32_t n;
     uint32_t fused; /* so many instructions are carried out from here on: 1, but for tiles */

@@ -1,5 +1,5 @@
 /* Places of numbers in a list, and runs of them; results, and what is compared. */
-#include "program/maker.h"
+#include "program/tiler.h"
 
 int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *begin) {
     if (!cad_maker_add_list(m, count, begin)) {
@@ -26,14 +26,45 @@ static size_t length_of_runs(const int32_t *places, size_t n) {
     return length;
 }
 
-static void note_referred(CadProgram *program, const int32_t *places, size_t n) {
-    for (size_t k = 0; k < program->n_referred; k++) {
-        const CadReferred referred = program->referred[k];
-        for (size_t i = 0; i < n; i++) {
-            program->lists_refer |=
-                places[i] >= referred.place && places[i] < (int64_t)referred.place + referred.size;
+/* Whether places are referred to, those of some regions and those of lists that are read. */
+typedef struct Referring {
+    const CadProgram *program;
+    int any, listed;
+} Referring;
+
+static void note_referred(void *visitor, const CadRegion *region) {
+    Referring *const note = visitor;
+    for (int64_t i = 0; i < n_ranges(region); i++) {
+        const Access range = range_of(region, i);
+        int refers = range.high >= CAD_LEAST_FLOAT;
+        for (size_t k = 0; k < note->program->n_referred; k++) {
+            const CadReferred referred = note->program->referred[k];
+            refers |= range.high >= referred.place &&
+                      range.low < (int64_t)referred.place + referred.size;
+        }
+        note->any |= refers;
+        note->listed |= refers && region->listed != NULL && !region->writes;
+    }
+}
+
+static void find_referring(CadProgram *program) {
+    Referring all = {program, 0, 0};
+    for (size_t k = program->n_code; k-- > 0;) {
+        CadInstruction *const i = &program->code[k];
+        Referring note = {program, 0, 0};
+        cad_instruction_visit(program, i, note_referred, &note);
+        i->refers = note.any;
+        all.listed |= note.listed;
+        for (uint32_t inner = 1; inner < i->fused; inner++) {
+            i->refers |= i[inner].refers;
         }
     }
+    for (size_t k = 0; k < program->n_outputs; k++) {
+        const CadStretch s = program->outputs[k];
+        const int64_t n = s.listed ? s.n : 0;
+        note_referred(&all, &(CadRegion){.lengths = &n, .listed = program->lists + s.place});
+    }
+    program->lists_refer = all.listed;
 }
 
 void cad_maker_find_runs(CadMaker *m) {
@@ -44,12 +75,10 @@ void cad_maker_find_runs(CadMaker *m) {
             const int32_t *const places = program->lists + (i->kind == CAD_TAKE ? i->x : i->z);
             const size_t length = length_of_runs(places, i->n);
             i->y = length >= SHORT ? (int32_t)length : 0;
-            note_referred(program, places, i->kind == CAD_TAKE ? i->n : 0);
         }
     }
-    for (size_t k = 0; k < program->n_outputs; k++) {
-        const CadStretch s = program->outputs[k];
-        note_referred(program, program->lists + (s.listed ? s.place : 0), s.listed ? s.n : 0);
+    if (program->n_referred > 0) {
+        find_referring(program);
     }
 }
 

@@ -3,37 +3,6 @@
 #include "program/running.h"
 #include "table/ops.h"
 
-void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs) {
-    size_t next = 0;
-    cad_program_refer_to_places(program, places);
-    for (size_t k = 0; k < program->n_referred; k++) {
-        const CadReferred input = program->referred[k];
-        if (input.result >= 0) {
-            continue;
-        }
-        memcpy(places + next, inputs + next, ((size_t)input.place - next) * sizeof *places);
-        if (input.floats >= 0) {
-            cad_narrow_row((float *)(places + input.floats), inputs + input.place, input.size);
-        } else {
-            cad_program_refer(places, input, inputs + input.place);
-        }
-        next = (size_t)input.place + input.size;
-    }
-    if (program->n_inputs > next) {
-        memcpy(places + next, inputs + next, (program->n_inputs - next) * sizeof *places);
-    }
-}
-
-void cad_program_narrow_inputs(const CadProgram *program, double *places) {
-    for (size_t k = 0; k < program->n_referred; k++) {
-        const CadReferred input = program->referred[k];
-        double *const own = cad_program_own(places, input);
-        if (input.floats >= 0 && input.result < 0 && cad_program_referent(places, input) == own) {
-            cad_narrow_row((float *)own, places + input.place, input.size);
-        }
-    }
-}
-
 /* --- one point --- */
 
 static inline void run_sincos(const CadSingle *s, double *at) {
@@ -157,12 +126,18 @@ static CAD_CLONES void take_from(double *restrict out, const double *at, const i
 }
 
 static void take(double *restrict out, const Places *places, const int32_t *list, size_t n) {
-    if (has_one_base(places)) {
-        take_from(out, places->own, list, n);
-        return;
-    }
-    for (size_t k = 0; k < n; k++) {
-        out[k] = number_at(places, list[k]);
+    enum { FEW = 16 }; /* numbers, which are not worth a call */
+    const double *const at = places->own;
+    if (!has_one_base(places)) {
+        for (size_t k = 0; k < n; k++) {
+            out[k] = number_at(places, list[k]);
+        }
+    } else if (n > FEW) {
+        take_from(out, at, list, n);
+    } else {
+        for (size_t k = 0; k < n; k++) {
+            out[k] = at[list[k]];
+        }
     }
 }
 
@@ -456,16 +431,27 @@ static void read_places(const CadProgram *program, const Places *places, size_t 
     }
 }
 
-long cad_program_run(const CadProgram *program, double *room) {
-    const Places places = places_of_point(program, cad_program_places(program, room));
+static CAD_INLINE long run_code(const CadProgram *program, const Places *places,
+                                const Places *usual) {
     const CadInstruction *const code = cad_program_code(program, 1);
     for (size_t k = 0; k < program->n_code; k += code[k].fused) {
-        const long missed = run_instruction(program, &code[k], &places);
+        const long missed = run_instruction(program, &code[k], code[k].refers ? places : usual);
         if (missed != -1) {
             return missed;
         }
     }
-    return failed_at_end(program, &places);
+    return failed_at_end(program, places);
+}
+
+long cad_program_run(const CadProgram *program, double *room) {
+    const Places places = places_of_point(program, cad_program_places(program, room));
+    if (program->n_referred == 0) {
+        return run_code(program, &places, &places);
+    }
+    Places usual = places; /* for instructions whose places have one base */
+    usual.n_referred = 0;
+    usual.lists_refer = 0;
+    return run_code(program, &places, &usual);
 }
 
 /* --- what takes the time, at one point --- */
@@ -551,7 +537,17 @@ void cad_program_read_some(const CadProgram *program, const double *room, size_t
 }
 
 void cad_program_read(const CadProgram *program, const double *room, double *results) {
-    cad_program_read_some(program, room, 0, program->n_results, results);
+    enum { FEW = 3 }; /* numbers are in no array that stays floats */
+    const double *const at = room + program->n_constants;
+    if (program->n_results > FEW || program->n_referred > 0) {
+        cad_program_read_some(program, room, 0, program->n_results, results);
+        return;
+    }
+    for (const CadStretch *s = program->outputs; s < program->outputs + program->n_outputs; s++) {
+        for (int32_t k = 0; k < (int32_t)s->n; k++) {
+            *results++ = at[s->listed ? program->lists[s->place + k] : s->place + k * s->step];
+        }
+    }
 }
 
 /* --- many directions --- */

@@ -467,7 +467,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "dtype": (
         lambda x: cadiff.fori_loop(0, 2, lambda i, c: c * x, np.arange(2)),
-        r"\(i, what body_fun returned\)\[1\] is an array of shape \(2,\), float64, where .*int64",
+        r"what body_fun returned.* is an array of shape \(2,\), float64, where .*int64",
     ),
     "bool": (lambda x: cadiff.fori_loop(0, 2, lambda i, c: c + x[0], True), "a number, bool"),
     "text": (lambda x: cadiff.fori_loop(0, 2, lambda i, c: c, "a"), "there is a str"),

@@ -641,3 +641,30 @@ def test_a_type_error_of_f_is_no_reason_to_run_it_again() -> None:
         for sign in (1.0, -1.0):
             program.grad(np.array([-1.0, sign]), np.ones(2))
         assert n_runs(cadiff.grad(lambda x, w: program(x, w))) == n_runs(cadiff.grad(f)) == 1
+
+
+def test_derivatives_that_are_not_finite_are_not_recorded_again_and_again() -> None:
+    """Nor do they keep others from being served."""
+    f = lambda x: cnp.linalg.norm(x)  # noqa: E731 - whose derivative at infinities is nan
+    program = cadiff.compile(f)
+    for k in range(24):
+        x = np.arange(1.0, 6.0) + k
+        x[k % 5] = np.inf if k % 2 else x[k % 5]
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(program.grad(x), cadiff.grad(f)(x), rtol=1e-14)
+    stats = program.stats()
+    assert stats["recordings"] == 2
+    assert stats["derivative_misses"] == 11
+    assert stats["eager"] == 12
+
+
+def test_a_derivative_that_is_not_finite_at_first_is_recorded_elsewhere() -> None:
+    program = cadiff.compile(cnp.linalg.norm)
+    with np.errstate(invalid="ignore"):
+        for _ in range(3):
+            program.grad(np.zeros(2))
+    for _ in range(3):
+        assert program.grad(np.array([3.0, 4.0])).tolist() == [0.6, 0.8]
+    eager = program.stats()["eager"]
+    assert program.grad(np.array([6.0, 8.0])).tolist() == [0.6, 0.8]
+    assert program.stats()["eager"] == eager

@@ -1,0 +1,30 @@
+"""What seams of all packages share, with NumPy in the place of another package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import cadiff
+from cadiff.interop._seams import Foreign, as_tuple
+
+
+def test_cotangents_of_all_arguments_take_one_run() -> None:
+    """And those of one argument are of that alone."""
+    asked: list[int] = []
+
+    def vjp(g: Any, *primals: Any) -> Any:
+        asked.append(len(primals))
+        value, pull = cadiff.vjp(g, *primals)
+        return value, lambda u: as_tuple(pull(u))
+
+    def product(n: Any, x: Any, y: Any) -> Any:
+        return n * np.sum(x * y)
+
+    f = Foreign(lambda g, args: np.asarray(g(*args)) if g is product else g(*args), vjp, product)
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    of_both = cadiff.grad(lambda x, y: f(2, x, y), argnums=(0, 1))(x, y)
+    assert [g.tolist() for g in of_both] == [(2.0 * y).tolist(), (2.0 * x).tolist()]
+    assert cadiff.grad(lambda x: f(2, x, y))(x).tolist() == (2.0 * y).tolist()
+    assert asked == [2, 1]
