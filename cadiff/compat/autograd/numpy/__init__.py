@@ -10,7 +10,7 @@ import numpy as _np
 
 from cadiff import numpy as _numpy
 
-from .. import aliases as _aliases
+from ... import aliases as _aliases
 from .. import tracer as _tracer
 from .. import trees as _trees
 from . import linalg  # noqa: F401

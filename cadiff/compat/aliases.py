@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -48,3 +49,28 @@ def have_below(name: str, stands_for: str, is_first: bool = False) -> None:
     """Have imports below a name find what stands below another, before files if `is_first`."""
     if not any(isinstance(f, _Below) and f.name == name for f in sys.meta_path):
         sys.meta_path.insert(0 if is_first else len(sys.meta_path), _Below(name, stands_for))
+
+
+def install(name: str, stands_for: str) -> None:
+    """Have imports of a package, and of what is below it, find another one."""
+    found = sys.modules[stands_for]
+    if sys.modules.setdefault(name, found) is not found:
+        raise ImportError(
+            f"{name} itself is imported already: call {stands_for}.install() before anything that "
+            f"imports it"
+        )
+    have_below(name, stands_for, is_first=True)
+
+
+def names_below(name: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package whose modules are found below another."""
+
+    def find(member: str) -> Any:
+        if member.startswith("__"):
+            raise AttributeError(member)
+        try:
+            return importlib.import_module(f"{name}.{member}")
+        except ImportError as error:
+            raise AttributeError(f"module {name!r} has no attribute {member!r}") from error
+
+    return find
