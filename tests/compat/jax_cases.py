@@ -78,8 +78,6 @@ j.lax.reduce(n.asarray(A), 1.0, lambda x, y: x * y, (1,)), j.lax.select_n(n.arra
 j.lax.broadcast_in_dim(n.asarray(X), (2, 4, 3), (1,)), j.lax.broadcasted_iota(int, (2, 3), 1)
 j.lax.associative_scan(n.matmul, n.stack([n.asarray(A) * t for t in (0.1, 0.5, 0.7, 0.3, 0.2)]))
 j.lax.associative_scan(n.add, n.arange(7.0), reverse=True), j.lax.map(n.sin, n.asarray(X))
-j.lax.linalg.triangular_solve(n.asarray(A), n.asarray(B), lower=True)
-j.lax.linalg.triangular_solve(n.asarray(A), n.asarray(B.T), left_side=True, transpose_a=True)
 n.asarray(X).at[n.array([0, 0, 2])].add(1.0), n.asarray(X).at[1].set(9.0), n.asarray(X).at[1:3].multiply(2.0)
 n.asarray(A).at[n.array([0, 0]), n.array([1, 1])].min(-1.0), n.asarray(X).at[n.asarray(X) > 0].apply(n.log)
 n.asarray(X).at[n.array([0, 9])].set(5.0, mode="drop"), n.asarray(X).at[n.array([0, 9])].get(mode="clip")

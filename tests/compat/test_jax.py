@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
-from cadiff.binding import Dual, Var, foreign_names, put_in_types
+from cadiff.binding import Dual, Var
 
+from ..helpers.lent import take_back
 from ..helpers.processes import isolated
 from . import jax_cases
 
@@ -33,9 +34,7 @@ def jax() -> Iterator[Any]:
 
     module.arrays.lend()
     yield module
-    for kind, others in ((Var, foreign_names.VARS), (Dual, foreign_names.DUALS)):
-        members = foreign_names.absent(foreign_names.OF_NUMBERS, foreign_names.NUMBERS, others)
-        put_in_types((kind,), members)
+    take_back()
 
 
 @pytest.fixture(scope="module")

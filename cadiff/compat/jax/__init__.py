@@ -66,46 +66,21 @@ debug = _Namespace(print=_print)
 typing = _Namespace(ArrayLike=_Any, DTypeLike=_Any)
 
 
-def block_until_ready(x: _Any) -> _Any:
-    """The arrays, which are there."""
-    return x
-
-
-def named_call(fun: _Any, **_: _Any) -> _Any:
-    """The function."""
-    return fun
-
-
-def device_put(x: _Any, device: _Any = None, **_: _Any) -> _Any:
-    """The arrays, on the processor."""
-    return tree_map(numpy.asarray, x)
-
-
-def device_get(x: _Any) -> _Any:
-    """The values of the arrays."""
-    return _cadiff.value(x)
-
-
-def devices(backend: str | None = None) -> list[_Any]:
-    """The processor."""
-    return [_CPU]
-
-
-def device_count(backend: str | None = None) -> int:
-    """1."""
-    return 1
-
-
-def default_backend() -> str:
-    """The processor's name."""
-    return "cpu"
-
-
-def clear_caches() -> None:
-    """Nothing: programs go when the functions do that `jit` has made."""
-
-
-local_devices, local_device_count = devices, device_count
+# Arrays are there, on the processor.
+globals().update(
+    {
+        "block_until_ready": lambda x: x,
+        "named_call": lambda fun, **_: fun,
+        "device_put": lambda x, device=None, **_: tree_map(numpy.asarray, x),
+        "device_get": _cadiff.value,
+        "devices": lambda backend=None: [_CPU],
+        "local_devices": lambda backend=None: [_CPU],
+        "device_count": lambda backend=None: 1,
+        "local_device_count": lambda backend=None: 1,
+        "default_backend": lambda: "cpu",
+        "clear_caches": lambda: None,
+    }
+)
 
 
 def install() -> None:

@@ -18,6 +18,7 @@ _WAYS = {
     "write x.at[index].set(y), or add, multiply, min, max": (
         "lax.scatter lax.scatter_add lax.scatter_mul lax.scatter_min lax.scatter_max"
     ),
+    "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "lax.linalg",
     "write jnp.pad": "lax.pad",
     "write a loop over windows, or cadiff.scipy.signal.convolve": (
         "lax.conv lax.conv_general_dilated lax.conv_with_general_padding lax.conv_transpose "

@@ -17,7 +17,7 @@ from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
 from cadiff.scipy import special
 
-from . import absent, linalg
+from . import absent
 from . import tree_util as trees
 from .arrays import given_back, of_arrays
 from .transforms import linear_transpose as linear_transpose
@@ -26,10 +26,6 @@ from .transforms import vmap
 Function = Callable[..., Any]
 __getattr__ = absent.missing(__name__)
 Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
-GatherScatterMode = SimpleNamespace(
-    CLIP="clip", FILL_OR_DROP="fill", PROMISE_IN_BOUNDS="promise_in_bounds"
-)
-
 # --- loops and branches --------------------------------------------------------------------------
 
 
@@ -39,26 +35,6 @@ def scan(
 ) -> tuple[Any, Any]:  # fmt: skip
     """`cadiff.scan`."""
     return cadiff.scan(of_arrays(f), init, xs, length, reverse)
-
-
-def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **_: Any) -> Any:
-    """`cadiff.fori_loop`."""
-    return cadiff.fori_loop(lower, upper, of_arrays(body_fun), init_val)
-
-
-def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
-    """`cadiff.while_loop`."""
-    return cadiff.while_loop(of_arrays(cond_fun), of_arrays(body_fun), init_val)
-
-
-def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any, **named: Any) -> Any:
-    """`cadiff.cond`."""
-    return cadiff.cond(pred, true_fun, false_fun, *operands, *named.values())
-
-
-def switch(index: Any, branches: Sequence[Function], *operands: Any, **named: Any) -> Any:
-    """`cadiff.switch`."""
-    return cadiff.switch(index, [*branches], *operands, *named.values())
 
 
 def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
@@ -159,12 +135,6 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
     return np.take(operand, _begin(start_index, n, slice_size) + onp.arange(slice_size), axis)
 
 
-def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
-    """One element along an axis, which stays if `keepdims`."""
-    found = dynamic_slice_in_dim(operand, index, 1, axis)
-    return found if keepdims else np.squeeze(found, axis)
-
-
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
     """The array with a part that is another array, moved inside if it is not."""
     places = _places(np.shape(operand), start_indices, np.shape(update))
@@ -180,10 +150,6 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
     return dynamic_update_slice(operand, update, starts)
 
 
-index_in_dim = dynamic_index_in_dim
-dynamic_update_index_in_dim = dynamic_update_slice_in_dim
-
-
 def slice_in_dim(operand: Any, start: Any, limit: Any, stride: int = 1, axis: int = 0) -> Any:
     """`operand[start:limit:stride]` along an axis."""
     index = [builtins.slice(None)] * np.ndim(operand)
@@ -193,17 +159,8 @@ def slice_in_dim(operand: Any, start: Any, limit: Any, stride: int = 1, axis: in
 
 # --- products and reductions ---------------------------------------------------------------------
 
-Axes = tuple[tuple[Any, Any], tuple[Any, Any]]
 
-
-def dot(lhs: Any, rhs: Any, *_: Any, dimension_numbers: Axes | None = None, **__: Any) -> Any:
-    """As `numpy.dot` of vectors and matrices."""
-    if dimension_numbers is not None:
-        return dot_general(lhs, rhs, dimension_numbers)
-    return np.dot(lhs, rhs)
-
-
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: Axes, *_: Any, **__: Any) -> Any:
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, *_: Any, **__: Any) -> Any:
     """Summed over pairs of axes: `((lhs_summed, rhs_summed), (lhs_batch, rhs_batch))`.
 
     The result has the batch axes, the others of `lhs`, and the others of `rhs`.
@@ -270,6 +227,12 @@ def _sorted_by(keys: Any, values: Any, dimension: int = -1, **_: Any) -> tuple[A
     return tuple(np.take_along_axis(x, order, axis=dimension) for x in (keys, values))
 
 
+def _element(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
+    """One element along an axis, which stays if `keepdims`."""
+    found = dynamic_slice_in_dim(operand, index, 1, axis)
+    return found if keepdims else np.squeeze(found, axis)
+
+
 def _chosen(which: Any, *cases: Any) -> Any:
     """The elements of the case that `which`, of bools or ints, numbers."""
     result = cases[-1]
@@ -284,13 +247,6 @@ def _in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> An
     for k, n in zip(broadcast_dimensions, np.shape(operand), strict=True):
         sizes[k] = n
     return np.broadcast_to(np.reshape(operand, sizes), shape)
-
-
-def _collapsed(operand: Any, start: int, stop: int | None = None) -> Any:
-    """Some neighbouring axes as one."""
-    shape = np.shape(operand)
-    stop = len(shape) if stop is None else stop
-    return np.reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
 
 def _filled(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Any:
@@ -325,7 +281,24 @@ globals().update(
     _named(_NAMES, np)
     | _named(_SPECIAL, special)
     | {
-        "linalg": linalg.lax,
+        "fori_loop": lambda lower, upper, body_fun, init_val, **_: cadiff.fori_loop(
+            lower, upper, of_arrays(body_fun), init_val
+        ),
+        "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
+            of_arrays(cond_fun), of_arrays(body_fun), init_val
+        ),
+        "cond": lambda pred, true_fun, false_fun, *operands, **named: cadiff.cond(
+            pred, true_fun, false_fun, *operands, *named.values()
+        ),
+        "switch": lambda index, branches, *operands, **named: cadiff.switch(
+            index, [*branches], *operands, *named.values()
+        ),
+        "dynamic_index_in_dim": _element,
+        "index_in_dim": _element,
+        "dynamic_update_index_in_dim": dynamic_update_slice_in_dim,
+        "dot": lambda lhs, rhs, *_, dimension_numbers=None, **__: (
+            dot_general(lhs, rhs, dimension_numbers) if dimension_numbers else np.dot(lhs, rhs)
+        ),
         "dtype": np.result_type,
         "div": _divided,
         "rsqrt": lambda x, **_: 1.0 / np.sqrt(x),
@@ -346,7 +319,6 @@ globals().update(
         ),
         "squeeze": lambda x, dimensions: np.squeeze(x, tuple(dimensions)),
         "expand_dims": lambda x, dimensions: np.expand_dims(x, tuple(dimensions)),
-        "collapse": _collapsed,
         "slice": lambda x, starts, limits, strides=None: x[
             tuple(builtins.map(builtins.slice, starts, limits, strides or [1] * len(starts)))
         ],

@@ -138,19 +138,6 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802 - JAX's name
     return onp.array(_seed(int(number) & _WORD if is_short else number), onp.float64)
 
 
-key = PRNGKey
-
-
-def key_data(keys: Any) -> Any:
-    """The two words of each key."""
-    return onp.asarray(cadiff.value(keys)).astype(onp.uint32)
-
-
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
-    """Keys of their words."""
-    return onp.asarray(key_bits_array, onp.float64)
-
-
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
     """New keys, of shape `(num, 2)`."""
     return _split(key, (num,) if isinstance(num, (int, onp.integer)) else tuple(num))
@@ -303,5 +290,8 @@ _formulas: dict[str, Callable[..., Any]] = {
     ),
     "uniform": uniform,
     "normal": normal,
+    "key": PRNGKey,
+    "key_data": lambda keys: onp.asarray(cadiff.value(keys)).astype(onp.uint32),
+    "wrap_key_data": lambda words, impl=None: onp.asarray(words, onp.float64),
 }
 globals().update(_formulas)

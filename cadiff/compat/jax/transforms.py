@@ -111,7 +111,8 @@ def value_and_grad(
     fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
 ) -> Function:
     """`(value, gradient)`, or `((value, aux), gradient)`."""
-    return _called(_CADIFF.value_and_grad(fun, argnums, has_aux=has_aux), fun)
+    made = _CADIFF.value_and_grad(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return _called(made, fun)
 
 
 class _FlatOf:
@@ -219,7 +220,7 @@ def linearize(fun: Function, *primals: Any) -> Any:
 
 def linear_transpose(fun: Function, *primals: Any, **_: Any) -> Function:
     """What a linear function transposed makes of a cotangent: a tuple, as of `vjp`."""
-    points = trees.tree_map(lambda x: onp.zeros(np.shape(x))[()], primals)
+    points = trees.tree_map(lambda x: onp.zeros(getattr(x, "shape", ()))[()], primals)
     return lambda cotangent: vjp(fun, *points)[1](cotangent)
 
 
