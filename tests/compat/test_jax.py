@@ -221,7 +221,7 @@ import cadiff.compat.jax
 cadiff.compat.jax.install()
 import jax, jax.numpy as jnp, jax.scipy.stats as stats
 from jax.flatten_util import ravel_pytree
-from jax.nn.initializers import normal
+from jax.nn import one_hot
 from jax.numpy.linalg import norm
 import jax.scipy.special
 from jax import grad, lax, tree_util

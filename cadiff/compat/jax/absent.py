@@ -19,6 +19,7 @@ _WAYS = {
         "lax.scatter lax.scatter_add lax.scatter_mul lax.scatter_min lax.scatter_max"
     ),
     "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "lax.linalg",
+    "write jax.random.normal(key, shape) times a scale": "nn.initializers",
     "write jnp.pad": "lax.pad",
     "write a loop over windows, or cadiff.scipy.signal.convolve": (
         "lax.conv lax.conv_general_dilated lax.conv_with_general_padding lax.conv_transpose "
@@ -27,8 +28,9 @@ _WAYS = {
     "write x.view(dtype) of plain arrays": "lax.bitcast_convert_type",
     "draw it with numpy.random, outside of programs": (
         "random.gamma random.loggamma random.beta random.dirichlet random.chisquare random.t "
-        "random.weibull_min random.ball random.binomial random.multinomial random.orthogonal "
-        "random.poisson random.wald random.geometric random.maxwell random.triangular random.f"
+        "random.pareto random.rayleigh random.lognormal random.weibull_min random.ball random.f "
+        "random.binomial random.multinomial random.orthogonal random.poisson random.wald "
+        "random.geometric random.maxwell random.triangular"
     ),
     "write cadiff.interop.jax.function, which takes a function to JAX itself": "export dlpack ffi",
 }

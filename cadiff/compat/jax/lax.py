@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
-import math
 import string
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -194,21 +194,13 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     return np.take_along_axis(operand, places, axis=axis), places
 
 
-def reduce(
-    operands: Any, init_values: Any, computation: Function, dimensions: Sequence[int], **_: Any
-) -> Any:
-    """`computation(x, y)` of all elements along axes, beginning with first values."""
-    leaves, tree = trees.tree_flatten(operands)
-    shape = np.shape(leaves[0])
+def reduce(operand: Any, init: Any, computation: Function, dimensions: Sequence[int]) -> Any:
+    """`computation(x, y)` of all elements along axes, beginning with a first value."""
+    shape = np.shape(operand)
     kept = [k for k in range(len(shape)) if k not in dimensions]
     sizes = tuple(shape[k] for k in kept)
-    turned = [np.transpose(x, (*dimensions, *kept)) for x in leaves]
-    rows = [np.reshape(x, (math.prod(shape[k] for k in dimensions), *sizes)) for x in turned]
-    firsts = trees.tree_flatten(init_values)[0]
-    result = tree.unflatten(np.broadcast_to(x, sizes)[()] for x in firsts)
-    for row in zip(*rows, strict=True):
-        result = computation(result, tree.unflatten(row))
-    return result
+    rows = np.reshape(np.transpose(operand, (*dimensions, *kept)), (-1, *sizes))
+    return functools.reduce(computation, rows, np.broadcast_to(init, sizes)[()])
 
 
 # --- names ---------------------------------------------------------------------------------------
@@ -256,12 +248,12 @@ def _filled(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, **_: 
 
 
 _NAMES = (
-    "abs acos acosh add asin asinh atan atan2 atanh argmax argmin bitwise_and bitwise_not "
+    "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not "
     "bitwise_or bitwise_xor broadcast_shapes cbrt ceil concatenate conj cos cosh exp exp2 expm1 "
     "floor full imag log log1p nextafter pow real sign sin sinh sqrt square tan tanh transpose "
     "sub=subtract mul=multiply neg=negative max=maximum min=minimum eq=equal ne=not_equal lt=less "
     "le=less_equal gt=greater ge=greater_equal rem=fmod is_finite=isfinite shift_left=left_shift "
-    "shift_right_logical=right_shift shift_right_arithmetic=right_shift rev=flip reduce_or=any "
+    "shift_right_arithmetic=right_shift rev=flip reduce_or=any "
     "population_count=bitwise_count reduce_sum=sum reduce_max=max reduce_min=min reduce_and=all "
     "reduce_prod=prod"
 )
@@ -299,6 +291,8 @@ globals().update(
         "dot": lambda lhs, rhs, *_, dimension_numbers=None, **__: (
             dot_general(lhs, rhs, dimension_numbers) if dimension_numbers else np.dot(lhs, rhs)
         ),
+        "argmax": lambda operand, axis, index_dtype=None: np.argmax(operand, axis),
+        "argmin": lambda operand, axis, index_dtype=None: np.argmin(operand, axis),
         "dtype": np.result_type,
         "div": _divided,
         "rsqrt": lambda x, **_: 1.0 / np.sqrt(x),

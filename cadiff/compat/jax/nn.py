@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as onp
@@ -17,11 +15,10 @@ from cadiff.nn import sigmoid as sigmoid
 from cadiff.nn import softplus as softplus
 from cadiff.numpy import tanh as tanh
 
-from . import absent, random
+from . import absent
 from .scipy.special import logsumexp as logsumexp
 
 __getattr__ = absent.missing(__name__)
-__path__: list[str] = []  # `jax.nn.initializers` may be imported
 
 
 def _among(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,52 +78,3 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "squareplus": lambda x, b=4.0: 0.5 * (x + np.sqrt(np.square(x) + b)),
 }
 globals().update(_FORMULAS)
-
-# --- weights -------------------------------------------------------------------------------------
-
-Initializer = Callable[..., Any]
-
-
-def _variance(
-    scale: float, mode: str, distribution: str, in_axis: int = -2, out_axis: int = -1, **_: Any
-) -> Initializer:
-    """Numbers of variance scale / n, n as "fan_in", "fan_out" or their mean, "fan_avg", say."""
-
-    def init(key: Any, shape: Any, dtype: Any = onp.float64, **_: Any) -> Any:
-        n_in, n_out = shape[in_axis], shape[out_axis]
-        counts = {"fan_in": n_in, "fan_out": n_out, "fan_avg": (n_in + n_out) / 2.0}
-        stddev = math.sqrt(scale / (counts[mode] * math.prod(shape) / n_in / n_out))
-        if distribution == "normal":
-            return random.normal(key, shape, dtype) * stddev
-        if distribution == "uniform":
-            return random.uniform(key, shape, dtype, -1.0, 1.0) * math.sqrt(3.0) * stddev
-        # Over the standard deviation of the normal distribution between -2 and 2
-        return random.truncated_normal(key, -2.0, 2.0, shape, dtype) * stddev / 0.87962566103423978
-
-    return init
-
-
-def _of(draw: Callable[..., Any]) -> Callable[..., Initializer]:
-    return lambda by=1e-2, dtype=onp.float64: (
-        lambda key, shape, dtype=dtype, **_: draw(key, shape, dtype) * by
-    )
-
-
-_SCALES = ("glorot", 1.0, "fan_avg"), ("lecun", 1.0, "fan_in"), ("he", 2.0, "fan_in")
-initializers = SimpleNamespace(
-    zeros=_of(lambda key, *how: onp.zeros(*how))(1.0),
-    ones=_of(lambda key, *how: onp.ones(*how))(1.0),
-    constant=_of(lambda key, *how: onp.ones(*how)),
-    uniform=_of(random.uniform),
-    normal=_of(random.normal),
-    variance_scaling=_variance,
-    **{
-        f"{name}_{kind}": partial(
-            _variance, scale, mode, kind.replace("normal", "truncated_normal")
-        )
-        for name, scale, mode in (
-            *(("glorot", 1.0, "fan_avg"), ("lecun", 1.0, "fan_in"), ("he", 2.0, "fan_in")),
-        )
-        for kind in ("uniform", "normal")
-    },
-)

@@ -266,30 +266,15 @@ def _of_uniform(low: Callable[[Any], Any], formula: Callable[[Any], Any]) -> Cal
     return draw
 
 
-def _scaled(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Numbers of a distribution, by a formula of those of another one and a parameter."""
-
-    def draw(key: Any, by: Any = 1.0, shape: Any = None, dtype: Any = None, **_: Any) -> Any:
-        shape = np.shape(by) if shape is None else shape
-        return formula(_formulas[name](key, shape, dtype), by)
-
-    return draw
-
-
 _formulas: dict[str, Callable[..., Any]] = {
     "gumbel": _of_uniform(lambda f: f.tiny, lambda u: -np.log(-np.log(u))),
     "exponential": _of_uniform(lambda f: 0.0, lambda u: -np.log1p(-u)),
     "laplace": _of_uniform(lambda f: f.epsneg - 1.0, lambda u: np.sign(u) * np.log1p(-np.abs(u))),
     "logistic": _of_uniform(lambda f: f.tiny, lambda u: np.log(u) - np.log1p(-u)),
     "cauchy": _of_uniform(lambda f: f.eps, lambda u: np.tan(math.pi * (u - 0.5))),
-    "pareto": _scaled("exponential", lambda x, b: np.exp(x / b)),
-    "rayleigh": _scaled("uniform", lambda u, scale: scale * np.sqrt(np.log(u) * -2.0)),
-    "lognormal": _scaled("normal", lambda z, sigma: np.exp(z * sigma)),
     "rademacher": lambda key, shape=(), dtype=int: (
         2 * _as_ints(bernoulli(key, 0.5, shape), dtype) - 1
     ),
-    "uniform": uniform,
-    "normal": normal,
     "key": PRNGKey,
     "key_data": lambda keys: onp.asarray(cadiff.value(keys)).astype(onp.uint32),
     "wrap_key_data": lambda words, impl=None: onp.asarray(words, onp.float64),

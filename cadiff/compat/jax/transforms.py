@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -234,23 +233,10 @@ def eval_shape(fun: Function, *args: Any, **kwargs: Any) -> Any:
     return of_results.unflatten(map(struct_of, results))
 
 
-def vmap(
-    fun: Function, in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = None,
-    axis_size: int | None = None, **_: Any,
-) -> Function:  # fmt: skip
+def vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0, **_: Any) -> Function:
     """A function of one row, mapped over all rows of its arguments."""
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    if axis_size is None:
-        return _called(cadiff.vmap(fun, axes, out_axes), fun)
-    n = operator.index(axis_size)
-
-    @_like(fun)
-    def with_rows(*args: Any, **kwargs: Any) -> Any:
-        each = axes if isinstance(axes, tuple) else (axes,) * len(args)
-        numbered = cadiff.vmap(lambda k, *rest: fun(*rest, **kwargs), (0, *each), out_axes)
-        return given_back(numbered(onp.arange(n), *args))
-
-    return with_rows
+    return _called(cadiff.vmap(fun, axes, out_axes), fun)
 
 
 def checkpoint(
