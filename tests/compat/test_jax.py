@@ -60,6 +60,7 @@ def test_no_answer_is_missing() -> None:
 PLACES = st.one_of(
     st.integers(-4, 3),
     st.slices(4),
+    st.just(np.array(2)),
     st.lists(st.integers(-4, 3), min_size=1, max_size=6).map(np.array),
     st.lists(st.booleans(), min_size=4, max_size=4).map(np.array),
 )

@@ -132,7 +132,7 @@ class _Reference:
 def _combine(ufunc: Any, y: Any, key: Any, value: Any) -> None:
     """Of an element that an index names several times, with every value."""
     parts = key if isinstance(key, tuple) else (key,)
-    if any(isinstance(part, (list, onp.ndarray)) and len(part) for part in parts):
+    if any(isinstance(part, list) or getattr(part, "ndim", 0) for part in parts):
         getattr(np, ufunc.__name__).at(y, key, value)
     else:
         y[key] = ufunc(y[key], value)

@@ -228,8 +228,12 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, **_: Any) -> Any:
     return uniform(key, np.shape(p) if shape is None else shape) < p
 
 
-def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, **_: Any) -> Any:
+def categorical(
+    key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, **_: Any
+) -> Any:
     """Indices along an axis, with probabilities of which these are the logarithms."""
+    if not replace:
+        raise NotImplementedError("write choice(key, n, shape, replace=False, p=softmax(logits))")
     axis = axis % np.ndim(logits) - np.ndim(logits)
     sizes = [*onp.delete(np.shape(logits), axis)] if shape is None else [*shape]
     sizes.insert(len(sizes) + axis + 1, np.shape(logits)[axis])
