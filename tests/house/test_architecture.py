@@ -208,7 +208,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     ("compat.autograd.scipy", [{"__init__", "signal"}]),
     ("compat.autograd.misc", [{"fixed_points", "flatten", "tracers"}, {"__init__", "optimizers"}]),
     ("compat.autograd", [{"__init__"}]),
-    ("compat.jax", [{"absent", "arrays", "tree_util"}, {"flatten_util", "transforms"}]),
+    ("compat.jax", [{"absent", "arrays"}, {"tree_util"}, {"flatten_util", "transforms"}]),
     ("compat.jax.numpy", [{"linalg"}, {"__init__"}]),
     ("compat.jax.scipy", [{"__init__", "optimize", "special"}]),
     ("compat.jax", [{"custom", "lax", "random", "tree"}, {"nn"}, {"__init__"}]),

@@ -20,6 +20,10 @@ _WAYS = {
     ),
     "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "lax.linalg",
     "write jax.random.normal(key, shape) times a scale": "nn.initializers",
+    "write register_pytree_node": (
+        "tree_util.register_pytree_with_keys tree_util.register_pytree_with_keys_class "
+        "tree_util.register_static"
+    ),
     "write jnp.pad": "lax.pad",
     "write a loop over windows, or cadiff.scipy.signal.convolve": (
         "lax.conv lax.conv_general_dilated lax.conv_with_general_padding lax.conv_transpose "

@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 
 import cadiff
 
+from . import absent
+
 Function = Callable[..., Any]
+__getattr__ = absent.missing(__name__)
 Path = tuple[Any, ...]
 _NONE: Any = object()
 
@@ -293,7 +296,3 @@ globals().update(
         "treedef_tuple": lambda treedefs: PyTreeDef(tuple, None, tuple(treedefs)),
     }
 )
-
-
-def __getattr__(name: str) -> Any:  # for checkers of types
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
