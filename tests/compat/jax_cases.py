@@ -233,4 +233,5 @@ if __name__ == "__main__":
     import jax.scipy.stats
 
     jax.config.update("jax_enable_x64", True)
-    print(json.dumps(answers(jax), indent=0, separators=(",", ":")))
+    rows = (f"{json.dumps(name)}: {json.dumps(found)}" for name, found in answers(jax).items())
+    print("{", ",\n".join(rows), "}", sep="\n")
