@@ -19,6 +19,8 @@ import cadiff
 from cadiff import optimize
 from cadiff.binding import _core, foreign_names
 
+from ..helpers.lent import take_back
+
 PROGRAM = cadiff.compile(np.sum)
 NUMBERS = [
     cadiff.Var(1.0),
@@ -51,6 +53,7 @@ def test_the_package_says_what_to_write(name: str) -> None:
 
 @pytest.mark.parametrize("name", foreign_names.NUMBERS)
 def test_numbers_say_what_to_write(name: str) -> None:
+    take_back()
     for number in NUMBERS:
         assert not hasattr(number, name) and getattr(number, name, 7) == 7
         assert name not in dir(number) and "sum" in dir(number)
@@ -98,6 +101,7 @@ def test_names_of_results_exist() -> None:
 
 
 def test_nothing_that_numbers_have_is_hidden() -> None:
+    take_back()
     known = {
         *dir(np.ndarray),
         *_core.functions(),

@@ -11,7 +11,7 @@ array([1., 1.])
 
 import sys as _sys
 
-from . import aliases as _aliases
+from .. import aliases as _aliases
 from . import core as _core
 from . import test_util as _test_util
 from .builtins import *  # noqa: F403
@@ -31,10 +31,4 @@ _aliases.have_names(
 
 def install() -> None:
     """Have `import autograd`, and what is below it, find this package from now on."""
-    if "autograd" in _sys.modules and _sys.modules["autograd"] is not _sys.modules[__name__]:
-        raise ImportError(
-            "autograd itself is imported already: call cadiff.compat.autograd.install() before "
-            "anything that imports it"
-        )
-    _sys.modules["autograd"] = _sys.modules[__name__]
-    _aliases.have_below("autograd", __name__, is_first=True)
+    _aliases.install("autograd", __name__)

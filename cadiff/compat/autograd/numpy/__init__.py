@@ -11,7 +11,7 @@ import numpy as _np
 
 from cadiff import numpy as _numpy
 
-from .. import aliases as _aliases
+from ... import aliases as _aliases
 from .. import core as _core
 from .. import trees as _trees
 from . import linalg  # noqa: F401

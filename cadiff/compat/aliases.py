@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ...operations import foreign
+from ..operations import foreign
 
 
 def _found(name: str) -> Any:
@@ -37,3 +38,28 @@ def have_names(home: Any, above: Any, modules: dict[str, str]) -> None:
         module = sys.modules[f"{above.__name__}.{name}"] = ModuleType(f"{above.__name__}.{name}")
         vars(module).update({each: getattr(home, each) for each in names.split()})
         setattr(above, name, module)
+
+
+def install(name: str, stands_for: str) -> None:
+    """Have imports of a package, and of what is below it, find another one."""
+    found = sys.modules[stands_for]
+    if sys.modules.setdefault(name, found) is not found:
+        raise ImportError(
+            f"{name} itself is imported already: call {stands_for}.install() before anything that "
+            f"imports it"
+        )
+    have_below(name, stands_for, is_first=True)
+
+
+def names_below(name: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package whose modules are found below another."""
+
+    def find(member: str) -> Any:
+        if member.startswith("__"):
+            raise AttributeError(member)
+        try:
+            return importlib.import_module(f"{name}.{member}")
+        except ImportError as error:
+            raise AttributeError(f"module {name!r} has no attribute {member!r}") from error
+
+    return find

@@ -1,0 +1,88 @@
+"""JAX's names over cadiff: `import cadiff.compat.jax as jax`, for programs on the processor.
+
+Floats are float64, as with JAX's `jax_enable_x64`. `install()` has `import jax` find this package,
+for others that import JAX themselves. `docs/guide/jax.md` lists what there is and what differs.
+
+>>> import cadiff.compat.jax as jax, cadiff.compat.jax.numpy as jnp
+>>> jax.jit(jax.grad(lambda x: jnp.sum(jnp.tanh(x) ** 2)))(jnp.zeros(2))
+array([0., 0.])
+"""
+
+import contextlib as _contextlib
+from types import SimpleNamespace as _Namespace
+from typing import Any as _Any
+
+import cadiff as _cadiff
+
+from .. import aliases as _aliases
+from . import absent as _absent
+from . import flatten_util as flatten_util
+from . import lax as lax
+from . import nn as nn
+from . import numpy as numpy
+from . import random as random
+from . import scipy as scipy
+from . import tree as tree
+from . import tree_util as tree_util
+from .arrays import CPU as _CPU
+from .arrays import Array as Array
+from .arrays import ShapeDtypeStruct as ShapeDtypeStruct
+from .arrays import struct_of as typeof  # noqa: F401
+from .custom import custom_jvp as custom_jvp
+from .custom import custom_vjp as custom_vjp
+from .transforms import *  # noqa: F403
+
+__getattr__ = _absent.missing(__name__)
+__version__ = "0.10.2"  # the release whose names these are
+tree_map = tree_util.tree_map
+
+# Floats are float64, and there is nothing to set.
+config = _Namespace(update=lambda name, value: None, jax_enable_x64=True, x64_enabled=True)
+
+
+class _Nothing(_contextlib.ContextDecorator):
+    """A context in which nothing is different."""
+
+    def __init__(self, *_: _Any, **__: _Any) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+enable_x64 = ensure_compile_time_eval = disable_jit = named_scope = debug_nans = _Nothing
+default_matmul_precision = default_device = transfer_guard = checking_leaks = _Nothing
+
+
+def _print(fmt: str, *args: _Any, ordered: bool = False, **kwargs: _Any) -> None:
+    """Print values, formatted; a program in which this is called runs its function as it is."""
+    print(fmt.format(*_cadiff.value(args), **_cadiff.value(kwargs)))
+
+
+debug = _Namespace(print=_print)
+typing = _Namespace(ArrayLike=_Any, DTypeLike=_Any)
+
+
+# Arrays are there, on the processor.
+globals().update(
+    {
+        "block_until_ready": lambda x: x,
+        "named_call": lambda fun, **_: fun,
+        "device_put": lambda x, device=None, **_: tree_map(numpy.asarray, x),
+        "device_get": _cadiff.value,
+        "devices": lambda backend=None: [_CPU],
+        "local_devices": lambda backend=None: [_CPU],
+        "device_count": lambda backend=None: 1,
+        "local_device_count": lambda backend=None: 1,
+        "default_backend": lambda: "cpu",
+        "clear_caches": lambda: None,
+    }
+)
+
+
+def install() -> None:
+    """Have `import jax`, and what is below it, find this package from now on."""
+    _aliases.install("jax", __name__)

@@ -1,0 +1,55 @@
+"""Names of JAX's that are not there: what to write in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+_WAYS = {
+    "write jax.vmap: all rows are computed on this machine": (
+        "pmap shard_map xmap sharding make_mesh lax.psum lax.pmean lax.pmax lax.all_gather "
+        "lax.ppermute lax.axis_index lax.all_to_all lax.pmin"
+    ),
+    "write cadiff.make_tape(f)(*args), or cadiff.compile(f).to_text()": "make_jaxpr",
+    "write Python that calls what it wants: functions are run as they are": (
+        "pure_callback experimental.io_callback debug.callback debug.breakpoint"
+    ),
+    "write x[index], or x.at[index].get(mode=...)": "lax.gather",
+    "write x.at[index].set(y), or add, multiply, min, max": (
+        "lax.scatter lax.scatter_add lax.scatter_mul lax.scatter_min lax.scatter_max"
+    ),
+    "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "lax.linalg",
+    "write jax.random.normal(key, shape) times a scale": "nn.initializers",
+    "write register_pytree_node": (
+        "tree_util.register_pytree_with_keys tree_util.register_pytree_with_keys_class "
+        "tree_util.register_static"
+    ),
+    "write jnp.pad": "lax.pad",
+    "write a loop over windows, or cadiff.scipy.signal.convolve": (
+        "lax.conv lax.conv_general_dilated lax.conv_with_general_padding lax.conv_transpose "
+        "lax.reduce_window"
+    ),
+    "write x.view(dtype) of plain arrays": "lax.bitcast_convert_type",
+    "draw it with numpy.random, outside of programs": (
+        "random.gamma random.loggamma random.beta random.dirichlet random.chisquare random.t "
+        "random.pareto random.rayleigh random.lognormal random.weibull_min random.ball random.f "
+        "random.binomial random.multinomial random.orthogonal random.poisson random.wald "
+        "random.geometric random.maxwell random.triangular"
+    ),
+    "write cadiff.interop.jax.function, which takes a function to JAX itself": "export dlpack ffi",
+}
+_INSTEAD = {name: way for way, names in _WAYS.items() for name in names.split()}
+
+
+def missing(module: str) -> Callable[[str], NoReturn]:
+    """The `__getattr__` of a module, which says what to write in place of a name."""
+    below = module.partition(".compat.jax")[2].lstrip(".")
+
+    def refuse(name: str) -> Any:
+        full = f"{below}.{name}".lstrip(".")
+        way = _INSTEAD.get(full, "docs/guide/jax.md has a table of what is there")
+        raise AttributeError(
+            f"{'.'.join(['jax', full])} is not in cadiff.compat.jax: {way}", name=name
+        )
+
+    return refuse

@@ -1,0 +1,185 @@
+"""Functions with derivatives of their own: `custom_jvp` and `custom_vjp`, as primitives of cadiff.
+
+A primitive is made of each call: its argument is all numbers of the call in a row, so that a
+rule, which knows containers, is asked once.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as onp
+
+import cadiff
+from cadiff import numpy as np
+
+from ...binding import carries
+from .arrays import given_back, is_number
+from .tree_util import tree_flatten
+
+Function = Callable[..., Any]
+
+
+class _Call:
+    """A call: which of its leaves are numbers that it may be differentiated by, and the others."""
+
+    def __init__(self, nondiff: Sequence[int], args: Sequence[Any]) -> None:
+        self.fixed = {k: args[k] for k in nondiff}
+        given = tuple(x for k, x in enumerate(args) if k not in self.fixed)
+        self.leaves, self.tree = tree_flatten(given)
+        self.which = [
+            i for i, x in enumerate(self.leaves) if is_number(x) and np.result_type(x).kind in "fc"
+        ]
+        self.numbers = [self.leaves[i] for i in self.which]
+        self.point = self.joined(self.numbers)
+
+    def joined(self, numbers: Sequence[Any]) -> Any:
+        """All numbers in a row; one alone is as it is."""
+        if len(numbers) == 1:
+            return numbers[0]
+        return np.concatenate([onp.zeros(0), *map(np.ravel, numbers)])
+
+    def with_numbers(self, point: Any, others: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments with numbers from a row, and what other leaves there are."""
+        leaves, end = [*others], 0
+        for i, x in zip(self.which, self.numbers, strict=True):
+            shape = np.shape(x)
+            begin, end = end, end + math.prod(shape)
+            part = point if len(self.which) == 1 else np.reshape(point[begin:end], shape)[()]
+            is_real = np.iscomplexobj(part) and not np.iscomplexobj(x)
+            leaves[i] = np.real(part) if is_real else given_back(part)
+        found: tuple[Any, ...] = self.tree.unflatten(leaves)
+        return found
+
+    def primals(self, point: Any) -> tuple[Any, ...]:
+        return self.with_numbers(point, self.leaves)
+
+    def tangents(self, t: Any) -> tuple[Any, ...]:
+        """Tangents of the same structure: zeros for what is no such number."""
+        return self.with_numbers(t, [onp.zeros(np.shape(x))[()] for x in self.leaves])
+
+    def cotangents(self, found: Sequence[Any]) -> Any:
+        """Those of the numbers, of what is one for each argument, or None."""
+        leaves: list[Any] = []
+        for part, cotangent in zip(self.tree.parts, found, strict=True):
+            leaves += (
+                [0.0] * part.num_leaves if cotangent is None else part.flatten_up_to(cotangent)
+            )
+        pairs = zip(self.which, self.numbers, strict=True)
+        return self.joined([onp.zeros(np.shape(x)) + leaves[i] for i, x in pairs])
+
+    def args(self, point: Any) -> list[Any]:
+        """All arguments, in the order of the call."""
+        others = iter(self.primals(point))
+        n = len(self.fixed) + len(self.tree.parts)
+        return [self.fixed[k] if k in self.fixed else next(others) for k in range(n)]
+
+    def flat(self, result: Any) -> Any:
+        """The leaves of a result, as a primitive returns them: one, or a tuple."""
+        leaves, self.outputs = tree_flatten(result)
+        return leaves[0] if len(leaves) == 1 else tuple(leaves)
+
+    def whole(self, flat: Any) -> Any:
+        """A result from its leaves."""
+        return self.outputs.unflatten([flat] if self.outputs.num_leaves == 1 else flat)
+
+
+class _Custom:
+    """What both decorators have in common: calls with arguments that are not differentiated by."""
+
+    def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+        functools.update_wrapper(self, fun, updated=())
+        self.fun, self.nondiff = fun, nondiff_argnums
+        self.rules: list[Function] = []
+        self.__wrapped__ = fun, self.rules  # where programs look for what they read
+
+    def __get__(self, thing: Any, kind: Any = None) -> Any:
+        return self if thing is None else functools.partial(self, thing)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.rules:
+            name = self.fun.__name__
+            raise AttributeError(
+                f"no derivative of {name} is stated: do so with {name}.defjvp or its like"
+            )
+        if kwargs:
+            bound = inspect.signature(self.fun).bind(*args, **kwargs)
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs or not carries(args):
+            return self.fun(*args, **kwargs)
+        call = _Call(self.nondiff, args)
+        if not carries(call.numbers):
+            return self.fun(*args)
+        operation = cadiff.primitive(lambda point: call.flat(self.fun(*call.args(point))))
+        self.define(operation, call)
+        return call.whole(operation(call.point))
+
+    def define(self, operation: Any, call: _Call) -> None:
+        """State the derivatives of a primitive that is made of a call."""
+        raise NotImplementedError
+
+    def checked(self, found: Any, n: int, what: str) -> Any:
+        if isinstance(found, (tuple, list)) and len(found) == n:
+            return found
+        raise TypeError(f"{what} of {self.fun.__name__} returns a tuple of {n}, not {found!r}")
+
+
+class custom_jvp(_Custom):  # noqa: N801 - a decorator
+    """A function whose tangents `f.defjvp(rule)` states: `rule(primals, tangents)`."""
+
+    def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
+        """State the rule: `jvp(*nondiff, primals, tangents)` gives the value and its tangent."""
+        self.rules[:] = [jvp]
+        return jvp
+
+    def defjvps(self, *jvps: Any) -> None:
+        """State a rule for each argument: `jvp(t, ans, *primals)`, or None for 0."""
+
+        def rule(*given: Any) -> tuple[Any, Any]:
+            *nondiff, primals, tangents = given
+            ans = self(*nondiff, *primals)
+            pairs = zip(jvps, tangents, strict=True)
+            return ans, sum(f(t, ans, *primals) for f, t in pairs if f is not None)
+
+        self.rules[:] = [rule]
+
+    def define(self, operation: Any, call: _Call) -> None:
+        """A tangent by the rule, and a cotangent by the rule transposed."""
+
+        def push(t: Any, ans: Any, point: Any) -> Any:
+            result = self.rules[0](*call.fixed.values(), call.primals(point), call.tangents(t))
+            return call.flat(self.checked(result, 2, "the rule")[1])
+
+        def pull(ans: Any, point: Any) -> Function:
+            zero = onp.zeros(np.shape(point))[()]
+            return cadiff.vjp(lambda t: push(t, ans, point), zero)[1]
+
+        operation.defjvp(push)
+        operation.defvjp(pull)
+
+
+class custom_vjp(_Custom):  # noqa: N801 - a decorator
+    """A function whose cotangents `f.defvjp(fwd, bwd)` states."""
+
+    def defvjp(self, fwd: Function, bwd: Function, **_: Any) -> None:
+        """`fwd(*args)` gives value and residuals, `bwd(*nondiff, residuals, g)` cotangents."""
+        self.rules[:] = fwd, bwd
+
+    def define(self, operation: Any, call: _Call) -> None:
+        """A cotangent by `bwd` for what `fwd` keeps."""
+        fwd, bwd = self.rules
+
+        def pull(ans: Any, point: Any) -> Function:
+            _, residuals = self.checked(fwd(*call.args(point)), 2, "fwd")
+
+            def of(g: Any) -> Any:
+                found = bwd(*call.fixed.values(), residuals, call.whole(g))
+                return call.cotangents(self.checked(found, len(call.tree.parts), "bwd"))
+
+            return of
+
+        operation.defvjp(pull)

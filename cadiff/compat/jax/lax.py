@@ -1,0 +1,327 @@
+"""`jax.lax`: loops and branches of cadiff, functions of arrays of cadiff.numpy, by JAX's names."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+import string
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as onp
+
+import cadiff
+from cadiff import numpy as np
+from cadiff import stop_gradient as stop_gradient
+from cadiff.scipy import special
+
+from . import absent
+from . import tree_util as trees
+from .arrays import given_back, of_arrays
+from .transforms import linear_transpose as linear_transpose
+from .transforms import vmap
+
+Function = Callable[..., Any]
+__getattr__ = absent.missing(__name__)
+Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
+# --- loops and branches --------------------------------------------------------------------------
+
+
+def scan(
+    f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
+    unroll: Any = 1, **_: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """`cadiff.scan`."""
+    return cadiff.scan(of_arrays(f), init, xs, length, reverse)
+
+
+def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
+    """What f makes of each row of arrays, one after the other, or of many at once."""
+    return scan(lambda _, x: (None, f(x)), None, xs)[1] if batch_size is None else vmap(f)(xs)
+
+
+def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """What an associative `fn(x, y)` makes of all elements up to each one, along an axis.
+
+    fn is called with arrays of many elements: of pairs, whose results are scanned likewise.
+    """
+    leaves, tree = trees.tree_flatten(elems)
+    rows = [np.moveaxis(x, axis, 0) for x in leaves]
+
+    def back(some: list[Any]) -> Any:
+        return tree.unflatten(np.moveaxis(x, 0, axis) for x in some)
+
+    def of_rows(x: list[Any], y: list[Any]) -> list[Any]:
+        return [np.moveaxis(z, axis, 0) for z in trees.tree_flatten(fn(back(x), back(y)))[0]]
+
+    def scanned(rows: list[Any]) -> list[Any]:
+        n = len(rows[0])
+        if n < 2:
+            return rows
+        odd = scanned(of_rows([x[: n - 1 : 2] for x in rows], [x[1::2] for x in rows]))
+        even = [x[:1] for x in rows]
+        if n > 2:  # results at 2, 4, ..., of those before
+            later = of_rows([x[: (n - 1) // 2] for x in odd], [x[2::2] for x in rows])
+            even = [np.concatenate(pair) for pair in zip(even, later, strict=True)]
+        return [_interleaved(x, y) for x, y in zip(even, odd, strict=True)]
+
+    if reverse:
+        return back([x[::-1] for x in scanned([x[::-1] for x in rows])])
+    return back(scanned(rows))
+
+
+def _interleaved(even: Any, odd: Any) -> Any:
+    """Rows in turn, the first one of the first array."""
+    n = len(odd)
+    both = np.reshape(np.stack([even[:n], odd], axis=1), (2 * n, *np.shape(odd)[1:]))
+    return both if len(even) == n else np.concatenate([both, even[n:]])
+
+
+def custom_root(
+    f: Function, initial_guess: Any, solve: Function, tangent_solve: Any, has_aux: bool = False
+) -> Any:
+    """What `solve(f, initial_guess)` finds, a root of f, differentiated as `cadiff.root`."""
+    guess = given_back(cadiff.stop_gradient(initial_guess))
+
+    def found(*_: Any) -> Any:
+        return solve(f, guess)
+
+    def solver(*_: Any) -> Any:
+        return cadiff.flatten(found()[0] if has_aux else found())[0]
+
+    x = cadiff.root(f, guess, solver=solver)
+    return (x, cadiff.stop_gradient(found()[1])) if has_aux else x
+
+
+def custom_linear_solve(
+    matvec: Function, b: Any, solve: Function, transpose_solve: Any = None, symmetric: Any = False,
+    has_aux: bool = False,
+) -> Any:  # fmt: skip
+    """What `solve(matvec, b)` gives, differentiated as the solution of `matvec(x) = b`."""
+
+    def residual(x: Any) -> Any:
+        return trees.tree_map(np.subtract, matvec(x), b)
+
+    return custom_root(residual, b, lambda *_: solve(matvec, b), None, has_aux)
+
+
+# --- parts, at places that are numbers of the call -----------------------------------------------
+
+
+def _begin(start: Any, n: int, size: int) -> Any:
+    """Where a part of some size begins: such that all of it is there."""
+    start = start + n if isinstance(start, (int, onp.integer)) and start < 0 else start
+    return np.clip(start, 0, n - size)
+
+
+def _places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for k, (start, n, size) in enumerate(zip(starts, shape, sizes, strict=True)):
+        along = onp.arange(size).reshape((-1,) + (1,) * (len(sizes) - k - 1))
+        found.append(_begin(start, n, size) + along)
+    return tuple(found)
+
+
+def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
+    """A part of some sizes, which is moved inside if it is not."""
+    return operand[_places(np.shape(operand), start_indices, slice_sizes)]
+
+
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
+    """A part along one axis."""
+    n = np.shape(operand)[axis]
+    return np.take(operand, _begin(start_index, n, slice_size) + onp.arange(slice_size), axis)
+
+
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
+    """The array with a part that is another array, moved inside if it is not."""
+    places = _places(np.shape(operand), start_indices, np.shape(update))
+    return operand.at[places].set(update)
+
+
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
+    """The array with a part along one axis that is another array, or one element if it is less."""
+    if np.ndim(update) < np.ndim(operand):
+        update = np.expand_dims(update, axis)
+    starts: list[Any] = [0] * np.ndim(operand)
+    starts[axis] = start_index
+    return dynamic_update_slice(operand, update, starts)
+
+
+def slice_in_dim(operand: Any, start: Any, limit: Any, stride: int = 1, axis: int = 0) -> Any:
+    """`operand[start:limit:stride]` along an axis."""
+    index = [builtins.slice(None)] * np.ndim(operand)
+    index[axis] = builtins.slice(start, limit, stride)
+    return operand[tuple(index)]
+
+
+# --- products and reductions ---------------------------------------------------------------------
+
+
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, *_: Any, **__: Any) -> Any:
+    """Summed over pairs of axes: `((lhs_summed, rhs_summed), (lhs_batch, rhs_batch))`.
+
+    The result has the batch axes, the others of `lhs`, and the others of `rhs`.
+    """
+    (summed, summed_right), (batch, batch_right) = dimension_numbers
+    letters = itertools.chain(string.ascii_letters)
+    left, right = ([next(letters) for _ in range(np.ndim(x))] for x in (lhs, rhs))
+    for k, other in zip((*summed, *batch), (*summed_right, *batch_right), strict=True):
+        right[other] = left[k]
+    kept = [
+        *(left[k] for k in batch),
+        *(x for k, x in enumerate(left) if k not in (*summed, *batch)),
+        *(x for k, x in enumerate(right) if k not in (*summed_right, *batch_right)),
+    ]
+    return np.einsum(f"{''.join(left)},{''.join(right)}->{''.join(kept)}", lhs, rhs)
+
+
+def _cumulative(function: Function) -> Function:
+    def along(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+        if not reverse:
+            return function(operand, axis)
+        return np.flip(function(np.flip(operand, axis), axis), axis)
+
+    return along
+
+
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+    """The k greatest elements along an axis, and where they are."""
+    order = np.argsort(-operand, axis=axis, kind="stable")
+    places = np.take(order, onp.arange(k), axis=axis)
+    return np.take_along_axis(operand, places, axis=axis), places
+
+
+def reduce(operand: Any, init: Any, computation: Function, dimensions: Sequence[int]) -> Any:
+    """`computation(x, y)` of all elements along axes, beginning with a first value."""
+    shape = np.shape(operand)
+    kept = [k for k in range(len(shape)) if k not in dimensions]
+    sizes = tuple(shape[k] for k in kept)
+    rows = np.reshape(np.transpose(operand, (*dimensions, *kept)), (-1, *sizes))
+    return functools.reduce(computation, rows, np.broadcast_to(init, sizes)[()])
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def _divided(x: Any, y: Any) -> Any:
+    """The quotient, of ints without its fraction."""
+    if np.result_type(x, y).kind in "iu":
+        return np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))
+    return np.divide(x, y)
+
+
+def _sorted_by(keys: Any, values: Any, dimension: int = -1, **_: Any) -> tuple[Any, Any]:
+    """Both arrays sorted by the first."""
+    order = np.argsort(keys, axis=dimension, kind="stable")
+    return tuple(np.take_along_axis(x, order, axis=dimension) for x in (keys, values))
+
+
+def _element(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
+    """One element along an axis, which stays if `keepdims`."""
+    found = dynamic_slice_in_dim(operand, index, 1, axis)
+    return found if keepdims else np.squeeze(found, axis)
+
+
+def _chosen(which: Any, *cases: Any) -> Any:
+    """The elements of the case that `which`, of bools or ints, numbers."""
+    result = cases[-1]
+    for k in reversed(range(len(cases) - 1)):
+        result = np.where(np.equal(which, k), cases[k], result)
+    return result
+
+
+def _in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
+    """The array with its axes at some places among others."""
+    sizes = [1] * len(shape)
+    for k, n in zip(broadcast_dimensions, np.shape(operand), strict=True):
+        sizes[k] = n
+    return np.broadcast_to(np.reshape(operand, sizes), shape)
+
+
+def _filled(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Any:
+    """An array of one value, like another one."""
+    dtype = np.result_type(x) if dtype is None else dtype
+    return np.full(np.shape(x) if shape is None else shape, fill_value, dtype)
+
+
+_NAMES = (
+    "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not "
+    "bitwise_or bitwise_xor broadcast_shapes cbrt ceil concatenate conj cos cosh exp exp2 expm1 "
+    "floor full imag log log1p nextafter pow real sign sin sinh sqrt square tan tanh transpose "
+    "sub=subtract mul=multiply neg=negative max=maximum min=minimum eq=equal ne=not_equal lt=less "
+    "le=less_equal gt=greater ge=greater_equal rem=fmod is_finite=isfinite shift_left=left_shift "
+    "shift_right_arithmetic=right_shift rev=flip reduce_or=any "
+    "population_count=bitwise_count reduce_sum=sum reduce_max=max reduce_min=min reduce_and=all "
+    "reduce_prod=prod"
+)
+_SPECIAL = (
+    "erf erfc erf_inv=erfinv lgamma=gammaln digamma logistic=expit betainc igamma=gammainc "
+    "igammac=gammaincc bessel_i0e=i0e bessel_i1e=i1e"
+)
+
+
+def _named(names: str, module: Any) -> dict[str, Any]:
+    """Functions of a module under other names: of `name=its` and `name`."""
+    pairs = (name.partition("=") for name in names.split())
+    return {name: getattr(module, its or name) for name, _, its in pairs}
+
+
+globals().update(
+    _named(_NAMES, np)
+    | _named(_SPECIAL, special)
+    | {
+        "fori_loop": lambda lower, upper, body_fun, init_val, **_: cadiff.fori_loop(
+            lower, upper, of_arrays(body_fun), init_val
+        ),
+        "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
+            of_arrays(cond_fun), of_arrays(body_fun), init_val
+        ),
+        "cond": lambda pred, true_fun, false_fun, *operands, **named: cadiff.cond(
+            pred, true_fun, false_fun, *operands, *named.values()
+        ),
+        "switch": lambda index, branches, *operands, **named: cadiff.switch(
+            index, [*branches], *operands, *named.values()
+        ),
+        "dynamic_index_in_dim": _element,
+        "index_in_dim": _element,
+        "dynamic_update_index_in_dim": dynamic_update_slice_in_dim,
+        "dot": lambda lhs, rhs, *_, dimension_numbers=None, **__: (
+            dot_general(lhs, rhs, dimension_numbers) if dimension_numbers else np.dot(lhs, rhs)
+        ),
+        "argmax": lambda operand, axis, index_dtype=None: np.argmax(operand, axis),
+        "argmin": lambda operand, axis, index_dtype=None: np.argmin(operand, axis),
+        "dtype": np.result_type,
+        "div": _divided,
+        "rsqrt": lambda x, **_: 1.0 / np.sqrt(x),
+        "integer_pow": lambda x, y: x**y,
+        "complex": lambda x, y: x + 1j * y,
+        "round": lambda x, *_: np.sign(x) * np.floor(np.abs(x) + 0.5),
+        "clamp": lambda low, x, high: np.clip(x, low, high),
+        "select": lambda pred, on_true, on_false: np.where(pred, on_true, on_false),
+        "select_n": _chosen,
+        "convert_element_type": lambda x, new_dtype: np.asarray(x).astype(new_dtype)[()],
+        "full_like": _filled,
+        "iota": lambda dtype, size: onp.arange(size, dtype=dtype),
+        "broadcasted_iota": lambda dtype, shape, dimension: onp.indices(shape, dtype)[dimension],
+        "broadcast": lambda x, sizes: np.broadcast_to(x, (*sizes, *np.shape(x))),
+        "broadcast_in_dim": _in_dim,
+        "reshape": lambda x, new_sizes, dimensions=None: np.reshape(
+            x if dimensions is None else np.transpose(x, dimensions), new_sizes
+        ),
+        "squeeze": lambda x, dimensions: np.squeeze(x, tuple(dimensions)),
+        "expand_dims": lambda x, dimensions: np.expand_dims(x, tuple(dimensions)),
+        "slice": lambda x, starts, limits, strides=None: x[
+            tuple(builtins.map(builtins.slice, starts, limits, strides or [1] * len(starts)))
+        ],
+        "cumsum": _cumulative(np.cumsum),
+        "cumprod": _cumulative(np.cumprod),
+        "cummax": _cumulative(np.maximum.accumulate),
+        "cummin": _cumulative(np.minimum.accumulate),
+        "cumlogsumexp": _cumulative(np.logaddexp.accumulate),
+        "sort": lambda operand, dimension=-1, **_: np.sort(operand, axis=dimension),
+        "sort_key_val": _sorted_by,
+    }
+)

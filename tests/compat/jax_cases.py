@@ -1,0 +1,237 @@
+"""Calls by JAX's names, for JAX itself and for what has its names here.
+
+`python tests/compat/jax_cases.py` prints JAX's own answers, where JAX is installed: they are kept
+in `jax_answers.json` beside this file. It imports nothing of cadiff.
+"""
+
+# ruff: noqa: E501 - a call is a line
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+X = np.array([0.5, -1.5, 2.0, 0.25])
+A = np.array([[2.0, 0.5, 0.1], [0.5, 3.0, -0.4], [0.1, -0.4, 1.5]])
+B = np.array([[1.0, 2.0, 0.5], [0.5, -1.0, 3.0]])
+
+# --- one expression each; j is jax, n jax.numpy, k a key -----------------------------------------
+
+EXPRESSIONS = """
+j.random.PRNGKey(2**40 + 3)
+j.random.PRNGKey(-5)
+j.random.split(k, 3)
+j.random.split(k, (2, 2))
+j.random.fold_in(k, 7)
+j.random.uniform(k, (3, 7))
+j.random.uniform(k, (2,), n.float32, -1.0, 2.0)
+j.random.normal(k, (5,))
+j.random.normal(k, (2,), complex)
+j.random.randint(k, (9,), 0, 10)
+j.random.randint(k, (9,), -5, 2**40)
+j.random.randint(k, (9,), 3, 300, n.int32)
+j.random.bits(k, (3,), n.uint32) * 1.0
+j.random.permutation(k, 25)
+j.random.permutation(k, A, axis=1)
+j.random.permutation(k, A, axis=1, independent=True)
+j.random.choice(k, 20, (5,), replace=False)
+j.random.choice(k, X, (6,))
+j.random.choice(k, 3, (6,), p=n.array([0.2, 0.5, 0.3]))
+j.random.choice(k, 3, (2,), False, n.array([0.2, 0.5, 0.3]))
+j.random.bernoulli(k, 0.3, (9,)) * 1.0
+j.random.categorical(k, A)
+j.random.categorical(k, A, axis=0, shape=(4, 3))
+j.random.exponential(k, (3,))
+j.random.gumbel(k, (3,))
+j.random.laplace(k, (3,))
+j.random.logistic(k, (3,))
+j.random.cauchy(k, (3,))
+j.random.rademacher(k, (9,))
+j.random.truncated_normal(k, -1.0, 0.5, (4,))
+j.random.multivariate_normal(k, n.zeros(3), n.asarray(A), (2,))
+j.nn.relu(X), j.nn.gelu(X), j.nn.gelu(X, approximate=False), j.nn.silu(X), j.nn.mish(X)
+j.nn.elu(X), j.nn.celu(X, 2.0), j.nn.selu(X), j.nn.leaky_relu(X), j.nn.relu6(3.0 * X)
+j.nn.softplus(X), j.nn.log_sigmoid(X), j.nn.soft_sign(X), j.nn.hard_tanh(X)
+j.nn.hard_silu(X), j.nn.squareplus(X), j.nn.sparse_plus(X), j.nn.sparse_sigmoid(X)
+j.nn.softmax(A), j.nn.log_softmax(A, axis=0), j.nn.logsumexp(A, axis=1)
+j.nn.softmax(A, where=A > 0.0), j.nn.one_hot(n.array([2, 0, 5]), 3)
+j.lax.rsqrt(X * X), j.lax.erf_inv(X / 3.0), j.lax.lgamma(X * X), j.lax.round(X)
+j.lax.div(n.array([-7, 7]), n.array([2, -2])), j.lax.rem(n.array([-7, 7]), n.array([2, -2]))
+j.lax.cumsum(n.asarray(A), 1, reverse=True), j.lax.cummax(n.asarray(A), 0)
+j.lax.cumlogsumexp(n.asarray(A), 1), j.lax.cumprod(n.asarray(A), 0)
+j.lax.top_k(n.asarray(X), 2), j.lax.sort_key_val(n.asarray(X), n.arange(4))
+j.lax.dynamic_slice(n.asarray(A), (2, 1), (2, 2)), j.lax.dynamic_index_in_dim(n.asarray(A), 7, 1)
+j.lax.dynamic_update_slice(n.asarray(A), n.ones((2, 2)), (2, 0))
+j.lax.dynamic_update_index_in_dim(n.asarray(A), n.ones(3), 1, 1)
+j.lax.slice(n.asarray(A), (0, 1), (3, 3), (2, 1)), j.lax.slice_in_dim(n.asarray(A), 0, 3, 2, 1)
+j.lax.dot_general(n.ones((2, 3, 4)), n.arange(40.0).reshape(2, 5, 4), (((2,), (2,)), ((0,), (0,))))
+j.lax.reduce(n.asarray(A), 1.0, lambda x, y: x * y, (1,)), j.lax.select_n(n.array([2, 0]), X[:2], X[2:], X[1:3])
+j.lax.broadcast_in_dim(n.asarray(X), (2, 4, 3), (1,)), j.lax.broadcasted_iota(int, (2, 3), 1)
+j.lax.associative_scan(n.matmul, n.stack([n.asarray(A) * t for t in (0.1, 0.5, 0.7, 0.3, 0.2)]))
+j.lax.associative_scan(n.add, n.arange(7.0), reverse=True), j.lax.map(n.sin, n.asarray(X))
+n.asarray(X).at[n.array([0, 0, 2])].add(1.0), n.asarray(X).at[1].set(9.0), n.asarray(X).at[1:3].multiply(2.0)
+n.asarray(A).at[n.array([0, 0]), n.array([1, 1])].min(-1.0), n.asarray(X).at[n.asarray(X) > 0].apply(n.log)
+n.asarray(X).at[n.array([0, 9])].set(5.0, mode="drop"), n.asarray(X).at[n.array([0, 9])].get(mode="clip")
+n.asarray(X).at[n.array([0, -9])].get(mode="fill", fill_value=3.0)
+n.nonzero(n.array([0, 3, 0, 4]), size=3)[0], n.clip(X, max=1.0), n.where(X > 0, X, 0.0)
+n.take(n.asarray(A), n.array([0, 2]), axis=1), n.vectorize(n.dot, signature="(n),(n)->()")(A, X[:3])
+j.jacfwd(lambda x: (x**2, n.sum(x)))(n.asarray(X)), j.jacrev(lambda x, y: x * y, (0, 1))(n.asarray(X), 2.0)
+j.hessian(lambda d: n.sum(d["a"] ** 3) * d["b"])({"a": n.asarray(X), "b": 2.0})
+j.value_and_grad(lambda x, y: (n.sum(x * y), 2.0 * y), has_aux=True)(n.asarray(X), 3.0)
+j.jvp(lambda x: n.sin(x), (n.asarray(X),), (n.ones(4),)), j.vjp(n.sin, n.asarray(X))[1](n.ones(4))
+j.linearize(n.exp, 0.5)[1](2.0), j.linear_transpose(lambda x: n.asarray(B) @ x, n.zeros(3))(n.ones(2))
+j.vmap(j.vmap(lambda x, y: x * y, (None, 0)), (0, None), 1)(n.asarray(X), n.arange(3.0))
+j.vmap(lambda d, y: d["a"] + y, ({"a": 0, "b": None}, 1))({"a": n.asarray(X), "b": 1.0}, n.asarray(A[:, :1]) * n.ones(4))
+j.jit(j.grad(lambda x, p: n.sum(x**p)), static_argnums=1)(n.asarray(X), 3)
+j.grad(j.checkpoint(lambda x: n.sum(n.sin(x) ** 2)))(n.asarray(X))
+j.flatten_util.ravel_pytree({"b": n.asarray(A), "a": (1.0, n.asarray(X))})[0]
+n.linalg.cholesky(n.asarray(A)), j.grad(lambda a: n.sum(n.linalg.cholesky(a)))(n.asarray(A))
+j.scipy.special.logsumexp(n.asarray(A), axis=1), j.scipy.stats.norm.logpdf(X), j.scipy.linalg.expm(A)
+j.scipy.optimize.minimize(lambda x: n.sum((x - 1.0) ** 2), n.zeros(2), method="BFGS").x.round(5)
+j.eval_shape(lambda x: n.dot(x, x), j.ShapeDtypeStruct((3, 3), float)).shape
+""".strip().splitlines()
+
+
+# --- functions ---------------------------------------------------------------------------------
+
+
+def kepler(j: Any) -> Any:
+    def solve(e: Any) -> Any:
+        step = lambda s: (s[0] - (s[0] - e * j.numpy.sin(s[0]) - 1.0), s[0])  # noqa: E731
+        far = lambda s: j.numpy.abs(s[0] - s[1]) > 1e-14  # noqa: E731
+        return j.lax.while_loop(far, step, (1.0, 0.0))[0]
+
+    return [j.jit(solve)(e) for e in (0.1, 0.4)], j.vmap(solve)(j.numpy.array([0.2, 0.3]))
+
+
+def filtered(j: Any) -> Any:
+    n = j.numpy
+
+    def loss(q: Any) -> Any:
+        def step(carry: Any, y: Any) -> Any:
+            m, p = carry
+            p = p + q["drift"]
+            gain = p / (p + q["noise"])
+            m = m + gain * (y - m)
+            return (m, (1.0 - gain) * p), m
+
+        (_, p), means = j.lax.scan(step, (0.0, 1.0), n.sin(n.arange(20.0)), reverse=True)
+        return n.sum(means**2) + p
+
+    return j.jit(j.value_and_grad(loss))({"drift": 0.1, "noise": 0.5})
+
+
+def sampled(j: Any) -> Any:
+    n = j.numpy
+
+    def step(q: Any, key: Any) -> Any:
+        noise, accept = j.random.split(key)
+        new = q + j.random.normal(noise, q.shape)
+        ratio = 0.5 * (n.sum(q**2) - n.sum(new**2))
+        q = n.where(n.log(j.random.uniform(accept)) < ratio, new, q)
+        return q, q
+
+    run = j.jit(lambda key: j.lax.scan(step, n.zeros(2), j.random.split(key, 30))[1])
+    return [run(j.random.PRNGKey(seed)) for seed in (1, 2, 3)]
+
+
+def branches(j: Any) -> Any:
+    n = j.numpy
+
+    def f(x: Any, i: Any) -> Any:
+        y = j.lax.switch(i, [n.sin, n.cos, lambda x: x**2], x)
+        return j.lax.cond(x > 0.0, lambda v: v, lambda v: -v, y) + j.lax.fori_loop(
+            0, 3, lambda t, v: v * x + t, 1.0
+        )
+
+    return [j.grad(f)(x, i) for x in (0.5, -0.5) for i in range(3)]
+
+
+def own_tangent(j: Any) -> Any:
+    n = j.numpy
+
+    @j.custom_jvp
+    def f(x: Any, y: Any) -> Any:
+        return {"sum": n.sin(x) * y, "y": y}
+
+    @f.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        out = f(x, y)
+        return out, {"sum": 2.0 * n.cos(x) * y * dx + n.sin(x) * dy, "y": dy}
+
+    loss = lambda x, y: n.sum(f(x, y)["sum"] ** 2)  # noqa: E731
+    point = n.asarray(X), 3.0
+    return (
+        *(j.grad(loss, (0, 1))(*point), j.jvp(loss, point, (n.ones(4), 1.0))),
+        *(j.hessian(loss)(*point), j.jit(j.grad(loss))(*point)),
+    )
+
+
+def own_cotangent(j: Any) -> Any:
+    n = j.numpy
+
+    @j.tree_util.Partial(j.custom_vjp, nondiff_argnums=(0,))
+    def f(scale: Any, tree: Any, y: Any) -> Any:
+        return scale * n.sum(tree["a"] * y)
+
+    def fwd(scale: Any, tree: Any, y: Any) -> Any:
+        return f(scale, tree, y), (tree, y)
+
+    def bwd(scale: Any, residuals: Any, g: Any) -> Any:
+        tree, y = residuals
+        return {"a": n.clip(g * y, -1.0, 1.0) * n.ones(4), "b": n.zeros(2)}, scale * g * n.sum(
+            tree["a"]
+        )
+
+    f.defvjp(fwd, bwd)
+    tree = {"a": n.asarray(X), "b": n.ones(2)}
+    return j.grad(f, (1, 2))(2.0, tree, 3.0), j.jit(j.grad(lambda y: f(2.0, tree, y) ** 2))(3.0)
+
+
+def roots(j: Any) -> Any:
+    n = j.numpy
+
+    def root(a: Any) -> Any:
+        newton = lambda f, x: j.lax.fori_loop(0, 30, lambda _, x: x - f(x) / j.grad(f)(x), x)  # noqa: E731
+        return j.lax.custom_root(lambda x: x**3 - a, 1.0, newton, lambda g, y: y / g(1.0))
+
+    def solved(b: Any) -> Any:
+        a = n.asarray(A) + b[0] * n.eye(3)
+        solve = lambda matvec, b: j.lax.stop_gradient(n.linalg.solve(a, b))  # noqa: E731
+        return j.lax.custom_linear_solve(lambda x: a @ x, b, solve, solve)
+
+    b = n.asarray(X[:3])
+    return root(2.0), j.grad(root)(2.0), solved(b), j.jacrev(solved)(b)
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    f.__name__: f for f in (kepler, filtered, sampled, branches, own_tangent, own_cotangent, roots)
+}
+
+
+def answers(j: Any) -> dict[str, list[Any]]:
+    """Shapes and numbers of all results, by what was called."""
+    names = {"j": j, "n": j.numpy, "k": j.random.PRNGKey(42), "X": X, "A": A, "B": B}
+    results = {text: eval(text, names) for text in EXPRESSIONS}
+    results |= {name: f(j) for name, f in FUNCTIONS.items()}
+    found = {}
+    for name, result in results.items():
+        leaves = [np.asarray(x) for x in j.tree_util.tree_leaves(result)]
+        flat = [x.view(float) if x.dtype == complex else x.astype(float) for x in leaves]
+        found[name] = [[*x.shape, *y.ravel().tolist()] for x, y in zip(leaves, flat, strict=True)]
+    return found
+
+
+if __name__ == "__main__":
+    import jax
+    import jax.flatten_util
+    import jax.scipy.optimize
+    import jax.scipy.stats
+
+    jax.config.update("jax_enable_x64", True)
+    rows = (f"{json.dumps(name)}: {json.dumps(found)}" for name, found in answers(jax).items())
+    print("{", ",\n".join(rows), "}", sep="\n")

@@ -1,0 +1,234 @@
+"""JAX's names over cadiff: JAX's own answers, kept in a file, and NumPy's for random indices."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+from collections import OrderedDict, namedtuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cadiff
+from cadiff.binding import Dual, Var
+
+from ..helpers.lent import take_back
+from ..helpers.processes import isolated
+from . import jax_cases
+
+pytest.importorskip("scipy")
+ANSWERS = json.loads(Path(__file__).with_name("jax_answers.json").read_text(encoding="utf-8"))
+X = np.array([0.5, -1.5, 2.0])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def jax() -> Iterator[Any]:
+    """The module; numbers have its members only as long as these tests run."""
+    import cadiff.compat.jax as module
+
+    module.arrays.lend()
+    yield module
+    take_back()
+
+
+@pytest.fixture(scope="module")
+def answers(jax: Any) -> dict[str, Any]:
+    return jax_cases.answers(jax)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ANSWERS)
+def test_jax_gives_the_same(name: str, answers: dict[str, Any]) -> None:
+    assert len(answers[name]) == len(ANSWERS[name])
+    tolerance = 1e-6 if "float32" in name else 1e-11
+    for found, expected in zip(answers[name], ANSWERS[name], strict=True):
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=1e-12)
+
+
+def test_no_answer_is_missing() -> None:
+    assert ANSWERS.keys() == {*jax_cases.EXPRESSIONS, *jax_cases.FUNCTIONS}
+
+
+# --- arrays --------------------------------------------------------------------------------------
+
+PLACES = st.one_of(
+    st.integers(-4, 3),
+    st.slices(4),
+    st.just(np.array(2)),
+    st.lists(st.integers(-4, 3), min_size=1, max_size=6).map(np.array),
+    st.lists(st.booleans(), min_size=4, max_size=4).map(np.array),
+)
+
+
+@given(key=PLACES, name=st.sampled_from(["add", "subtract", "multiply", "min", "max"]))
+def test_updates_are_those_of_ufuncs(key: Any, name: str) -> None:
+    x, ufunc = (
+        np.linspace(-2.0, 3.0, 4),
+        getattr(np, {"min": "minimum", "max": "maximum"}.get(name, name)),
+    )
+    expected = x.copy()
+    ufunc.at(expected, key, 1.5)
+    np.testing.assert_array_equal(getattr(x.at[key], name)(1.5), expected)
+    assert x[0] == -2.0
+
+    def total(x: Any, y: Any) -> Any:
+        return np.sum(getattr(x.at[key], name)(y) ** 2)
+
+    if name not in ("min", "max"):
+        cadiff.check_grads(total, (x + 0.1, 1.7), order=1)
+    value, _ = cadiff.value_and_grad(total)(x, 1.5)
+    assert value == pytest.approx(np.sum(expected**2))
+
+
+def test_updates_in_programs(jax: Any) -> None:
+    def f(x: Any, k: Any) -> Any:
+        return jax.numpy.sum(jax.numpy.zeros(3).at[k].set(x[0] ** 2).at[0].add(x[1]) ** 2)
+
+    program = jax.jit(f)
+    for k in (0, 1, 2):
+        assert program(X, k) == f(X, k)
+        np.testing.assert_allclose(jax.jit(jax.grad(f))(X, k), cadiff.grad(f)(X, k))
+
+
+def test_members_of_arrays(jax: Any) -> None:
+    for x in (X, np.float64(1.0), Var(1.0), Dual(X, X)):
+        assert x.block_until_ready() is x and isinstance(x, jax.Array) and x.devices()
+    assert not isinstance([1.0], jax.Array)
+    assert jax.grad(lambda x: x**2)(3.0).shape == jax.jit(lambda x: x + 1.0)(3.0).shape == ()
+
+
+# --- trees ---------------------------------------------------------------------------------------
+
+Pair = namedtuple("Pair", "x y")
+TREE = {"b": [1.0, (2.0, None)], "a": Pair(3.0, OrderedDict(z=4.0, c=5.0))}
+
+
+def test_trees(jax: Any) -> None:
+    leaves, treedef = jax.tree.flatten(TREE)
+    assert leaves == [3.0, 4.0, 5.0, 1.0, 2.0]
+    assert (
+        str(jax.tree.structure({"b": (1.0,), "a": [None]}))
+        == "PyTreeDef({'a': [None], 'b': (*,)})"
+    )
+    assert jax.tree.unflatten(treedef, leaves) == TREE
+    assert treedef == jax.tree.structure(TREE) and treedef != jax.tree.structure(leaves)
+    assert hash(treedef) == hash(pickle.loads(pickle.dumps(treedef)))
+    assert jax.tree.map(lambda x, y: x + y, TREE, TREE)["b"] == [2.0, (4.0, None)]
+    assert jax.tree.reduce(lambda x, y: x + y, TREE) == 15.0
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(TREE)]
+    assert paths == ["['a'].x", "['a'].y['z']", "['a'].y['c']", "['b'][0]", "['b'][1][0]"]
+    with pytest.raises(ValueError, match="expected PyTreeDef"):
+        jax.tree.map(lambda x, y: x, TREE, leaves)
+    turned = jax.tree.transpose(jax.tree.structure([0, 0]), None, [{"a": 1}, {"a": 2}])
+    assert turned == {"a": [1, 2]}
+
+
+def test_registered_classes_are_differentiated(jax: Any) -> None:
+    @jax.tree_util.register_pytree_node_class
+    class Line:
+        def __init__(self, slope: Any, name: str) -> None:
+            self.slope, self.name = slope, name
+
+        def tree_flatten(self) -> Any:
+            return (self.slope,), self.name
+
+        @classmethod
+        def tree_unflatten(cls, name: Any, children: Any) -> Any:
+            return cls(*children, name)
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Model:
+        line: Any
+        power: int = dataclasses.field(metadata={"static": True}, default=2)
+
+    model = Model(Line(X, "first"))
+    gradient = jax.grad(lambda m: jax.numpy.sum(m.line.slope**m.power))(model)
+    np.testing.assert_array_equal(gradient.line.slope, 2.0 * X)
+    assert gradient.line.name == "first"
+    halved = jax.tree.map(lambda x: 0.5 * x, model)
+    np.testing.assert_array_equal(halved.line.slope, 0.5 * X)
+    part = jax.tree_util.Partial(np.multiply, 2.0)
+    assert jax.tree.leaves(part) == [2.0] and part(3.0) == 6.0
+
+
+# --- programs, rules, names ----------------------------------------------------------------------
+
+
+def test_programs_take_other_keys_without_another_recording(jax: Any) -> None:
+    @jax.jit
+    def draw(key: Any) -> Any:
+        first, second = jax.random.split(key)
+        return jax.random.normal(first, (3,)) + jax.random.randint(second, (), 0, 9)
+
+    for seed in range(6):
+        key = jax.random.PRNGKey(seed)
+        first, second = jax.random.split(key)
+        expected = jax.random.normal(first, (3,)) + jax.random.randint(second, (), 0, 9)
+        np.testing.assert_array_equal(draw(key), expected)
+    assert draw.program.stats()["recordings"] <= 2
+
+
+def test_static_arguments_have_programs_of_their_own(jax: Any) -> None:
+    @jax.jit
+    def plain(x: Any) -> Any:
+        return x + 1.0
+
+    def power(x: Any, n: int, *, scale: str = "one") -> Any:
+        return x**n * (1.0 if scale == "one" else 2.0)
+
+    f = jax.jit(power, static_argnums=1, static_argnames="scale")
+    assert [f(3.0, 2), f(3.0, n=3), f(3.0, 2, scale="two")] == [9.0, 27.0, 18.0]
+    assert jax.grad(f)(3.0, 2, scale="two") == 12.0
+    assert plain.lower(1.0).compile()(1.0) == 2.0
+
+
+def test_rules_that_are_wrong_are_refused(jax: Any) -> None:
+    f = jax.custom_jvp(np.sin)
+    with pytest.raises(AttributeError, match=r"do so with sin\.defjvp"):
+        f(1.0)
+    f.defjvp(lambda primals, tangents: tangents[0])
+    with pytest.raises(TypeError, match="a tuple of 2"):
+        jax.grad(f)(1.0)
+    g = jax.custom_vjp(np.multiply)
+    g.defvjp(lambda x, y: (x * y, (x, y)), lambda residuals, g: (g,))
+    with pytest.raises(TypeError, match="a tuple of 2"):
+        jax.grad(lambda x: g(x, 2.0))(1.0)
+
+
+def test_names_that_are_not_there_say_what_to_write(jax: Any) -> None:
+    with pytest.raises(AttributeError, match=r"jax\.vmap"):
+        jax.pmap
+    with pytest.raises(AttributeError, match=r"x\.at\[index\]"):
+        jax.lax.gather
+    with pytest.raises(AttributeError, match=r"docs/guide/jax\.md"):
+        jax.nn.no_such_name
+    with pytest.raises(NotImplementedError, match="mode="):
+        X.at[1:2].set(0.0, mode="drop")
+
+
+def test_imports_of_others_find_it() -> None:
+    program = """
+import cadiff, sys, numpy
+assert not any(name.startswith("cadiff.compat") for name in sys.modules)
+assert not hasattr(numpy.ndarray, "at")
+import cadiff.compat.jax
+cadiff.compat.jax.install()
+import jax, jax.numpy as jnp, jax.scipy.stats as stats
+from jax.flatten_util import ravel_pytree
+from jax.nn import one_hot
+from jax.numpy.linalg import norm
+import jax.scipy.special
+from jax import grad, lax, tree_util
+from jax.tree_util import tree_map
+jax.config.update("jax_enable_x64", True)
+assert jax.lax is cadiff.compat.jax.lax
+print(grad(jnp.sin)(0.0), stats.norm.pdf(0.0) > 0.39, norm(jnp.ones(4)))
+"""
+    assert isolated(program) == "1.0 True 2.0"
