@@ -50,7 +50,7 @@ Reader = int  # what reads one number at one place of f: turns that are the same
 
 _OTHER = "a derivative of a turn is not what it was when it was recorded"
 _END = -1  # the number of what comes behind the turns
-_OF_CONSTANTS = 1 << 96  # numbers of what is read: constants are above
+_OF_CONSTANTS = -(1 << 60)  # numbers of what is read: constants are below
 _forms: dict[Any, int] = {}  # of calls: those that do the same have one number
 
 
@@ -253,14 +253,6 @@ class _Segment(NamedTuple):
         return self.last - 1
 
 
-class _Read(NamedTuple):
-    """What a segment reads from outside of it."""
-
-    readers: list[Reader]
-    what: list[int]  # which number, in any recording of the loop alike
-    places: list[tuple[int, int]]  # the records, and where in these
-
-
 class _Listing:
     """A recording, operation by operation: what each is, and what it reads."""
 
@@ -288,11 +280,10 @@ class _Listing:
     def __len__(self) -> int:
         return len(self.records)
 
-    def _places(self, ids: Any) -> tuple[Ints, Ints, Ints, Ints]:
+    def _places(self, ids: Any) -> Ints:
         """The records of numbers, where they are in these, and what they are in any recording.
 
-        That is an operation, an input (below -1) or a constant (-1); and which of its numbers, or
-        the bits of that.
+        That is an operation, an input (below -1) or a constant, and which of its numbers, in one.
         """
         ids = np.asarray(ids, np.int64)
         source = np.searchsorted(self.first, ids, "right") - 1
@@ -300,9 +291,8 @@ class _Listing:
         kinds = self.kinds[source]
         is_constant = (kinds == _CONSTANT) | (kinds == _CONSTANTS)
         of = np.where(kinds == _INPUT, -1 - source, self._operation[source])
-        of = np.where(is_constant, -1, of)
-        by = np.where(is_constant, self._hashes[source] * 31 + offset, offset)
-        return source, offset, of, by
+        bits = (self._hashes[source] * 31 + offset) & -_OF_CONSTANTS - 1
+        return np.stack([source, offset, np.where(is_constant, 2 * _OF_CONSTANTS - bits, (of << 32) + offset)])
 
     def numbers(self, record: int, low: int, size: int) -> list[int]:
         first = int(self.first[record]) + low
@@ -319,14 +309,10 @@ class _Listing:
     @functools.cached_property
     def kinds_of_guards(self) -> list[int]:
         """Numbers of comparisons: those with equal ones may be the same of f."""
-        _, _, of, by = self.operands
         kinds = []
         for guard in self.guards:
-            part = slice(*self.begins[guard : guard + 2])
-            read = [
-                (b if o == -1 else self.hashes[o] if o >= 0 else (o, b))
-                for o, b in zip(of[part].tolist(), by[part].tolist(), strict=True)
-            ]
+            part = self.operands[2, slice(*self.begins[guard : guard + 2])].tolist()
+            read = [int(self.hashes[one >> 32]) if one >= 0 else one for one in part]
             kinds.append(hash((int(self.hashes[guard]), *read)))
         return kinds
 
@@ -342,49 +328,49 @@ class _Listing:
         guards = [0, *(at + 1).tolist(), len(self.guards)]
         return [*map(_Segment, operations, operations[1:], guards, guards[1:])]
 
-    def blocks(self, segment: _Segment, is_last: bool) -> list[tuple[int, tuple[Any, ...], Any]]:
-        """Parts of a segment between comparisons: what they do, and what they read.
+    def read_by(self, segment: _Segment, is_last: bool) -> tuple[Ints, Any]:
+        """What operations read, and guards, and for the last segment results; and all but that."""
+        begin, end, first, last = segment
+        parts = [
+            self.operands[:, int(self.begins[begin]) : int(self.begins[end])],
+            self.read_by_guards[:, first:last],
+        ]
+        read = np.concatenate([*parts, self.ends] if is_last else parts, axis=1)
+        rest = (
+            self.hashes[begin:end],
+            np.diff(self.begins[begin : end + 1]),
+            self.guards[first:last] - begin,
+            self.outcomes[first : last if is_last else last - 1],
+            np.maximum(read[2] - (begin << 32), -1),  # what it has computed itself
+        )
+        return read, tuple(part.tobytes() for part in rest)
 
-        The last ones of a recording are read by its results.
-        """
+    def blocks(
+        self, segment: _Segment, is_last: bool, read: Ints
+    ) -> list[tuple[tuple[Any, ...], Ints]]:
+        """Parts of a segment between comparisons: what they do, and which they read from outside."""
         begin, end, first, last = segment
         lows = np.clip(self.guards[first:last] + 1, begin, end)
-        lows = [begin, *np.maximum.accumulate(lows).tolist()]
+        lows = [begin, *np.maximum.accumulate(lows).tolist(), end]
         if not is_last:
-            lows[-1] = end
+            lows[-2:] = [end]
+        own = np.maximum(read[2] - (begin << 32), -1)
+        n = int(self.begins[end] - self.begins[begin])
         found = []
-        for k, guard in enumerate(range(first, last)):
-            found.append(self._block(segment, lows[k], lows[k + 1], self.read_by_guards, guard))
-        if is_last:
-            found.append(self._block(segment, lows[-1], end, self.ends, None))
+        for k, (low, high) in enumerate(itertools.pairwise(lows)):
+            behind = np.arange(n + last - first, len(own)) if k == last - first else [n + k]
+            at = self.begins[[low, high]] - self.begins[begin]
+            where = np.concatenate([np.arange(*at), behind])
+            what = self.hashes[low:high], np.diff(self.begins[low : high + 1]), own[where]
+            found.append((tuple(part.tobytes() for part in what), where[own[where] < 0]))
         return found
-
-    def _block(
-        self, segment: _Segment, low: int, high: int, behind: tuple[Ints, ...], which: int | None
-    ) -> tuple[Any, Any]:
-        part = slice(int(self.begins[low]), int(self.begins[high]))
-        more = slice(which, None if which is None else which + 1)
-        source, offset, of, by = (
-            np.concatenate([a[part], b[more]]) for a, b in zip(self.operands, behind, strict=True)
-        )
-        is_within = of >= segment.begin
-        hashes, lengths = self.hashes[low:high], np.diff(self.begins[low : high + 1])
-        within = np.where(is_within, of - segment.begin, -1), np.where(is_within, by, 0)
-        what = tuple(part.tobytes() for part in (hashes, lengths, *within))
-        outside = ~is_within
-        return what, tuple(part[outside].tolist() for part in (source, offset, of, by))
-
-    def facts(self, segment: _Segment, is_last: bool = False) -> list[Any]:
-        """All that a segment is, to the last bit of constants."""
-        blocks = [(what, of, by) for what, (_, _, of, by) in self.blocks(segment, is_last)]
-        return [blocks, self.outcomes[segment.first : segment.last].tolist()]
 
 
 def _cuts_of(listing: _Listing) -> tuple[int, ...]:
     """The comparisons behind which a recording is cut, so that least differs; none if all does."""
-    within = np.diff(listing.begins), listing.operands[2]
-    owner = np.repeat(np.arange(len(listing)), within[0])
-    distance = np.where(within[1] >= 0, owner - within[1], -1)
+    read = listing.operands[2] >> 32
+    owner = np.repeat(np.arange(len(listing)), np.diff(listing.begins))
+    distance = np.where(read >= 0, owner - read, -1)
 
     def length(cuts: tuple[int, ...]) -> float:
         try:
@@ -420,7 +406,8 @@ class _Instance(NamedTuple):
 
     listing: _Listing
     segment: _Segment
-    read: _Read
+    readers: list[Reader]
+    read: Ints  # the records of what they read, where in these, and what that is
 
 
 class _Loop:
@@ -439,6 +426,8 @@ class _Loop:
         self._constant: dict[Reader, bool] = {}  # whether nothing but constants was read
         self._series: dict[tuple[Reader, int], int] = {}  # which, by turns
         self._unsteady: set[Reader] = set()  # which differ at the same turn
+        self._walks: dict[Any, tuple[int, int, list[Reader], Ints]] = {}  # of segments
+        self.fixed: dict[int, dict[int, list[Reader]]] = {}  # what turns read that never changes
         self._traced: set[Any] = set()
         self._doubts: set[Any] = set()
         self.turns: dict[int, int] = {}  # by their last blocks
@@ -473,7 +462,9 @@ class _Loop:
         around = [
             listing.returned,
             listing.sizes[listing.kinds == _INPUT].tolist(),
-            listing.facts(entry),
+            [part.tobytes() for part in listing.read_by(entry, False)[0]],
+            listing.read_by(entry, False)[1],
+            float(listing.outcomes[entry.cut]),
             listing.outcomes[last.first :].tolist(),
         ]
         found: list[tuple[int, _Instance]] = []
@@ -504,97 +495,125 @@ class _Loop:
         self, listing: _Listing, start: tuple[int, float], segment: _Segment, is_last: bool
     ) -> tuple[int, _Instance, int]:
         """Which turn a segment is, and what it leaves."""
-        (node, outcome), contents = start, []
-        node = -1 - node
-        read = _Read([], [], [])
-        blocks = listing.blocks(segment, is_last)
-        for k, (what, (source, offset, of, by)) in enumerate(blocks):
+        read, key = listing.read_by(segment, is_last)
+        cut = None if is_last else listing.kinds_of_guards[segment.cut]
+        known = self._walks.get((start, cut, key))
+        if known is None:
+            known = self._walk(listing, start, segment, cut, read)
+            self._walks[start, cut, key] = known
+        number, mark, readers, where = known
+        return number, _Instance(listing, segment, readers, read[:, where]), mark
+
+    def _walk(
+        self, listing: _Listing, start: Any, segment: _Segment, cut: int | None, read: Ints
+    ) -> tuple[int, int, list[Reader], Ints]:
+        (mark, outcome), contents, readers = start, [], []
+        node, where = -1 - mark, []
+        blocks = listing.blocks(segment, cut is None, read)
+        for k, (what, outside) in enumerate(blocks):
             if k > 0:
                 outcome = float(listing.outcomes[segment.first + k - 1])
-            ends = k == len(blocks) - 1
-            cut = None if is_last or not ends else listing.kinds_of_guards[segment.cut]
-            content = (*what, ends, cut)
+            content = (*what, cut if k == len(blocks) - 1 else 0)
             contents.append(content)
             former = self._nodes.setdefault((node, outcome), (content, len(self._nodes)))
             if former[0] != content:
                 raise _UnlikeError  # f has chosen by what it does not show
             node = former[1]
-            for i, (o, b) in enumerate(zip(of, by, strict=True)):
-                reader = self._readers.setdefault((node, i), len(self._readers))
-                read.readers.append(reader)
-                read.what.append(b + _OF_CONSTANTS if o == -1 else (o << 32) + b)
-            read.places.extend(zip(source, offset, strict=True))
-        number = _END if is_last else self.turns.setdefault(node, len(self.turns))
+            where.append(outside)
+            for i in range(len(outside)):
+                readers.append(self._readers.setdefault((node, i), len(self._readers)))
+        number = _END if cut is None else self.turns.setdefault(node, len(self.turns))
         if len(self.turns) > MOST_TURNS:
             raise _UnlikeError
         self.starts[number] = start
-        if not is_last:
+        if cut is not None:
             inner = listing.outcomes[segment.first : segment.cut].tolist()
             self.marks[number] = self.mark(listing, segment, (*contents, *inner))
-        return number, _Instance(listing, segment, read), self.marks.get(number, 0)
+        return number, self.marks.get(number, 0), readers, np.concatenate(where)
+
+    def _note(self, listing: _Listing, found: list[tuple[int, _Instance]]) -> list[dict[int, Any]]:
+        """Note which readers read changing numbers; answers what these read in each turn."""
+        at: list[dict[int, Any]] = [{} for _ in found]
+        low = found[0][1].segment.begin << 32
+        by_number: dict[int, list[int]] = {}
+        for t, (number, _) in enumerate(found):
+            by_number.setdefault(number, []).append(t)
+        for number, turns in by_number.items():
+            readers = found[turns[0]][1].readers
+            read = np.stack([found[t][1].read for t in turns])
+            what, is_constant = read[:, 2], (read[:, 2] < _OF_CONSTANTS).all(axis=0)
+            first = [self.first.setdefault(*pair) for pair in zip(readers, what[0].tolist(), strict=True)]
+            changes = (what != np.array(first, np.int64)).any(axis=0) | (what >= low).any(axis=0)
+            groups: dict[bytes, list[int]] = {}
+            for k, reader in enumerate(readers):
+                self._constant[reader] = self._constant.get(reader, True) and bool(is_constant[k])
+                tells = changes[k] or number == _END
+                places = np.flatnonzero(what[:, k] < low) if tells else [0]
+                is_new = changes[k] and reader not in self.changing
+                if is_new:
+                    self.changing.add(reader)
+                if changes[k] or reader in self.changing:
+                    groups.setdefault(what[:, k].tobytes(), []).append(k)
+                for i in places:
+                    source, offset, one = read[i, :, k].tolist()
+                    self.where.setdefault(one, (listing, source, offset))
+                    if one < _OF_CONSTANTS and self._series.setdefault((reader, turns[i]), one) != one:
+                        self._unsteady.add(reader)
+                if is_new and first[k] in self.where:
+                    self.initial[reader] = first[k]
+            fixed: dict[int, list[Reader]] = {}
+            for k, reader in enumerate(readers):
+                if reader not in self.changing:
+                    fixed.setdefault(first[k], []).append(reader)
+            self.fixed[number] = fixed
+            for columns in groups.values():
+                for t, one in zip(turns, what[:, columns[0]].tolist(), strict=True):
+                    at[t].setdefault(one, []).extend(readers[k] for k in columns)
+        return at
 
     def _trace(self, listing: _Listing, found: list[tuple[int, _Instance]]) -> None:
         """Learn from where turns have what they read."""
         begins = np.array([one.segment.begin for _, one in found])
-        at: list[dict[int, list[Reader]]] = []
-        for t, (_, (_, _, read)) in enumerate(found):
-            at.append({})
-            for reader, what, place in zip(*read, strict=True):
-                at[t].setdefault(what, []).append(reader)
-                is_constant = what > _OF_CONSTANTS // 2
-                self._constant[reader] = self._constant.get(reader, True) and is_constant
-                if is_constant:
-                    if self._series.setdefault((reader, t), what) != what:
-                        self._unsteady.add(reader)
-                is_outside = is_constant or what >> 32 < begins[0]
-                if is_outside:
-                    self.where.setdefault(what, (listing, *place))
-                former = self.first.setdefault(reader, what)
-                if reader not in self.changing and (former != what or not is_outside):
-                    self.changing.add(reader)
-                    if former in self.where:
-                        self.initial[reader] = former
+        at = self._note(listing, found)
         numbers = [number for number, _ in found]
+        owner = np.searchsorted(begins, np.arange(len(listing)), "right") - 1
+
+        def reading(t: int, what: int) -> list[Reader]:
+            return [*at[t].get(what, ()), *self.fixed[numbers[t]].get(what, ())]
+
         for t, groups in enumerate(at):
-            for what, group in groups.items():
-                readers = [reader for reader in group if reader in self.changing]
-                if not readers:
-                    continue
-                is_made = begins[0] <= what >> 32 < len(listing) and what < _OF_CONSTANTS // 2
-                written = int(np.searchsorted(begins, what >> 32, "right")) - 1 if is_made else -1
+            for what, readers in groups.items():
+                written = int(owner[what >> 32]) if what >= 0 else -1
                 u, passed = t - 1, set[int]()
-                while u > written and what not in at[u]:
+                while u > written and not (others := reading(u, what)):
                     passed.add(numbers[u])
                     u -= 1
+                last = (_END, frozenset[Option]())
+                if written >= 0:
+                    last = numbers[written], self._wrote(listing, begins, written, what)
+                options = last[1]
                 if u > written:
-                    options = frozenset(("kept", reader) for reader in at[u][what])
-                elif u >= 0:
-                    options = self._wrote(listing, begins, u, what)
-                else:
-                    options = frozenset()
-                last = (numbers[written], self._wrote(listing, begins, written, what))
-                last = last if written >= 0 else (_END, frozenset())
+                    options = frozenset(("kept", reader) for reader in others)
+                before = frozenset(numbers[written + 1 : u])
                 key = last, tuple(readers), frozenset(passed), numbers[u] if u >= 0 else what, options
-                if key in self._traced:
+                if (*key, before) in self._traced:
                     continue
-                self._traced.add(key)
+                self._traced.add((*key, before))
                 for reader in readers:
                     itself = frozenset([("kept", reader)])
                     for number in passed:
                         self._narrow(reader, number, itself)
                     if u > written:
                         # What was read, and is the same afterwards, was kept.
-                        is_read = reader in found[u][1].read.readers
+                        is_read = reader in found[u][1].readers
                         kept = itself if itself < options else options
                         self._narrow(reader, numbers[u], kept if is_read else options | itself)
                         if not is_read:
-                            before = tuple(sorted({*numbers[written + 1 : u]}))
                             self._doubts.add((reader, numbers[u], before, last, what))
                     elif u >= 0:
                         self._narrow(reader, numbers[u], options)
                     elif self.initial.setdefault(reader, what) != what:
                         self._note_varying(reader)
-
         self._settle()
 
     @staticmethod
@@ -695,7 +714,7 @@ class _Slots:
         n_shared, n_state = 0, 3
         for kind, one in members.items():
             size = self.shapes[one][1]
-            if one not in loop.changing and loop.first[one] > _OF_CONSTANTS // 2:
+            if one not in loop.changing and loop.first[one] < _OF_CONSTANTS:
                 self.literal.add(kind)
             elif one not in loop.changing:
                 self.shared[kind] = n_shared
@@ -712,7 +731,7 @@ class _Slots:
             n_state += 1
         self.members = members
         of_turns = {
-            one for number in self._turns for one in loop.instances[number][-1].read.readers
+            one for number in self._turns for one in loop.instances[number][-1].readers
         }
         numbers: dict[Any, int] = {}
         self.columns: dict[Reader, int] = {
@@ -720,7 +739,7 @@ class _Slots:
             for one in sorted(loop.varying & of_turns)
         }
         self.behind: dict[Reader, int] = {}  # of other constants behind each number of turns
-        for one in sorted(loop.varying & {*loop.instances[_END][-1].read.readers}):
+        for one in sorted(loop.varying & {*loop.instances[_END][-1].readers}):
             self.behind[one] = n_state
             n_state += 1
         self.sizes = n_shared, n_state, len(numbers)
@@ -803,7 +822,7 @@ class _Slots:
             low, size = self.shapes[one]
             changes = one in self._loop.changing
             initial = (self._loop.initial if changes else self._loop.first).get(one)
-            keys[one] = changes, size, None if initial is None else initial - low
+            keys[one] = changes, size, None if initial is None else self._moved(initial, -low)
         n = 0
         while True:
             numbers: dict[Any, int] = {}
@@ -819,6 +838,11 @@ class _Slots:
             keys = {
                 one: (self.kinds[one], tuple(self.rules.get(one, {}).items())) for one in readers
             }
+
+    @staticmethod
+    def _moved(what: int, by: int) -> int:
+        """What stands so far behind."""
+        return what - by if what < _OF_CONSTANTS else what + by
 
     def _rule(self, options: frozenset[Option]) -> Any:
         """What becomes of a slot: ("wrote", an operation), ("kept", a kind); None if not known."""
@@ -851,10 +875,10 @@ class _Slots:
 
         With the kinds of slots, and of what is shared.
         """
-        listing, _, read = instance
+        listing, _, readers, read = instance
         p, n, _ = self.sizes
         targets: dict[int, int | None] = {}
-        for reader, (record, offset) in zip(read.readers, read.places, strict=True):
+        for reader, (record, offset) in zip(readers, read[:2].T.tolist(), strict=True):
             low, kind = 0, self.kinds.get(reader)
             if kind is None:
                 at = self.behind if is_last else self.columns
@@ -880,7 +904,7 @@ class _Slots:
 
     def turn(self, number: int, instance: _Instance) -> Graph | None:
         """The graph of a turn."""
-        listing, segment, read = instance
+        listing, segment, readers, _ = instance
         p, n, m = self.sizes
         known = self.known(instance, False)
         if known is None:
@@ -914,7 +938,7 @@ class _Slots:
             flags[kind] = flag
         start, outcome = self._loop.starts[number]
         guards: list[tuple[Any, float]] = [(-1 - p - 1, outcome), (-1 - p - 2, float(start))]
-        guards += [(-1 - p - at, 1.0) for at in self.flags_of(read)]
+        guards += [(-1 - p - at, 1.0) for at in self.flags_of(readers)]
         guards += [
             (listing.numbers(*_of_guard(listing, guard), 1)[0], float(listing.outcomes[guard]))
             for guard in range(segment.first, segment.cut)
@@ -934,8 +958,8 @@ class _Slots:
         at = p + self.state[kind] if kind in self.state else self.shared[kind]
         return [-1 - at - k for k in range(size)]
 
-    def flags_of(self, read: _Read) -> list[int]:
-        kinds = {self.kinds.get(reader, -1) for reader in read.readers}
+    def flags_of(self, readers: list[Reader]) -> list[int]:
+        kinds = {self.kinds.get(reader, -1) for reader in readers}
         return sorted(self.flags[kind] for kind in kinds if kind in self.flags)
 
     def given(self, listing: _Listing, entry: _Segment) -> list[Any]:
@@ -958,7 +982,7 @@ class _Slots:
         there, record, offset = self._loop.where[what]
         if offset < low or offset - low + size > there.sizes[record]:
             raise _UnlikeError
-        if what > _OF_CONSTANTS // 2:
+        if what < _OF_CONSTANTS:
             return there.values(record, offset - low, size)
         of = what >> 32
         record = int(listing.records[of]) if of >= 0 else -1 - of
@@ -993,7 +1017,7 @@ class _Slots:
         found = next(((one, known) for one, known in behind if known is not None), None)
         if not turns or found is None:
             raise _UnlikeError
-        (listing, segment, read), known = found
+        (listing, segment, readers, _), known = found
         entry = listing.segments(loop._cuts, loop._n_peeled)[0]
         step = FoundLoop(turns, self.sizes, loop.ways)
         step.rows, step.behind = self.tables(loop)
@@ -1013,13 +1037,13 @@ class _Slots:
         ]
         start, outcome = loop.starts[_END]
         checks: list[Any] = [(-1, 1.0, False), (-2, outcome, False), (-3, float(start), False)]
-        checks += [(-1 - at, 1.0, False) for at in self.flags_of(read)]
+        checks += [(-1 - at, 1.0, False) for at in self.flags_of(readers)]
         pairs = [
             (int(listing.first[record]), place)
             for record, place in known.items()
             if place >= 0
         ]
-        outputs = [listing.numbers(*place, 1)[0] for place in zip(*listing.ends[:2], strict=True)]
+        outputs = [listing.numbers(*place, 1)[0] for place in listing.ends[:2].T.tolist()]
         return (
             binding.graph_around(
                 *(whole, guards[: entry.last], given, rule, (x, value), pairs, outputs),
@@ -1032,7 +1056,7 @@ class _Slots:
 
 
 def _of_guard(listing: _Listing, guard: int) -> tuple[int, int]:
-    return int(listing.read_by_guards[0][guard]), int(listing.read_by_guards[1][guard])
+    return int(listing.read_by_guards[0, guard]), int(listing.read_by_guards[1, guard])
 
 
 class _Found:
