@@ -77,6 +77,7 @@ cdef class Turns:
     cdef Py_ssize_t begin, end, current
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t most, room
+    cdef readonly Py_ssize_t opening  # the code of the first turn, or -1
     cdef Py_ssize_t last, on_end  # the code of the last turn, which has served so many on end
     cdef int64_t[MOST_TOLD] counts
     cdef int64_t[MOST_TOLD] longest
@@ -94,7 +95,7 @@ cdef class Turns:
         self.codes, self.entrance, self.inputs = codes, entrance, inputs
         self.p, self.n, self.m, self.k = sizes
         self.t = self.begin = begin
-        self.last = -1
+        self.last = self.opening = -1
         self.end, self.most, self.stride, self.current = end, most, 1, first
         self.n_rows = n_rows
         if (self.m > 0 or self.k > 0) and end > n_rows:
@@ -148,6 +149,8 @@ cdef class Turns:
             self.end = self.t
         self.on_end = self.on_end + 1 if code == self.last else 1
         self.last = code
+        if self.opening < 0:
+            self.opening = code
         if 0 <= code < MOST_TOLD:
             self.counts[code] += 1
             self.longest[code] = max(self.longest[code], self.on_end)
