@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +19,8 @@ from ..binding import CallError, Graph, Turns
 from .loop_steps import UNTIL, AnyLoop, doubled
 from .native import Machines
 from .recorded import NOT_SERVED, FloatArray
+
+MOST_WAYS = 64  # of which it is known how often turns come
 
 _OTHER = "a derivative of a turn is not what it was when it was recorded"
 
@@ -50,35 +54,32 @@ class _Steps:
 class Ways:
     """The ways through turns that f was recorded with.
 
-    Others are served that are as long as one of them, and in which each turn comes as often at
-    most, as often on end, and behind such others, as in some of them; and with a first one of
-    theirs.
+    Others are served that have as many turns as one of them; in which each kind of turn comes no
+    more often, nor more often on end, than in one of them, as f may count what it does; and behind
+    such kinds, and first, as in some of them.
     """
 
     def __init__(self) -> None:
         self.lengths: frozenset[int] = frozenset()
-        self._opening: frozenset[int] = frozenset()  # turns that came first
         self.most = 0  # turns
-        self._often: dict[int, tuple[int, int, set[int]]] = {}
+        self._opening: frozenset[int] = frozenset()  # turns that came first
+        self._behind: frozenset[tuple[int, int]] = frozenset()  # turns behind others
+        self._often: tuple[dict[int, tuple[int, int]], ...] = ()  # of ways, but of lesser ones
 
     def with_one(self, turns: list[int]) -> Ways:
         """These, and one more."""
-        ways = copy.copy(self)
+        ways, n = copy.copy(self), Counter(turns)
         ways.lengths |= {len(turns)}
-        ways._opening |= {*turns[:1]}
         ways.most = max(self.most, len(turns))
-        often = {turn: [0, 0, set[int]()] for turn in turns}
-        former, on_end, before = None, 0, set[int]()
-        for turn in turns:
-            on_end = on_end + 1 if turn == former else 1
-            one: Any = often[turn]
-            one[:] = one[0] + 1, max(one[1], on_end), one[2] | before
-            former = turn
-            before.add(turn)
-        ways._often = dict(self._often)
-        for turn, (n, on_end, before) in often.items():
-            known = self._often.get(turn, (0, 0, set[int]()))
-            ways._often[turn] = max(n, known[0]), max(on_end, known[1]), before | known[2]
+        ways._opening |= {*turns[:1]}
+        first = {turn: turns.index(turn) for turn in n}
+        last = {turn: len(turns) - 1 - turns[::-1].index(turn) for turn in n}
+        ways._behind |= {(one, other) for one in n for other in n if first[other] < last[one]}
+        runs = [(turn, len([*run])) for turn, run in itertools.groupby(turns)]
+        often = {one: (n[one], max(k for turn, k in runs if turn == one)) for one in n}
+        if not any(_is_within(often, known) for known in self._often):
+            kept = [known for known in self._often if not _is_within(known, often)]
+            ways._often = (often, *kept[: MOST_WAYS - 1])
         return ways
 
     def have(self, run: Turns, turns: list[int]) -> bool:
@@ -86,13 +87,13 @@ class Ways:
         if run.t not in self.lengths or (run.t > 0 and turns[run.opening] not in self._opening):
             return False
         told = run.told(len(turns))
-        for turn, (often, on_end, before) in zip(turns, told, strict=True):
-            most = self._often.get(turn, (0, 0, set[int]()))
-            if often > most[0] or on_end > most[1]:
-                return False
-            if any(before >> k & 1 and one not in most[2] for k, one in enumerate(turns)):
-                return False
-        return True
+        often = {turn: (n, k) for turn, (n, k, _) in zip(turns, told, strict=True) if n > 0}
+        return any(_is_within(often, known) for known in self._often) and all(
+            (turn, other) in self._behind
+            for turn, (_, _, before) in zip(turns, told, strict=True)
+            for k, other in enumerate(turns)
+            if before >> k & 1
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ways) and vars(self) == vars(other)
@@ -102,6 +103,14 @@ class Ways:
     @property
     def are_several(self) -> bool:
         return len(self.lengths) > 1
+
+
+def _is_within(some: dict[int, tuple[int, int]], others: dict[int, tuple[int, int]]) -> bool:
+    """Whether turns come no more often than in another way."""
+    return all(
+        turn in others and n <= others[turn][0] and k <= others[turn][1]
+        for turn, (n, k) in some.items()
+    )
 
 
 class FoundLoop(AnyLoop):

@@ -181,7 +181,9 @@ class Loop:
                 is_new = changes[k] and reader not in self.changing
                 if is_new:
                     self.changing.add(reader)
-                if changes[k] or reader in self.changing:
+                    if self.constant[reader]:
+                        self.varying |= {reader}
+                if reader in self.changing and reader not in self.varying:
                     groups.setdefault(what[:, k].tobytes(), []).append(k)
                 for i in places:
                     source, offset, one = read[i, :, k].tolist()
