@@ -172,7 +172,7 @@ class Loop:
                 self.first.setdefault(*pair)
                 for pair in zip(readers, what[0].tolist(), strict=True)
             ]
-            changes = (what != np.array(first, np.int64)).any(axis=0) | (what >= low).any(axis=0)
+            changes = ((what != np.array(first, np.int64)) | (what >= low)).any(axis=0).tolist()
             groups: dict[bytes, list[int]] = {}
             for k, reader in enumerate(readers):
                 self.constant[reader] = self.constant.get(reader, True) and bool(is_constant[k])

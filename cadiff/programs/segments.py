@@ -183,15 +183,20 @@ def cuts_of(listing: Listing) -> tuple[int, ...]:
         found: dict[Any, int] = {}
         for begin, end, first, last in segments:
             far = distance[listing.begins[begin] : listing.begins[end]]
-            key = listing.hashes[begin:end].tobytes(), listing.outcomes[first : last - 1].tobytes()
-            found[(*key, np.where(far <= 3, far, -1).tobytes())] = end - begin + 1
+            key = (
+                listing.hashes[begin:end].tobytes(),
+                listing.outcomes[first : last - 1].tobytes(),
+                np.where(far <= 3, far, -1).tobytes(),
+            )
+            found[key] = end - begin + 1
         outcomes = [listing.outcomes[one.cut] for one in segments[:-1]]
         changes = sum(a != b for a, b in itertools.pairwise(outcomes))
-        return sum(found.values()) + len(segments) + 2 * changes
+        return float(sum(found.values()) + len(segments) + 2 * int(changes))
 
     counts = Counter(listing.kinds_of_guards).most_common(MOST_TRIED)
     tried = [kind for kind, n in counts if n > LEAST_TURNS]
-    best, cuts = len(listing) + 1.0, ()
+    best = len(listing) + 1.0
+    cuts: tuple[int, ...] = ()
     while tried and len(cuts) < MOST_CUTS:
         least, kind = min((length((*cuts, kind)), kind) for kind in tried)
         if least >= best:

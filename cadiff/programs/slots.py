@@ -374,7 +374,7 @@ class Slots:
         pairs = [
             (int(listing.first[record]), place) for record, place in known.items() if place >= 0
         ]
-        outputs = [listing.numbers(*place, 1)[0] for place in listing.ends[:2].T.tolist()]
+        outputs = [listing.numbers(one, at, 1)[0] for one, at in listing.ends[:2].T.tolist()]
         return (
             binding.graph_around(
                 *(whole, guards[: entry.last], given, rule, (x, value), pairs, outputs),
