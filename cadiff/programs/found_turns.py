@@ -167,7 +167,8 @@ class Loop:
         for number, turns in by_number.items():
             readers = found[turns[0]][1].readers
             read = np.stack([found[t][1].read for t in turns])
-            what, is_constant = read[:, 2], (read[:, 2] < OF_CONSTANTS).all(axis=0)
+            what = read[:, 2]
+            is_constant = [*np.all(what < OF_CONSTANTS, axis=0)]
             first = [
                 self.first.setdefault(*pair)
                 for pair in zip(readers, what[0].tolist(), strict=True)

@@ -314,7 +314,7 @@ def test_what_no_comparison_shows_ends_what_is_served() -> None:
     points = np.random.default_rng(0).uniform(0.0, 1.0, 200).tolist()
     program = cadiff.compile(f, max_traces=3)
     outcomes = [tried(f, x) for x in points]
-    assert 10 < sum(type(one) is float for one in outcomes)
+    assert sum(type(one) is float for one in outcomes) > 10
     for x, expected in zip(points, outcomes, strict=True):
         value = tried(program, x)
         assert value == expected if type(expected) is str else abs(value - expected) < 1e-13
@@ -327,7 +327,8 @@ def test_turns_of_few_single_numbers_are_left_to_python(monkeypatch: pytest.Monk
     of_few, of_many = (cadiff.compile(f) for f in (of_numbers(ends_by_condition), stepped))
     for x in MANY:
         of_few(x), of_many(x)
-    assert n_loops(of_few) == 0 < n_loops(of_many)
+    assert n_loops(of_few) == 0
+    assert n_loops(of_many) > 0
 
 
 def test_what_is_no_loop_is_recorded_few_times() -> None:
