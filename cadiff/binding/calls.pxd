@@ -25,19 +25,20 @@ cdef inline bint meets(bytes outcomes, bytes others, long guard, double outcome)
     """
     cdef Py_ssize_t before = guard * sizeof(double)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(outcomes), other_size = PyBytes_GET_SIZE(others)
+    cdef Py_ssize_t last = size - <Py_ssize_t>sizeof(double)
     cdef const char *data = PyBytes_AS_STRING(outcomes)
-    cdef double expected
+    cdef double expected, outcome_there
     if guard < 0:
         return True
     if before >= other_size:  # f did all that was recorded: a derivative did something else
         return size == other_size and memcmp(data, PyBytes_AS_STRING(others), size) == 0
     memcpy(&expected, PyBytes_AS_STRING(others) + before, sizeof(double))
-    if expected != expected:  # a loop, which goes on in ways that its outcomes do not tell
+    if before >= last >= 0:
+        memcpy(&outcome_there, data + last, sizeof(double))
+        if outcome_there != outcome_there:  # a loop, which goes on in ways that outcomes do not tell
+            return memcmp(data, PyBytes_AS_STRING(others), last) == 0
+    if expected != expected:
         return size >= before and memcmp(data, PyBytes_AS_STRING(others), before) == 0
-    if before >= size - <Py_ssize_t>sizeof(double) >= 0:
-        memcpy(&expected, data + size - sizeof(double), sizeof(double))
-        if expected != expected:
-            return memcmp(data, PyBytes_AS_STRING(others), size - sizeof(double)) == 0
     if before >= size:
         return False
     memcpy(&expected, data + before, sizeof(double))

@@ -109,38 +109,44 @@ cdef list inserted(Graph to, Graph whole, known, inputs, outputs):
     return [results.data[k] for k in range(len(outputs))]
 
 
-def turn_graph(Graph whole, Py_ssize_t size, Py_ssize_t flag, known, inputs, ends, condition,
-               guards) -> Graph:
-    """A turn: of one array of inputs, the flag among them, which it hands on first; then the ends,
-    and whether there is another turn.
+cdef list numbers_of(Graph result, Graph whole, known, inputs, wanted, CadId first):
+    """What is wanted: numbers of another graph; floats, which are constants; and below 0, from -1
+    downwards, numbers of this graph from the first one on."""
+    of_whole = [of for of in wanted if type(of) is int and of >= 0]
+    found = dict(zip(of_whole, inserted(result, whole, known, inputs, of_whole)))
+    return [
+        cad_graph_constant(result.graph, <double>of) if type(of) is float
+        else found[of] if of >= 0 else first + <CadId>(-1 - of)
+        for of in wanted
+    ]
 
-    known, inputs: pairs of a number of the recording and its place in the array. condition: a number,
-    and its outcome if there is another turn. guards: pairs of numbers and outcomes.
+
+def turn_graph(Graph whole, Py_ssize_t size, known, inputs, ends, guards) -> Graph:
+    """A turn: of one array of inputs.
+
+    known, inputs: pairs of a number of the recording and its place in the array. ends: what it gives,
+    as numbers of the recording, constants (floats), or inputs (-1 - place). guards: pairs of such, and
+    outcomes.
     """
     cdef Graph result = new_graph(whole, [size])
-    cdef CadId first = result.inputs[0], goes_on, one
-    wanted = [*ends, condition[0], *[guard for guard, _ in guards]]
-    found = inserted(
+    cdef CadId first = result.inputs[0]
+    found = numbers_of(
         result, whole, [(of, first + <CadId>at) for of, at in known],
-        [(of, first + <CadId>at) for of, at in inputs], wanted,
+        [(of, first + <CadId>at) for of, at in inputs],
+        [*ends, *[guard for guard, _ in guards]], first,
     )
     n = len(ends)
-    goes_on = found[n]
-    if condition[1] == 0.0:
-        one = cad_graph_constant(result.graph, 1.0)
-        goes_on = cad_graph_apply(result.graph, CAD_OP_subtract, one, goes_on, goes_on)
-    for guard, (_, outcome) in zip(found[n + 1 :], guards):
+    for guard, (_, outcome) in zip(found[n:], guards):
         check(cad_graph_guard(result.graph, guard, outcome))
-    outputs = [first + <CadId>flag, *found[:n], goes_on]
-    finish(result, outputs, [False] * len(guards), result.graph.n_records)
+    finish(result, found[:n], [False] * len(guards), result.graph.n_records)
     return result
 
 
 def given_graph(Graph whole, given) -> Graph:
-    """What a loop is given, of the inputs of the recording."""
+    """What a loop is given, of the inputs of the recording: numbers of it, and constants (floats)."""
     cdef Graph result = new_graph(whole, list(whole.sizes), True)
-    finish(result, inserted(result, whole, [], same_inputs(result, whole), given), [],
-           whole.n_recorded)
+    found = numbers_of(result, whole, [], same_inputs(result, whole), given, 0)
+    finish(result, found, [], whole.n_recorded)
     return result
 
 
@@ -152,19 +158,19 @@ cdef list same_inputs(Graph result, Graph whole):
 
 
 def graph_around(Graph whole, before, given, rule, tuple point, known, outputs, behind) -> Graph:
-    """The recording with a call of a rule in the place of the loop: of what is given. `point`: the
-    operand and the result that it is recorded with.
+    """The recording with a call of a rule in the place of the loop: of what is given, as for
+    `given_graph`. `point`: the operand and the result that it is recorded with.
 
-    before, behind: guards, as triples of numbers, outcomes and whether they rest on equality; the
-    first result of the call is a guard, between these, which has to be 1. known: pairs of a number of
-    the recording and the result that it is.
+    before, behind: guards, as triples of numbers, outcomes and whether they rest on equality; behind,
+    from -1 downwards, they are results of the call. known: pairs of a number of the recording and the
+    result that it is.
     """
     cdef Graph result = new_graph(whole, list(whole.sizes), True)
     cdef Ids operands = new_ids(len(given))
     cdef Py_ssize_t k
     cdef CadId call
     inputs = same_inputs(result, whole)
-    found = inserted(result, whole, [], inputs, [*[guard for guard, *_ in before], *given])
+    found = numbers_of(result, whole, [], inputs, [*[guard for guard, *_ in before], *given], 0)
     n = len(before)
     for k in range(len(given)):
         operands.data[k] = found[n + k]
@@ -175,16 +181,14 @@ def graph_around(Graph whole, before, given, rule, tuple point, known, outputs, 
         operands.n, len(point[1]),
     )
     check(result.graph.status)
-    rest = inserted(
+    rest = numbers_of(
         result, whole, [(of, call + <CadId>at) for of, at in known], inputs,
-        [*outputs, *[guard for guard, *_ in behind]],
+        [*outputs, *[guard for guard, *_ in behind]], call,
     )
     m = len(outputs)
-    outcomes = [outcome for _, outcome, _ in (*before, (0, 1.0, False), *behind)]
-    for number, outcome in zip([*found[:n], call, *rest[m:]], outcomes):
+    for number, (_, outcome, _) in zip([*found[:n], *rest[m:]], [*before, *behind]):
         check(cad_graph_guard(result.graph, number, outcome))
-    equalities = [equality for *_, equality in (*before, (0, 1.0, False), *behind)]
-    finish(result, rest[:m], equalities, whole.n_recorded)
+    finish(result, rest[:m], [equality for *_, equality in (*before, *behind)], whole.n_recorded)
     return result
 
 

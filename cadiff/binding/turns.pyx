@@ -10,7 +10,7 @@ import numpy as np
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
@@ -24,6 +24,7 @@ from .rules import CallError
 
 cdef enum:
     PATIENCE = 1 << 12  # turns between looks for an interrupt
+    MOST_TOLD = 64  # codes whose turns are counted
 
 
 cdef inline double *doubles_of(cnp.ndarray array, Py_ssize_t n) except NULL:
@@ -74,7 +75,14 @@ cdef class Turns:
     cdef readonly Py_ssize_t stride
     cdef readonly Py_ssize_t n_kept
     cdef Py_ssize_t begin, end, current
-    cdef Py_ssize_t n_rows, most, room
+    cdef readonly Py_ssize_t n_rows
+    cdef Py_ssize_t most, room
+    cdef readonly Py_ssize_t opening  # the code of the first turn, or -1
+    cdef Py_ssize_t last, on_end  # the code of the last turn, which has served so many on end
+    cdef int64_t[MOST_TOLD] counts
+    cdef int64_t[MOST_TOLD] longest
+    cdef uint64_t[MOST_TOLD] behind
+    cdef uint64_t seen
     cdef double *kept
     cdef int32_t *served
     cdef readonly cnp.ndarray row
@@ -87,6 +95,7 @@ cdef class Turns:
         self.codes, self.entrance, self.inputs = codes, entrance, inputs
         self.p, self.n, self.m, self.k = sizes
         self.t = self.begin = begin
+        self.last = self.opening = -1
         self.end, self.most, self.stride, self.current = end, most, 1, first
         self.n_rows = n_rows
         if (self.m > 0 or self.k > 0) and end > n_rows:
@@ -138,7 +147,26 @@ cdef class Turns:
         self.t += 1
         if out[self.n + self.k] == 0.0:
             self.end = self.t
+        self.on_end = self.on_end + 1 if code == self.last else 1
+        self.last = code
+        if self.opening < 0:
+            self.opening = code
+        if 0 <= code < MOST_TOLD:
+            self.counts[code] += 1
+            self.longest[code] = max(self.longest[code], self.on_end)
+            self.behind[code] |= self.seen
+            self.seen |= <uint64_t>1 << code
         return 0
+
+    def told(self, Py_ssize_t n) -> list[tuple[int, int, int]]:
+        """Of each of the first n codes how many turns it has served, how many on end, and which
+        codes turns before, as bits."""
+        return [(self.counts[k], self.longest[k], self.behind[k]) for k in range(min(n, MOST_TOLD))]
+
+    def finish(self) -> None:
+        """Have no further turn."""
+        self.end = self.t
+        put(cnp.doubles(self.results), cnp.doubles(self.row) + self.p, self.n)
 
     def enter(self, bint is_any) -> None:
         """Say whether there is a first turn."""
@@ -180,7 +208,7 @@ cdef class Turns:
             self.take(out, k)
             if self.t % PATIENCE == 0:
                 PyErr_CheckSignals()
-        put(cnp.doubles(self.results), row + self.p, self.n)
+        self.finish()
         return True
 
     def step(self, cnp.ndarray out, Py_ssize_t code) -> None:

@@ -55,8 +55,8 @@ class AnyLoop:
         self._n_rows = rows = max(count, 0)
         self.n_inputs, self.n_results = p + n + rows * m, n + rows * k
         # Where numbers stand, and their tangents, in the vectors of `pushed`.
-        self.inputs, self.of_inputs = _doubled((p, n), rows, m)
-        self.results, self.of_results = _doubled((n,), rows, k)
+        self.inputs, self.of_inputs = doubled((p, n), rows, m)
+        self.results, self.of_results = doubled((n,), rows, k)
 
     def __reduce__(self) -> Any:
         raise TypeError("what is recorded of a loop belongs to its process")
@@ -99,8 +99,15 @@ class AnyLoop:
         entrance = None if self._entrance is None else self._entrance.codes
         end = max(0, int(x[0])) if self._count == GIVEN else self._count
         end = self._most_turns if end == UNTIL else end
-        turns = Turns(self._steps.codes, entrance, self._sizes, x, self._n_rows, 0, end, most)
+        inputs, (p, n, m, _) = self._with_rows(x), self._sizes
+        n_rows = (len(inputs) - p - n) // m if m else self._n_rows
+        end = min(end, n_rows) if m else end
+        turns = Turns(self._steps.codes, entrance, self._sizes, inputs, n_rows, 0, end, most)
         return self._run(turns)
+
+    def _with_rows(self, x: FloatArray) -> FloatArray:
+        """All inputs of turns; a loop may know their rows by itself."""
+        return x
 
     def know(self, x: FloatArray, value: FloatArray) -> None:
         """Have Python's value, for a first run at the same point."""
@@ -135,15 +142,15 @@ class AnyLoop:
         if former != x.tobytes():
             turns = self._forth(x, self._most)
         self._is_pulled = True
-        p, n, *_ = self._sizes
-        pulled = np.zeros(self.n_inputs)
+        p, n, m, _ = self._sizes
+        pulled = np.zeros(p + n + turns.n_rows * m)
         pulled[p : p + n] = u[:n]
         if turns.stride == 1:
             self._back(turns, u, pulled)
         else:
             for k in reversed(range(turns.n_kept)):
                 self._back(self._run(turns.stretch(k)), u, pulled)
-        return pulled
+        return pulled[: self.n_inputs]
 
     def _back(self, turns: Turns, u: FloatArray, pulled: FloatArray) -> None:
         steps = self._steps
@@ -151,7 +158,7 @@ class AnyLoop:
             turns.step_back(steps.pulled(*turns.before(u, pulled)), pulled)
 
 
-def _doubled(parts: tuple[int, ...], n_rows: int, width: int) -> tuple[Indices, Indices]:
+def doubled(parts: tuple[int, ...], n_rows: int, width: int) -> tuple[Indices, Indices]:
     """Which numbers of (x, dx) stand where in a vector of parts that have their tangents behind.
 
     Where the tangents are there.

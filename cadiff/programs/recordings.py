@@ -468,7 +468,8 @@ class _Trial:
                 return
             replays.append(replay)
         shapes = guarded.recording.structure.shapes
-        if self.loop is not None and not attempt.integers_read and not attempt.writes:
+        is_of_call = attempt.integers_read or attempt.writes or guarded.has_singles
+        if self.loop is not None and not is_of_call:
             attempt.recorded = self.loop.take(guarded.recording, output, call, shapes, self._watch)
             if attempt.recorded is not None:
                 return

@@ -530,7 +530,7 @@ class Traces:
         if self.optimize and self.verify and self.on_branch_change == "retrace":
             from .found_loops import LoopFinder
 
-            traced.loop = LoopFinder(call.key)
+            traced.loop = LoopFinder(call.key, self.max_traces)
 
     def passes(self, call: Call) -> bool:
         """Whether a call that no fast path serves is to run f at once.

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cadiff
-from cadiff.programs import found_loops
+from cadiff.programs import found_loops, found_steps
 
 MANY = np.linspace(0.03, 1.16, 40).tolist()  # of which most take another number of turns
 A = np.array([[0.2, 0.5, 0.1], [0.1, 0.1, 0.3], [0.4, 0.2, 0.1]])
@@ -35,6 +35,11 @@ def n_loops(program: Any) -> int:
     """How many of the recordings are loops."""
     finders = [known.loop for known in program._traces._known.values() if known.loop is not None]
     return sum(one in finder for finder in finders for one in program._traces)
+
+
+@pytest.fixture(autouse=True)
+def _any_loop_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(found_loops, "LEAST_WORK", 0.0)
 
 
 # --- forms of loops: a step, when to end, and what comes of it -----------------------------------
@@ -222,17 +227,122 @@ def test_as_many_recordings_as_there_may_be_come_first() -> None:
     assert n_loops(program) == 0 and program.stats()["eager"] == 0
 
 
-@pytest.mark.parametrize("form", [with_counter, twice, with_branch_within])
-def test_what_differs_in_more_than_turns_is_no_loop(form: Any) -> None:
-    program = cadiff.compile(of_numbers(form))
+def bisected(x: Any) -> Any:
+    low, high = 0.0 * x, 4.0 + x
+    while high - low > 1e-3 * (0.1 + x):
+        middle = 0.5 * (low + high)
+        if middle**3 > x:
+            high = middle
+        else:
+            low = middle
+    return 0.5 * (low + high) * x
+
+
+def stepped(x: Any) -> Any:
+    """Steps that the error chooses, some of which are rejected, and the last is cut off."""
+    t, h, y = 0.0, 0.3, 1.0 + x
+    while t < 2.0:
+        slope = -x * y * y
+        more = -x * (y + h * slope) ** 2
+        error = 0.5 * h * abs(more - slope) / 1e-5 + 1e-6
+        if error <= 1.0:
+            t, y = t + h, y + 0.5 * h * (slope + more)
+        h = h * min(1.5, 0.9 / error**0.5)
+        if t + h > 2.0:
+            h = 2.0 - t
+    return y
+
+
+def series(x: Any) -> Any:
+    term, total, n = 1.0, 1.0, 0
+    while abs(term) > 1e-12:
+        n += 1
+        term = term * x / n
+        total = total + term
+    return total * n
+
+
+def of_data(x: Any) -> Any:
+    total = 0.0
+    for r in DATA:
+        total = total + r * cadiff.sin(x * r)
+        if total > 9.0:
+            break
+    return total * x
+
+
+def lagged(x: Any) -> Any:
+    """The secant method, whose turns read what the turn before the last has computed."""
+    y, z = 0.1, 1.0 + x
+    f, g = y**3 + y - x, z**3 + z - x
+    while abs(z - y) > 1e-9:
+        y, f, z = z, g, z - g * (z - y) / (g - f)
+        g = z**3 + z - x
+    return z
+
+
+DATA = np.random.default_rng(0).uniform(0.5, 1.5, 400).tolist()
+WIDER = [bisected, stepped, series, of_data, lagged, of_numbers(twice), of_numbers(with_counter)]
+
+
+@pytest.mark.parametrize("f", WIDER)
+def test_turns_of_several_kinds(f: Any) -> None:
+    """Branches, counters and data of turns, and one loop behind another, are one program."""
+    program: Any = cadiff.compile(f, max_traces=6 if f is stepped else 3)
+    points = np.random.default_rng(0).permutation(MANY).tolist()
+    for k, x in enumerate(points + points):
+        if k % 8 == 7:
+            check_at(f, program, x, k % 40 == 39)
+        same(program.value_and_grad(x), cadiff.value_and_grad(f)(x), 1e-9)
+    assert n_loops(program) >= 1 and program.stats()["eager"] <= 4
+
+
+def test_what_no_comparison_shows_ends_what_is_served() -> None:
+    """A turn of one kind comes no more often than in a recording: f may count such turns."""
+
+    def f(x: Any) -> Any:
+        y, taken = 1.0 + x, 0
+        while y > 0.05:
+            if np.sin(300.0 * y) > 0.3:
+                y, taken = 0.8 * y, taken + 1
+                if taken > 9:
+                    raise ArithmeticError("too many")
+            else:
+                y = 0.93 * y - 0.001 * x
+        return y
+
+    points = np.random.default_rng(0).uniform(0.0, 1.0, 200).tolist()
+    program = cadiff.compile(f, max_traces=3)
+    outcomes = [tried(f, x) for x in points]
+    assert sum(type(one) is float for one in outcomes) > 10
+    for x, expected in zip(points, outcomes, strict=True):
+        value = tried(program, x)
+        assert value == expected if type(expected) is str else abs(value - expected) < 1e-13
+    assert n_loops(program) >= 1
+
+
+def test_turns_of_few_single_numbers_are_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There a run of f takes less than the step."""
+    monkeypatch.undo()
+    of_few, of_many = (cadiff.compile(f) for f in (of_numbers(ends_by_condition), stepped))
     for x in MANY:
-        program(x)
-    assert n_loops(program) == 0
+        of_few(x), of_many(x)
+    assert n_loops(of_few) == 0
+    assert n_loops(of_many) > 0
 
 
 def test_what_is_no_loop_is_recorded_few_times() -> None:
-    """One of the forms in which counters come out: each recording is of one number of turns."""
-    program = cadiff.compile(of_numbers(with_counter))
+    def f(x: Any) -> Any:
+        y, n = 0.3 * x, 0
+        while True:
+            z, n = cadiff.cos(y) * x, n + 1
+            if n % 3 == 0:  # of which no comparison tells
+                z = 0.5 * (z + y)
+            if abs(z - y) < 1e-9:
+                return z
+            y = z
+
+    program = cadiff.compile(f)
     runs = [0]
     own = found_loops.LoopFinder.take
 
@@ -403,10 +513,10 @@ def test_a_loop_goes_with_its_program() -> None:
     program = cadiff.compile(of_numbers(ends_by_condition))
     for x in MANY:
         program.grad(x)
-    assert any(type(one) is found_loops.FoundLoop for one in gc.get_objects())
+    assert any(type(one) is found_steps.FoundLoop for one in gc.get_objects())
     del program
     gc.collect()
-    assert not any(type(one) is found_loops.FoundLoop for one in gc.get_objects())
+    assert not any(type(one) is found_steps.FoundLoop for one in gc.get_objects())
 
 
 def test_a_new_number_of_turns_is_compared_with_f(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,10 +526,10 @@ def test_a_new_number_of_turns_is_compared_with_f(monkeypatch: pytest.MonkeyPatc
     for x in MANY[:20]:
         program(x)
     assert n_loops(program) == 1
-    own = found_loops.FoundLoop._results_of
+    own = found_steps.FoundLoop._results_of
     monkeypatch.setattr(
-        *(found_loops.FoundLoop, "_results_of"),
-        lambda loop, turns: own(loop, turns) * [1.0, *[1.1] * (loop.n_results - 1)],
+        *(found_steps.FoundLoop, "_results_of"),
+        lambda loop, turns: own(loop, turns) * [*[1.0] * 3, *[1.1] * (loop.n_results - 3)],
     )
 
     def run() -> None:

@@ -1,0 +1,216 @@
+"""Loops that were found in recordings, as steps of a program: see loop_steps.py.
+
+A turn is a graph; which of them serves, its guards tell. How turns were found is not known here.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import CallError, Graph, Turns
+from .loop_steps import UNTIL, AnyLoop, doubled
+from .native import Machines
+from .recorded import NOT_SERVED, FloatArray
+
+MOST_WAYS = 64  # of which it is known how often turns come
+
+_OTHER = "a derivative of a turn is not what it was when it was recorded"
+
+
+class _UnservedError(Exception):
+    """A way through the turns that f was not recorded with."""
+
+
+class _Steps:
+    """The codes of turns, as `AnyLoop` asks for them."""
+
+    def __init__(self, graphs: Sequence[Graph]) -> None:
+        self._graphs = graphs
+        self.codes = [graph.code_of("value") for graph in graphs]
+
+    @functools.cached_property
+    def pulls(self) -> list[Any]:
+        return [*map(self._pull, self._graphs)]
+
+    @staticmethod
+    def _pull(graph: Graph) -> Any:
+        try:
+            return graph.code_of("pull", [(0, graph.n_inputs)])
+        except NOT_SERVED:
+            return None
+
+    def pulled(self, row: FloatArray, seed: FloatArray, served: int) -> Any:
+        raise CallError(_OTHER)
+
+
+class Ways:
+    """The ways through turns that f was recorded with.
+
+    Others are served that have as many turns as one of them; in which each kind of turn comes no
+    more often, nor more often on end, than in one of them, as f may count what it does; and behind
+    such kinds, and first, as in some of them.
+    """
+
+    def __init__(self) -> None:
+        self.lengths: frozenset[int] = frozenset()
+        self.most = 0  # turns
+        self._opening: frozenset[int] = frozenset()  # turns that came first
+        self._behind: frozenset[tuple[int, int]] = frozenset()  # turns behind others
+        self._often: tuple[dict[int, tuple[int, int]], ...] = ()  # of ways, but of lesser ones
+
+    def with_one(self, turns: list[int]) -> Ways:
+        """These, and one more."""
+        ways, n = copy.copy(self), Counter(turns)
+        ways.lengths |= {len(turns)}
+        ways.most = max(self.most, len(turns))
+        ways._opening |= {*turns[:1]}
+        first = {turn: turns.index(turn) for turn in n}
+        last = {turn: len(turns) - 1 - turns[::-1].index(turn) for turn in n}
+        ways._behind |= {(one, other) for one in n for other in n if first[other] < last[one]}
+        runs = [(turn, len([*run])) for turn, run in itertools.groupby(turns)]
+        often = {one: (n[one], max(k for turn, k in runs if turn == one)) for one in n}
+        if not any(_is_within(often, known) for known in self._often):
+            kept = [known for known in self._often if not _is_within(known, often)]
+            ways._often = (often, *kept[: MOST_WAYS - 1])
+        return ways
+
+    def have(self, run: Turns, turns: list[int]) -> bool:
+        """Whether the way of a run is one of these, whose codes are those of these turns."""
+        if run.t not in self.lengths or (run.t > 0 and turns[run.opening] not in self._opening):
+            return False
+        told = run.told(len(turns))
+        often = {turn: (n, k) for turn, (n, k, _) in zip(turns, told, strict=True) if n > 0}
+        return any(_is_within(often, known) for known in self._often) and all(
+            (turn, other) in self._behind
+            for turn, (_, _, before) in zip(turns, told, strict=True)
+            for k, other in enumerate(turns)
+            if before >> k & 1
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ways) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def are_several(self) -> bool:
+        return len(self.lengths) > 1
+
+
+def _is_within(some: dict[int, tuple[int, int]], others: dict[int, tuple[int, int]]) -> bool:
+    """Whether turns come no more often than in another way."""
+    return all(
+        turn in others and n <= others[turn][0] and k <= others[turn][1]
+        for turn, (n, k) in some.items()
+    )
+
+
+class FoundLoop(AnyLoop):
+    """Turns as long as one of them serves; the first result is 1 if f may go this way."""
+
+    name = "a loop"
+
+    def __init__(
+        self,
+        turns: dict[int, Graph],
+        sizes: tuple[int, int, int],
+        ways: Ways,
+        of: FoundLoop | None = None,
+    ) -> None:
+        super().__init__((*sizes, 0), UNTIL)
+        self._turns, self.ways = turns, ways
+        self._of = of  # that it is pushed
+        self.rows: FloatArray = np.zeros((1, 0))  # constants of each turn
+        self.behind: dict[int, list[float]] = {}  # and those behind a number of turns
+        self.at_behind: list[int] = []  # where these stand
+        self.expected: dict[int, float] = {}  # of results, if f goes on behind the turns as it did
+
+    @functools.cached_property
+    def _steps(self) -> _Steps:
+        return _Steps([*self._turns.values()])
+
+    @property
+    def _most_turns(self) -> int:
+        return self._root.ways.most + 1
+
+    @property
+    def _root(self) -> FoundLoop:
+        return self if self._of is None else self._of._root
+
+    def _with_rows(self, x: FloatArray) -> FloatArray:
+        return x if self._sizes[2] == 0 else np.concatenate([x, self._rows().ravel()])
+
+    def _rows(self) -> FloatArray:
+        if self._of is None:
+            return self.rows
+        rows = self._of._rows()
+        return np.concatenate([rows, np.zeros_like(rows)], axis=1)
+
+    @functools.cached_property
+    def pushed(self) -> FoundLoop:
+        p, n, m, _ = self._sizes
+        places = doubled((p, n, m), 0, 0)[1].tolist()
+        ends = [*range(n), *range(n + 1, 2 * n + 1), n]
+        turns = {
+            turn: binding.in_other_order(graph.graph_of("push", [(0, p + n + m)]), places, ends)
+            for turn, graph in self._turns.items()
+        }
+        return FoundLoop(turns, (2 * p, 2 * n, 2 * m), self.ways, self)
+
+    def share(self, machines: Machines) -> None:
+        for graph in self._turns.values():
+            graph.machines = machines if machines.asked and not machines.is_patient else None
+        if vars(self).pop("_steps", None) is not None and "pushed" in vars(self):
+            self.pushed.share(machines)
+
+    def _run(self, turns: Turns) -> Turns:
+        if not turns.run():
+            turns.finish()
+        return turns
+
+    def _is_known(self, turns: Turns) -> bool:
+        return self._root.ways.have(turns, [*self._turns])
+
+    def _forth(self, x: FloatArray, most: int = 0) -> Turns:
+        turns = super()._forth(x, most)
+        if self._of is not None and not self._is_known(turns):
+            raise _UnservedError
+        return turns
+
+    def _results_of(self, turns: Turns) -> FloatArray:
+        results: FloatArray = turns.results
+        is_there = all(results[at] == one for at, one in self.expected.items())
+        results[0] = float(is_there and self._is_known(turns))
+        if (root := self._root).at_behind:
+            results[root.at_behind] = root.behind.get(turns.t, 0.0)
+        return results
+
+    def _unserved(self, x: FloatArray, n: int) -> FloatArray:
+        """Numbers in the place of those of a call that will not be served.
+
+        CallError if it will: then a derivative of a turn is not what it was.
+        """
+        of = self._of
+        if of is not None and of.value(x[of.of_inputs[: of.n_inputs]])[0] == 1.0:
+            raise CallError(_OTHER)
+        return np.zeros(n)
+
+    def value(self, x: FloatArray) -> FloatArray:
+        try:
+            return super().value(x)
+        except _UnservedError:
+            return self._unserved(x, self.n_results)
+
+    def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        try:
+            return super().pull(x, u)
+        except _UnservedError:
+            return self._unserved(x, self.n_inputs)
