@@ -4,8 +4,6 @@ Containers surround the atoms. As long as all atoms are plain, their numbers sta
 one buffer. This module does not know what is done with them.
 """
 
-import inspect
-
 import numpy as np
 
 cimport cython
@@ -756,22 +754,6 @@ def structure_of(tuple args, tuple argnums) -> Structure:
     return Structure((<Collector>Collector.__new__(Collector)).collect(args, argnums))
 
 
-def argument_names(f, Py_ssize_t count) -> list[str]:
-    """The names of a function's positional arguments: those in its signature, else args[k]."""
-    names = []
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):
-        parameters = ()
-    for parameter in parameters:
-        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            if parameter.kind == parameter.VAR_POSITIONAL:
-                names += [f"{parameter.name}[{k}]" for k in range(count - len(names))]
-            break
-        names.append(parameter.name)
-    return (names + [f"args[{k}]" for k in range(len(names), count)])[:count]
-
-
 def leaves(Structure structure,
            names: Iterable[str]) -> list[tuple[int, int, tuple[int, ...] | None, str]]:
     """What arguments of these names consist of: a list of (offset, size, shape, path).
@@ -799,16 +781,7 @@ def element_name(leaf: tuple[int, int, tuple[int, ...] | None, str], Py_ssize_t 
     first, _, shape, path = leaf
     if shape is None:
         return f"{path}[{offset - first}]"
-    return path + index_text(unravel(offset - first, shape))
-
-
-def unravel(Py_ssize_t k, tuple shape) -> tuple[int, ...]:
-    """The index of the k-th element in C order."""
-    index = []
-    for length in reversed(shape):
-        index.insert(0, k % length)
-        k //= length
-    return tuple(index)
+    return path + index_text(np.unravel_index(offset - first, shape))
 
 
 def index_text(tuple index) -> str:

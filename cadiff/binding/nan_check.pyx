@@ -5,6 +5,7 @@ go entry by entry; Duals are checked when they are made. While it is off, none o
 anything.
 """
 
+import inspect
 import linecache
 import sys
 import threading
@@ -30,7 +31,7 @@ from .recording cimport Recording
 
 from .atoms import dual_components
 from .guards import note_checking
-from .arguments import argument_names, element_name, index_text, leaves, take_apart, unravel
+from .arguments import element_name, index_text, leaves, take_apart
 
 
 cdef set MOVING = {"_leaf", "_third", "_assign", "_scatter", "_add_at", "_gather", "positive"}
@@ -336,6 +337,27 @@ cdef int complain_of_value(NanChecks checks, object name, double value, list ope
     return complain(checks, name, text, operands, index, shape)
 
 
+cdef tuple index_of(Py_ssize_t k, shape):
+    """The index of the k-th element in C order."""
+    return tuple(map(int, np.unravel_index(k, shape)))
+
+
+def argument_names(f, Py_ssize_t count) -> list[str]:
+    """The names of a function's positional arguments: those in its signature, else args[k]."""
+    names = []
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        parameters = ()
+    for parameter in parameters:
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            if parameter.kind == parameter.VAR_POSITIONAL:
+                names += [f"{parameter.name}[{k}]" for k in range(count - len(names))]
+            break
+        names.append(parameter.name)
+    return (names + [f"args[{k}]" for k in range(len(names), count)])[:count]
+
+
 def suspects_among(f, tuple args) -> list[str]:
     """The numbers in arguments that are not finite, the first few of each, by their names."""
     names = []
@@ -384,7 +406,7 @@ cdef int look_at_array(Hook hook, tuple shape) except -1:
     if name in MOVING:
         return 0
     plan = cad_tape_plan(tape, e)
-    index = unravel(k, shape)
+    index = index_of(k, shape)
     if cad_op_is_row(CAD_CODE_OP(e.code)):
         place = place_in_plan(plan, e.out + k)
         operands = numbers_in_plan(tape, plan, place)
@@ -527,7 +549,7 @@ cdef int complain_at(Hook hook, size_t entry, int k, tuple place) except -1:
     shape = hook.shapes[cad_tape_origin(tape, entry).shape]
     index = None
     if shape is not None:
-        index = unravel(slot - <int64_t>tape.entries[entry].out, shape)
+        index = index_of(slot - <int64_t>tape.entries[entry].out, shape)
     return complain_of_partial(
         hook.checks, tape, entry, k - 1, numbers_in_plan(tape, plan, place),
         tape.values[slot], cad_tape_adjoints(tape, slot)[slot], index, shape,

@@ -600,8 +600,7 @@ cdef object key_of_inner(item, kind, list above, list watched):
     if kind in SETS:  # in the order in which f comes upon what is in it
         return kind, keys_of(tuple(item), above, watched)
     if kind is FROZEN_DICT:
-        parts = tuple(item.keys()) + tuple(item.values())
-        return kind, keys_of(parts, above, watched)
+        return kind, keys_of((*item, *item.values()), above, watched)
     if kind is FunctionType:
         return key_of_function(item, above, watched)
     if kind is MethodType:
@@ -791,10 +790,7 @@ cdef bint is_mutable(kind) except -1:
 
 
 cdef tuple in_class(kind):
-    """The classes that one derives from, and all that is in them and may be changed.
-
-    But for what copies of their objects have put there.
-    """
+    """The classes that one derives from, and what may change in them, but for notes of copies."""
     cdef tuple bases = (<object>type).__dict__["__mro__"].__get__(kind)
     inside = [dict(namespace_of(base)) for base in bases if is_mutable(base)]
     for names in inside:

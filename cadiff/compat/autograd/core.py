@@ -207,12 +207,15 @@ def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> An
 
 def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
     """`vjpmaker(argnums, ans, args, kwargs)` makes what maps a cotangent to one for each."""
-    if not hasattr(fun, "_is_autograd_primitive"):
-        raise TypeError(
-            f"{get_name(fun)} has its derivatives from cadiff: wrap it in "
-            "autograd.extend.primitive to give it other ones"
-        )
-    primitive_vjps[fun] = vjpmaker
+    if hasattr(fun, "_is_autograd_primitive"):
+        primitive_vjps[fun] = vjpmaker
+        return
+    warnings.warn(
+        f"{get_name(fun)} keeps its derivatives, which are cadiff's: wrap it in "
+        "autograd.extend.primitive to give it other ones",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:

@@ -7,7 +7,7 @@ from typing import Any as _Any
 
 import cadiff as _cadiff
 
-from .. import aliases as _aliases
+from ... import aliases as _aliases
 from .flatten import flatten
 
 __all__ = ["const_graph", "flatten"]
