@@ -407,7 +407,7 @@ class Tape:
             return Operand(name, node, low)
         assert whole is not None
         if count == 1:
-            name += binding.index_text(binding.unravel(low - first, whole))
+            name += binding.index_text(np.unravel_index(low - first, whole))
         elif len(whole) == 1 and len(moves) == 1:
             name += f"[{_slice(slot - first, *moves[0])}]"
         else:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as onp
 import pytest
+from cadiff.compat.autograd.extend import defjvp, defvjp, primitive, vspace
 
 import cadiff
 import cadiff.compat.autograd as ag
 import cadiff.compat.autograd.numpy as np
 from cadiff.compat.autograd import core, extend, misc, test_util
-from cadiff.compat.autograd.extend import defjvp, defvjp, primitive, vspace
 from cadiff.compat.autograd.misc import optimizers
 from cadiff.compat.autograd.misc.fixed_points import fixed_point
 
