@@ -120,9 +120,9 @@ class Foreign(primitive):
     """A function that another package computes as an operation: of as many arguments as are given.
 
     `evaluate(g, args)` computes it by plain arrays: an array or a tuple of them. `vjp` is the
-    package's, of the signature of `jax.vjp`, which runs g once for all cotangents;
-    the rules are such operations again. `made` is the
-    function of a module that has made this one, and makes it again in other processes.
+    package's, of the signature of `jax.vjp`, which runs g once for all cotangents; the rules are
+    such operations again. `made` is the function of a module that has made this one, and makes it
+    again in other processes.
     """
 
     def __init__(
