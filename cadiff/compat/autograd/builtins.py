@@ -12,9 +12,9 @@ from .core import getval
 
 __all__ = ["dict", "isinstance", "list", "tuple", "type"]
 
-# Boxes of containers: of the containers themselves.
-DictBox = builtins.dict
-SequenceBox = builtins.list | builtins.tuple
+# Classes for isinstance: what is boxed by autograd is itself here.
+DictBox: Any = builtins.dict
+SequenceBox: Any = (builtins.list, builtins.tuple)
 
 
 def isinstance(x: Any, kind: Any) -> bool:
