@@ -56,10 +56,8 @@ def minimize(kwargs: dict[str, Any], progress: bool) -> Any:
         derivatives alone: then SciPy or Ipopt approximates it.
     method, bounds, constraints, tol, callback, options
         As in SciPy. The method may also be "ipopt", or "nlopt:" with the name of an algorithm of
-        NLopt's, such as "nlopt:slsqp", where cyipopt or nlopt is installed; options are those of
-        `cadiff.interop.ipopt.minimize` and `cadiff.interop.nlopt.minimize`. Jacobians of
-        constraints are filled in where they are left out. With
-        parameters in containers, bounds may stand in the same containers: for each number or
+        NLopt's, such as "nlopt:slsqp", where cyipopt or nlopt is installed; options are theirs.
+        Jacobians of constraints are filled in where they are left out. With parameters in containers, bounds may stand in the same containers: for each number or
         array (or all that is in a container) a pair (lower, upper) of numbers or arrays, an
         array or list of pairs, a `Bounds`, or None. A dict bounds only what it names, and names
         fields of dataclasses, too. A pair of such containers of numbers will do as well, or a

@@ -98,7 +98,9 @@ def test_updates_in_programs(jax: Any) -> None:
 
 def test_members_of_arrays(jax: Any) -> None:
     for x in (X, np.float64(1.0), Var(1.0), Dual(X, X)):
-        assert x.block_until_ready() is x and isinstance(x, jax.Array) and x.devices()
+        assert x.block_until_ready() is x and x.devices()
+        # Matplotlib takes JAX's arrays apart, and never ends with NumPy's numbers.
+        assert isinstance(x, jax.Array) == (not isinstance(x, np.generic))
     assert not isinstance([1.0], jax.Array)
     assert jax.grad(lambda x: x**2)(3.0).shape == jax.jit(lambda x: x + 1.0)(3.0).shape == ()
 

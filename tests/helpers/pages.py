@@ -17,6 +17,7 @@ import contextlib
 import doctest
 import io
 import re
+import sys
 import tokenize
 from collections.abc import Iterator
 from decimal import Decimal
@@ -42,6 +43,22 @@ def sections(page: Path) -> dict[str, str]:
     return {title: source for title, source in code.items() if source}
 
 
+@contextlib.contextmanager
+def own_imports() -> Iterator[None]:
+    """What a page has others' imports find is not found by the pages behind it."""
+    modules, finders = {*sys.modules}, [*sys.meta_path]
+    yield
+    for name in {*sys.modules} - modules:
+        if name.partition(".")[0] in ("autograd", "jax"):
+            del sys.modules[name]
+    sys.meta_path[:] = [
+        finder
+        for finder in sys.meta_path
+        if finder in finders or getattr(finder, "own", None) not in ("autograd.", "jax.")
+    ]
+
+
+@own_imports()
 def run(page: Path, section: str | None = None) -> None:
     """Run the code of a page, and compare what it shows; or what begins it, and one section."""
     text = page.read_text(encoding="utf-8")

@@ -26,11 +26,15 @@ ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
 
 class _Arrays(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, ARRAYS)
+        # Packages that take JAX's arrays apart, as Matplotlib does, go on without end with numbers.
+        return isinstance(instance, ARRAYS) and not isinstance(instance, onp.generic)
 
 
 class Array(metaclass=_Arrays):
-    """Of which arrays are instances: NumPy's, and numbers that carry derivatives."""
+    """Of which arrays are instances: NumPy's, and numbers that carry derivatives.
+
+    NumPy's numbers, as sums of plain arrays are, are none.
+    """
 
 
 def is_number(x: Any) -> bool:
