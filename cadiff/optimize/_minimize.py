@@ -57,9 +57,10 @@ def minimize(kwargs: dict[str, Any], progress: bool) -> Any:
     method, bounds, constraints, tol, callback, options
         As in SciPy. The method may also be "ipopt", or "nlopt:" with the name of an algorithm of
         NLopt's, such as "nlopt:slsqp", where cyipopt or nlopt is installed; options are theirs.
-        Jacobians of constraints are filled in where they are left out. With parameters in containers, bounds may stand in the same containers: for each number or
-        array (or all that is in a container) a pair (lower, upper) of numbers or arrays, an
-        array or list of pairs, a `Bounds`, or None. A dict bounds only what it names, and names
+        Jacobians of constraints are filled in where they are left out. With parameters in
+        containers, bounds may stand in the same containers: for each number or array (or all that
+        is in a container) a pair (lower, upper) of numbers or arrays, an array or list of pairs,
+        a `Bounds`, or None. A dict bounds only what it names, and names
         fields of dataclasses, too. A pair of such containers of numbers will do as well, or a
         `Bounds` of them, and what SciPy takes for the vector of `cadiff.flatten`. The options
         "scale" and "offset" of TNC may stand in containers, too.

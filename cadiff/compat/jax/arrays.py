@@ -26,7 +26,7 @@ ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
 
 class _Arrays(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        # Packages that take JAX's arrays apart, as Matplotlib does, go on without end with numbers.
+        # Matplotlib takes arrays of JAX apart, and never ends with numbers.
         return isinstance(instance, ARRAYS) and not isinstance(instance, onp.generic)
 
 
