@@ -73,6 +73,10 @@ OPERATORS: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: ag.grad(lambda x: np.sum(np.stack(map(np.sin, x))))(POINT),
         onp.cos(POINT),
     ),
+    "of the values of a dict": (
+        lambda: ag.grad(lambda x: np.sum(np.stack({"a": x, "b": x**2}.values())))(POINT),
+        1.0 + 2.0 * POINT,
+    ),
     "cast": (
         lambda: ag.grad(lambda x: x[np.int64(x[2])] * 2.0)(POINT),
         onp.array([0.0, 0.0, 2.0]),

@@ -38,8 +38,8 @@ def _of_list(name: str) -> _Callable[..., _Any]:
     function = getattr(_numpy, name)
 
     def of_iterable(arrays: _Iterable[_Any], *args: _Any, **kwargs: _Any) -> _Any:
-        is_one = hasattr(arrays, "shape") or not hasattr(arrays, "__next__")
-        return function(arrays if is_one else [*arrays], *args, **kwargs)
+        is_plain = hasattr(arrays, "shape") or not isinstance(arrays, _Iterable)
+        return function(arrays if is_plain else [*arrays], *args, **kwargs)
 
     of_iterable.__name__, of_iterable.__doc__ = name, function.__doc__
     return of_iterable
