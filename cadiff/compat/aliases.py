@@ -1,4 +1,4 @@
-"""Modules that stand for others: what is below a name, and names that several modules have.
+"""Modules that stand for others: names of submodules, and the same names in several modules.
 
 It knows nothing of what the modules hold.
 """

@@ -3,7 +3,7 @@
 A recording is cut behind comparisons that come again and again: turns. So recordings become one
 program with one step, which runs turns as their comparisons choose. Other ways through the turns
 are served by it, too, where f was recorded with as many turns, and with each of them as often.
-What is alike is told by what was recorded, never by values: what no recording tells is not served.
+Recordings tell which turns are alike, never values; a turn without a recording is not served.
 This module does not know which recordings there are.
 """
 

@@ -1,8 +1,9 @@
-"""What recordings of one loop tell: which turns there are, and from where each has what it reads.
+"""The turns of one loop, as its recordings show them, and the sources of the numbers they read.
 
-Turns that do the same are one. A place of f that reads a number is a *reader*. If that changes, it
-stands in a slot, and what a turn does to the slot is an option that no recording contradicts: it
-wrote one of its numbers there, or kept the number that a reader had. Graphs are not made here.
+Turns of equal operations are one. A place of f that reads a number is a *reader*. A number that
+changes from turn to turn stands in a slot. A turn writes one of its numbers to the slot, or keeps
+the number of a reader: each is an option, until a recording contradicts it. Graphs are not made
+here.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Instance(NamedTuple):
 
 
 class Loop:
-    """What is known of a loop: which turns there are, and what becomes of what they read."""
+    """A loop as far as it is known: its turns, and the rules of the numbers that they read."""
 
     def __init__(
         self, listing: Listing, cuts: tuple[int, ...], n_peeled: int, by_turns: bool

@@ -30,7 +30,7 @@ make_vjp, make_jvp = unary_to_nary(_make_vjp), unary_to_nary(_make_jvp)
 
 @unary_to_nary
 def make_jvp_reversemode(fun: Function, x: Any) -> Function:
-    """What maps a tangent at x to that of the value, in forward mode, which costs less."""
+    """A function of a tangent at x: the tangent of the value, computed in forward mode."""
     return lambda v: _make_jvp(fun, x)(v)[1]
 
 
