@@ -129,6 +129,8 @@ class primitive:  # noqa: N801 - a decorator
     by_parts: Callable[..., Any]
     _gives_complex = False  # for real arguments
 
+    calls_users = False  # whether rules of the package's own call functions of users
+
     # A maker for the first arguments taken together, whose cotangents share work: its pull answers
     # those of all of them.
     together: Callable[..., Callable[[Any], Sequence[Any]]] | None = None

@@ -213,16 +213,21 @@ class Rule:
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
     ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""
-        if self.operation._is_own:
-            return self._pulled(operands, outs, cotangents, wanted)
         numbers = [*operands, *outs, *cotangents]
-        if not any(isinstance(x, (Var, Dual)) for x in numbers):
-            with binding.OutsideDifferentiation():  # what the rule makes itself is plain, too
+        if self._gives_plain(numbers):
+            with binding.OutsideDifferentiation():
                 return self._pulled(operands, outs, cotangents, wanted)
         taken: list[Any] = self.operation._taken(
             numbers, lambda: self._pulled(operands, outs, cotangents, wanted)
         )
         return taken
+
+    def _gives_plain(self, numbers: Numbers) -> bool:
+        """Whether what a rule makes of plain numbers has to be plain, too: where users' code makes
+        arrays, which else belong to the differentiation under way."""
+        return (self.operation.calls_users or not self.operation._is_own) and not any(
+            isinstance(x, (Var, Dual)) for x in numbers
+        )
 
     def _pulled(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked

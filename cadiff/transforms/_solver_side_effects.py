@@ -29,6 +29,8 @@ Copies = dict[int, Any]  # by the ids of what they are copies of
 class rule_of_a_solver(primitive):  # noqa: N801 - a decorator
     """A primitive whose function reads functions beside its arguments: it makes no entries."""
 
+    calls_users = True
+
     def __init__(self, function: Function) -> None:
         super().__init__(function)
         self._enters = False

@@ -962,3 +962,24 @@ def test_hessian_products_of_integrals_of_arrays() -> None:
         np.testing.assert_allclose(
             cadiff.hvp(f)(x, v), [1.1 * -0.4, 1.1 * 0.6 + 0.9 * -0.4], rtol=1e-9
         )
+
+
+def test_integrands_that_make_arrays_where_a_limit_moves() -> None:
+    """What a rule makes by a function of its user belongs to no differentiation under way."""
+
+    def f(k: Any) -> Any:
+        def by_parts(x: Any) -> Any:
+            parts = cnp.zeros(2)
+            parts[:] = cnp.exp(-k * x), k * x * x
+            return parts[0] + parts[1]
+
+        return integrate.quad(by_parts, 0.0, k)[0]
+
+    k = 1.3  # (1 - exp(-k²)) / k + k⁴ / 3
+    w = math.exp(-k * k)
+    slope = 2.0 * w - (1.0 - w) / k**2 + 4.0 * k**3 / 3.0
+    curvature = -4.0 * k * w - 2.0 * w / k + 2.0 * (1.0 - w) / k**3 + 4.0 * k * k
+    for of in (cadiff.grad(f), cadiff.jacobian(f, mode="fwd"), lambda k: cadiff.vjp(f, k)[1](1.0)):
+        agree(of(k), slope, 1e-10)
+    for of in (cadiff.hessian(f), cadiff.grad(cadiff.grad(f)), lambda k: cadiff.hvp(f)(k, 1.0)):
+        agree(of(k), curvature, 1e-9)
