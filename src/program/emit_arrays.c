@@ -64,6 +64,21 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
     return 1;
 }
 
+/* What is added along one axis, to numbers side by side. */
+static int emit_simple_sum(CadMaker *m, const CadRecord *record, int32_t place) {
+    const CadPlan *const plan = cad_graph_plan(m->graph, record);
+    const int64_t *const to = cad_plan_view(plan, 0), *const from = cad_plan_view(plan, 1);
+    if (plan->ndim != 1 || to[1] != 1) {
+        return 0;
+    }
+    const int32_t out = place + (int32_t)to[0];
+    const CadPlaces x[3] = {
+        {out, 1}, {cad_maker_place_of(m, (CadId)from[0]), (int32_t)from[1]}, {0, 0}};
+    cad_maker_emit_vector(m, CAD_OP_add, (size_t)plan->size, out, x);
+    m->program->n_operations += (size_t)plan->size;
+    return 1;
+}
+
 /* Have what something is added to stand at its places: zeros, but for what stands among them.
  * Answers whether that is all. */
 static int emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
@@ -222,7 +237,9 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         emit_pack(m, listed, size, place);
         break;
     case CAD_RECORD_ADD_TO:
-        emit_plan(m, record, cad_terms(CAD_OP_SUM, 0, place, 0, 0));
+        if (!emit_simple_sum(m, record, place)) {
+            emit_plan(m, record, cad_terms(CAD_OP_SUM, 0, place, 0, 0));
+        }
         break;
     case CAD_RECORD_ADD_BY:
     case CAD_RECORD_TAKE:

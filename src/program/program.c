@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 size_t cad_program_room(const CadProgram *program, size_t lanes) {
-    return program->n_constants + program->n_shared +
+    return CAD_LINE - 1 + program->n_constants + program->n_shared +
            (program->n_places - program->n_shared) * lanes;
 }
 
@@ -43,7 +43,9 @@ size_t cad_program_near_room(const CadProgram *program) {
 
 void cad_program_prepare(const CadProgram *program, double *room) {
     if (program->n_constants > 0) {
-        memcpy(room, program->constants, program->n_constants * sizeof *room);
+        double *const places = cad_program_places(program, room);
+        memcpy(places - program->n_constants, program->constants,
+               program->n_constants * sizeof *room);
     }
 }
 

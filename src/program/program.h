@@ -247,6 +247,9 @@ static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
     return cad_place_of_double(place) < (int64_t)program->n_whole;
 }
 
+/* Numbers in a line of the cache. */
+enum { CAD_LINE = 8 };
+
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
  * many points lanes are vectors enough, and numbers in few places stay in the cache. In the turns
  * of a loop operations follow each other, products with the sums that they are in; where these
@@ -355,9 +358,12 @@ void cad_program_prepare(const CadProgram *program, double *room);
 /* Numbers of a lane that are used again and again: without the rows that loops go through. */
 size_t cad_program_near_room(const CadProgram *program);
 
-/* Where the places are in a workspace: inputs are written from here on. */
-static inline double *cad_program_places(const CadProgram *program, double *room) {
-    return room + program->n_constants;
+/* Where the places are in a workspace: inputs are written from here on. The first one begins a
+ * line of the cache, behind the constants. */
+static inline double *cad_program_places(const CadProgram *program, const double *room) {
+    const double *const end = room + program->n_constants;
+    const uintptr_t before = (uintptr_t)0 - (uintptr_t)end / sizeof *end;
+    return (double *)end + before % CAD_LINE;
 }
 
 /* Say where numbers are that are referred to, doubles or floats; they have to stay there. */

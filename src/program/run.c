@@ -521,7 +521,7 @@ long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
 }
 
 double cad_program_outcome(const CadProgram *program, const double *room, long guard) {
-    const Places places = places_of_point(program, (double *)room + program->n_constants);
+    const Places places = places_of_point(program, cad_program_places(program, room));
     size_t low = 0, high = program->n_checks;
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
@@ -532,13 +532,13 @@ double cad_program_outcome(const CadProgram *program, const double *room, long g
 
 void cad_program_read_some(const CadProgram *program, const double *room, size_t first, size_t end,
                            double *results) {
-    const Places places = places_of_point(program, (double *)room + program->n_constants);
+    const Places places = places_of_point(program, cad_program_places(program, room));
     read_places(program, &places, first, end, results);
 }
 
 void cad_program_read(const CadProgram *program, const double *room, double *results) {
     enum { FEW = 3 }; /* numbers are in no array that stays floats */
-    const double *const at = room + program->n_constants;
+    const double *const at = cad_program_places(program, room);
     if (program->n_results > FEW || program->n_referred > 0) {
         cad_program_read_some(program, room, 0, program->n_results, results);
         return;
