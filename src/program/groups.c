@@ -10,20 +10,29 @@ enum {
     PART = 64 * CAD_TILE,      /* numbers that are computed in a part, or more: 25 µs at least */
     MOST_PARTS = 128,          /* so many that each of 16 threads has eight */
     PER_SUM = 32,              /* numbers in a part, or more, for each in its sums */
+    MOST_AHEAD = CAD_TILE > 32 ? 32 : 1, /* numbers that a shifted vector has before its rows */
+    MOST_SHIFTED = 128 * CAD_TILE, /* numbers of the longest ones: of more, threads have parts */
+    MOST_LAGGED = 64 * CAD_TILE,   /* numbers that are read for rows before: half of a cache */
 };
 
-/* A block that members of a group read or write; from all rows: a sum. */
+/* A block that members of a group read or write; from all rows: a sum. Shifted members see their
+ * first row at different places of it. */
 typedef struct Touched {
     size_t block;
     int is_aligned, is_written, is_sum;
+    int64_t least, most;   /* of these places */
+    int64_t least_written; /* and of those that are written */
+    int64_t ahead;         /* behind all numbers that are computed before any row, and alone */
 } Touched;
 
 typedef struct Found {
     size_t n_members, n_before, n_behind, n_touched;
     int64_t score, longest; /* numbers in all, and of one row */
+    int64_t lagged;         /* in blocks that shifted members see at several places */
     int is_mixed;
-    uint32_t members[WINDOW], before[WINDOW], behind[MOST_BEHIND];
+    uint32_t members[WINDOW], before[WINDOW], behind[MOST_BEHIND + WINDOW];
     uint8_t axes[WINDOW];
+    uint32_t heads[WINDOW]; /* numbers of a shifted member before its rows, or HEAD_ALONE */
     Touched touched[WINDOW * MOST_VIEWS];
 } Found;
 
@@ -309,6 +318,227 @@ static int join(Tiler *t, uint32_t k, int64_t rows) {
     return 0;
 }
 
+/* --- shifted groups --- */
+
+/* Vectors of about the same length are one group, too, where one reads what others have written
+ * for rows before: y[1:] * y[:-1], or a difference of neighbours. Each has some numbers, its head,
+ * that are computed before all rows, as many rows as the others, and some behind all of them:
+ *
+ *     y2    │ head │ row 0  row 1  …  row R-1 │ tail │
+ *     k3       │ head │ row 0  row 1  …  row R-1 │
+ *
+ * Whatever has to follow another access of a place does so if the later one's rows are at the same
+ * place of the block, or before: heads are in their order, so are the members in each tile, and so
+ * are tails. A longer head puts a member's rows further back. Numbers that are set alone before a
+ * block's first row, x0 in [x0, x1 y0, …], belong to the heads. */
+
+static int is_plain_vector(const CadInstruction *i) {
+    return cad_step_is(i, CAD_TILED) && !cad_step_is(i, CAD_OVER_PLAN | CAD_CALLS);
+}
+
+/* The place of a view in its block; of one number that stands in a block no row is at it. */
+static int64_t place_in_block(const Tiler *t, const View *view, size_t *block) {
+    *block = cad_maker_far_block(t->m, view->place);
+    return view->place - t->m->far[*block].place;
+}
+
+/* The longest head that lets the view of a member follow those before it; below 0: there is none.
+ */
+static int64_t head_of_view(const Tiler *t, const Seen *seen, int view, int64_t head) {
+    const View *const v = &seen->views[view];
+    if (v->place < FAR) {
+        return view > 0 ? head : -1;
+    }
+    size_t block;
+    const int64_t at = place_in_block(t, v, &block);
+    const Touched *const former = touched_by(t->found, block);
+    if (v->strides[0] != 1) {
+        return v->strides[0] == 0 && (former == NULL || !former->is_written) ? head : -1;
+    }
+    if (former == NULL) {
+        return head;
+    }
+    const int64_t limit = view == 0 ? former->least : former->least_written;
+    head = head < limit - at ? head : limit - at;
+    return former->most - (at + head) < CAD_TILE ? head : -1;
+}
+
+/* Numbers in blocks that others see at another place than a member with some head. */
+static int64_t lagged_by(const Tiler *t, const Seen *seen, int64_t head) {
+    int64_t lagged = 0;
+    for (int view = 0; view < seen->n_views; view++) {
+        if (seen->views[view].place >= FAR) {
+            size_t block;
+            const int64_t at = place_in_block(t, &seen->views[view], &block) + head;
+            const Touched *const former = touched_by(t->found, block);
+            if (former != NULL && former->is_aligned && former->is_written &&
+                former->least != at) {
+                lagged += t->m->far[block].size;
+            }
+        }
+    }
+    return lagged;
+}
+
+/* Whether an instruction reads what it writes itself, for other rows. */
+static int reads_own_block(const Tiler *t, const Seen *seen) {
+    int reads = 0;
+    size_t own, other;
+    const int64_t at = place_in_block(t, &seen->views[0], &own);
+    for (int view = 1; view < seen->n_views; view++) {
+        if (seen->views[view].place >= FAR) {
+            reads |= place_in_block(t, &seen->views[view], &other) != at && other == own;
+        }
+    }
+    return reads;
+}
+
+static Touched *touch(Found *f, size_t block) {
+    Touched *touched = touched_by(f, block);
+    if (touched == NULL) {
+        touched = &f->touched[f->n_touched++];
+        *touched = (Touched){.block = block,
+                             .is_aligned = 1,
+                             .least = INT64_MAX / 2,
+                             .most = INT64_MIN / 2,
+                             .least_written = INT64_MAX / 2};
+    }
+    return touched;
+}
+
+static void note_shifted_view(Tiler *t, const Seen *seen, int view, int64_t head) {
+    const View *const v = &seen->views[view];
+    if (v->place < FAR) {
+        return;
+    }
+    size_t block;
+    int64_t at = place_in_block(t, v, &block) + head;
+    Touched *const touched = touch(t->found, block);
+    if (v->strides[0] == 0) { /* it may not be written any more */
+        at = INT64_MIN / 2;
+    }
+    touched->least = at < touched->least ? at : touched->least;
+    touched->most = at > touched->most ? at : touched->most;
+    touched->is_aligned = touched->least == touched->most && touched->ahead <= at;
+    if (view == 0) {
+        touched->is_written = 1;
+        touched->least_written = at < touched->least_written ? at : touched->least_written;
+    }
+}
+
+/* Have an instruction be a member that has a head alone: it writes some of the first numbers of
+ * large blocks, and needs no row. */
+static int join_alone(Tiler *t, uint32_t k) {
+    Found *const f = t->found;
+    const CadInstruction *const i = &t->program->code[k];
+    int is_one = (i->kind == CAD_TAKE || i->kind == CAD_VECTOR || i->kind == CAD_ZEROS) &&
+                 t->begin[k + 1] - t->begin[k] <= MOST_VIEWS;
+    for (size_t n = t->begin[k]; n < t->begin[k + 1] && is_one; n++) {
+        const Access a = t->accesses[n];
+        if (a.low < FAR) {
+            is_one = !a.writes;
+            continue;
+        }
+        const size_t which = cad_maker_far_block(t->m, a.low);
+        const CadFarBlock block = t->m->far[which];
+        const Touched *const former = touched_by(f, which);
+        const int64_t end = a.high - block.place + 1;
+        const int64_t limit = former == NULL ? block.size
+                              : a.writes     ? former->least
+                                             : former->least_written;
+        is_one = end <= limit && end <= block.size &&
+                 (!a.writes || (block.size >= LONG_VECTOR && end <= MOST_AHEAD));
+    }
+    for (size_t n = t->begin[k]; n < t->begin[k + 1] && is_one; n++) {
+        const Access a = t->accesses[n];
+        if (a.low >= FAR) {
+            const size_t which = cad_maker_far_block(t->m, a.low);
+            Touched *const touched = touch(f, which);
+            const int64_t end = a.high - t->m->far[which].place + 1;
+            touched->ahead = end > touched->ahead ? end : touched->ahead;
+            touched->is_aligned &= end <= touched->least;
+        }
+    }
+    if (is_one) {
+        f->heads[f->n_members] = HEAD_ALONE;
+        f->members[f->n_members++] = k;
+    }
+    return is_one;
+}
+
+static int join_shifted(Tiler *t, uint32_t k, int64_t rows) {
+    Found *const f = t->found;
+    const CadInstruction *const i = &t->program->code[k];
+    Seen seen;
+    if (!is_plain_vector(i) || !see(t->program, i, &seen) || seen.size < rows ||
+        seen.size - rows > 2 * CAD_TILE || seen.views[0].place < FAR ||
+        reads_own_block(t, &seen)) {
+        return 0;
+    }
+    int64_t head = seen.size - rows < MOST_AHEAD ? seen.size - rows : MOST_AHEAD;
+    for (int view = 0; view < seen.n_views && head >= 0; view++) {
+        head = head_of_view(t, &seen, view, head);
+    }
+    const int64_t lagged = head < 0 ? 0 : f->lagged + lagged_by(t, &seen, head);
+    if (head < 0 || lagged > MOST_LAGGED ||
+        conflicts_with_any(t, k, f->members, f->n_members, FAR)) {
+        return 0;
+    }
+    f->lagged = lagged;
+    for (int view = seen.n_views - 1; view >= 0; view--) {
+        note_shifted_view(t, &seen, view, head);
+    }
+    f->longest = 1;
+    f->score += seen.size;
+    f->axes[f->n_members] = 0;
+    f->heads[f->n_members] = (uint32_t)head;
+    f->members[f->n_members++] = k;
+    return 1;
+}
+
+/* How many rows a shifted group may have that begins with an instruction: whole tiles, so that
+ * there is no other rest than tails; 0: none. */
+static int64_t shifted_rows(const Tiler *t, uint32_t k) {
+    const CadInstruction *const i = &t->program->code[k];
+    const int64_t rows = ((int64_t)i->n - MOST_AHEAD) / CAD_TILE * CAD_TILE;
+    return is_plain_vector(i) && i->n <= MOST_SHIFTED && rows >= 2 * CAD_TILE ? rows : 0;
+}
+
+/* Whether a member with rows sees one of the blocks that an instruction writes. */
+static int is_seen(const Tiler *t, uint32_t k) {
+    int is_seen = 0;
+    for (size_t n = t->begin[k]; n < t->begin[k + 1]; n++) {
+        const Access a = t->accesses[n];
+        if (a.low >= FAR && a.writes) {
+            is_seen |= touched_by(t->found, cad_maker_far_block(t->m, a.low))->most >= 0;
+        }
+    }
+    return is_seen;
+}
+
+/* Heads that stand alone and belong to no rows stay behind the group, so that their blocks have
+ * places no longer than they need them. */
+static void put_back_lonely(Tiler *t) {
+    Found *const f = t->found;
+    uint32_t lonely[WINDOW];
+    size_t n_lonely = 0, n = 0;
+    for (size_t k = 0; k < f->n_members; k++) {
+        if (f->heads[k] == HEAD_ALONE && !is_seen(t, f->members[k])) {
+            lonely[n_lonely++] = f->members[k];
+        } else {
+            f->axes[n] = f->axes[k];
+            f->heads[n] = f->heads[k];
+            f->members[n++] = f->members[k];
+        }
+    }
+    memmove(f->behind + n_lonely, f->behind, f->n_behind * sizeof *f->behind);
+    memcpy(f->behind, lonely, n_lonely * sizeof *lonely);
+    f->n_behind += n_lonely;
+    f->n_members = n;
+}
+
+/* --- which of them --- */
+
 static int is_large(const Tiler *t, uint32_t k) {
     Seen seen;
     return see(t->program, &t->program->code[k], &seen) && seen.size >= LONG_VECTOR;
@@ -316,19 +546,22 @@ static int is_large(const Tiler *t, uint32_t k) {
 
 /* Divide the instructions from one on: some go tile by tile with so many rows, some can be carried
  * out before these, the others have to wait. */
-static void gather(Tiler *t, size_t from, int64_t rows) {
+static void gather(Tiler *t, size_t from, int64_t rows, int is_shifted) {
     Found *const f = t->found;
     const size_t n = t->program->n_code, end = n - from > WINDOW ? from + WINDOW : n;
     f->n_members = f->n_before = f->n_behind = f->n_touched = 0;
-    f->score = f->longest = f->is_mixed = 0;
+    f->score = f->longest = f->lagged = f->is_mixed = 0;
     for (size_t at = from; at < end && f->n_behind < MOST_BEHIND; at++) {
         const uint32_t k = t->order[at];
         const int waits = conflicts_with_any(t, k, f->behind, f->n_behind, INT64_MAX);
-        if (!waits && join(t, k, rows)) {
+        if (!waits && (is_shifted ? join_shifted(t, k, rows) : join(t, k, rows))) {
             continue;
         }
         if (at == from) {
             return;
+        }
+        if (is_shifted && !waits && join_alone(t, k)) {
+            continue;
         }
         if (!waits && !is_large(t, k) &&
             !conflicts_with_any(t, k, f->members, f->n_members, INT64_MAX)) {
@@ -336,6 +569,9 @@ static void gather(Tiler *t, size_t from, int64_t rows) {
         } else {
             f->behind[f->n_behind++] = k;
         }
+    }
+    if (is_shifted) {
+        put_back_lonely(t);
     }
 }
 
@@ -378,7 +614,7 @@ static void divide_group(Tiler *t, Group *group, int64_t score) {
             int64_t low, high; /* the first and the last number that it adds to */
             cad_plan_bounds((CadPlan *)(t->program->plans + i->x), 0, &low, &high);
             t->sums[k] = (uint32_t)group->sums;
-            group->sums += (high - low + LINE) / LINE * LINE;
+            group->sums += whole_lines(high - low + 1);
         }
     }
     if (group->sums > 0 && most > score / PER_SUM / group->sums) {
@@ -405,7 +641,7 @@ static void divide_group(Tiler *t, Group *group, int64_t score) {
     t->program->has_parts = 1;
 }
 
-static void keep_group(Tiler *t, size_t from, int64_t rows) {
+static void keep_group(Tiler *t, size_t from, int64_t rows, int is_shifted) {
     const Found *const f = t->found;
     CadMaker *const m = t->m;
     uint32_t *to = t->order + from;
@@ -424,12 +660,16 @@ static void keep_group(Tiler *t, size_t from, int64_t rows) {
                      .rows = rows,
                      .together = together,
                      .turns = rows / together,
-                     .in_part = rows / together};
+                     .in_part = rows / together,
+                     .is_shifted = is_shifted};
     for (size_t k = 0; k < f->n_members; k++) {
         t->axes[f->members[k]] = f->axes[k];
+        t->heads[f->members[k]] = f->heads[k];
         *to++ = f->members[k];
     }
-    divide_group(t, group, f->score);
+    if (!is_shifted) {
+        divide_group(t, group, f->score);
+    }
     for (size_t k = 0; k < f->n_behind; k++) {
         *to++ = f->behind[k];
     }
@@ -437,7 +677,7 @@ static void keep_group(Tiler *t, size_t from, int64_t rows) {
         const Touched touched = f->touched[k];
         Block *const block = &t->blocks[touched.block];
         block->is_whole |= touched.is_sum || !touched.is_aligned;
-        block->row = (uint32_t)(m->far[touched.block].size / rows);
+        block->row = is_shifted ? 1 : (uint32_t)(m->far[touched.block].size / rows);
     }
 }
 
@@ -462,16 +702,26 @@ void cad_tiler_find_groups(Tiler *t) {
         int64_t ways[MOST_WAYS], best = 0, score = 0;
         const size_t n = is_large(t, t->order[from]) ? find_ways(t, from, ways) : 0;
         for (size_t k = 0; k < n; k++) {
-            gather(t, from, ways[k]);
+            gather(t, from, ways[k], 0);
             if (are_worth_it(t) && t->found->score > score) {
                 score = t->found->score;
                 best = ways[k];
             }
         }
-        if (best > 0) {
-            gather(t, from, best);
-            keep_group(t, from, best);
+        const int64_t rows = shifted_rows(t, t->order[from]);
+        if (rows > 0) {
+            gather(t, from, rows, 1);
         }
-        from += best > 0 ? t->found->n_before + t->found->n_members : 1;
+        if (rows > 0 && t->found->score > score &&
+            t->found->score > t->program->code[t->order[from]].n) {
+            keep_group(t, from, rows, 1);
+        } else if (best > 0) {
+            gather(t, from, best, 0);
+            keep_group(t, from, best, 0);
+        } else {
+            from++;
+            continue;
+        }
+        from += t->found->n_before + t->found->n_members;
     }
 }

@@ -5,11 +5,11 @@
 
 #include "program/maker.h"
 
-#define ANY_GROUP UINT32_MAX /* several, or none of them */
+#define ANY_GROUP UINT32_MAX  /* several, or none of them */
+#define HEAD_ALONE UINT32_MAX /* a member of a shifted group that has neither rows nor a tail */
 
 enum {
     MOST_VIEWS = 4,
-    LINE = 8, /* numbers in a line of the cache, which threads do not share */
 };
 
 typedef struct Access {
@@ -37,6 +37,7 @@ typedef struct Group {
     int64_t turns, in_part; /* tiles of as many, and how many of these make a part */
     int64_t sums;           /* numbers in the sums of a part */
     int32_t place;          /* of the sums of all parts, if there are several */
+    int is_shifted;         /* members have heads before the rows, and tails behind them */
 } Group;
 
 typedef struct Tiler {
@@ -47,8 +48,9 @@ typedef struct Tiler {
     size_t n_accesses, accesses_capacity;
     size_t *begin;
     uint32_t *order;
-    uint8_t *axes;  /* of members: which one has the rows */
-    uint32_t *sums; /* of members: where their sums stand among those of a part */
+    uint8_t *axes;   /* of members: which one has the rows */
+    uint32_t *heads; /* of shifted ones: numbers before the rows, or HEAD_ALONE */
+    uint32_t *sums;  /* of members: where their sums stand among those of a part */
     Block *blocks;
     size_t blocks_capacity;
     Group *groups;
@@ -57,6 +59,12 @@ typedef struct Tiler {
     uint32_t at, end, group; /* while blocks are noted */
     int names;
 } Tiler;
+
+/* So many numbers, and those behind them to the end of a line of the cache, which threads do not
+ * share. */
+static inline int64_t whole_lines(int64_t n) {
+    return (n + CAD_LINE - 1) / CAD_LINE * CAD_LINE;
+}
 
 /* Each place of a list is a range. */
 static inline int64_t n_ranges(const CadRegion *region) {

@@ -89,8 +89,10 @@ typedef struct Shelf {
     int64_t base, end; /* the first place, and behind the last one ever */
 } Shelf;
 
+/* Large ones begin lines of the cache: vectors of numbers that do not are half as fast. */
 static uint32_t places_for(CadFarBlock block) {
-    return block.is_float ? (block.size + 1) / 2 : block.size;
+    const uint32_t size = block.is_float ? (block.size + 1) / 2 : block.size;
+    return block.size < LONG_VECTOR ? size : (uint32_t)whole_lines(size);
 }
 
 /* Behind which there are no names for its numbers. */
@@ -249,9 +251,11 @@ static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t
                 const size_t which = cad_maker_far_block(t->m, t->accesses[k].low);
                 Block *const block = &t->blocks[which];
                 if (has_tile(block) && block->first == at && block->room == 0) {
-                    const int64_t numbers = block->row * group->together;
+                    const int64_t numbers = /* the heads and tails of shifted ones among them */
+                        block->row * (group->together - group->rows) +
+                        (group->is_shifted ? t->m->far[which].size : block->row * group->rows);
                     const int64_t room = t->m->far[which].is_float ? (numbers + 1) / 2 : numbers;
-                    block->room = (uint32_t)((room + LINE - 1) / LINE * LINE);
+                    block->room = (uint32_t)whole_lines(room);
                     put(t, shelf, which);
                 }
             }
@@ -333,9 +337,10 @@ static void place_blocks(Tiler *t) {
         }
     }
     refer_to_results(t, &shelf);
+    shelf.base = shelf.end = whole_lines(shelf.end);
     put_whole(t, &shelf, heads, next);
+    shelf.base = shelf.end = whole_lines(shelf.end);
     program->n_whole = (size_t)shelf.end;
-    shelf.base = shelf.end;
     for (size_t k = 0; k < t->n_groups && t->m->status == CAD_OK; k++) {
         put_tiles(t, &shelf, &t->groups[k], heads, next);
     }
@@ -448,20 +453,65 @@ static void begin_sums(Tiler *t, const CadInstruction *code, const Group *group,
     }
 }
 
+static void emit_turns(Tiler *t, const Group *group, int64_t n, int64_t in_part) {
+    uint32_t count = 0;
+    for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
+        count += !group->is_shifted || t->heads[t->order[at]] != HEAD_ALONE;
+    }
+    cad_maker_emit(t->m,
+                   (CadInstruction){.kind = CAD_TILES, .n = (uint32_t)n, .x = (int32_t)in_part});
+    if (t->m->status == CAD_OK) {
+        t->program->code[t->program->n_code - 1].fused = count + 1;
+    }
+}
+
 static void write_tiles(Tiler *t, const CadInstruction *code, const Group *group,
                         const Tiles *tiles) {
-    CadProgram *const program = t->program;
     if (tiles->n > 1) {
-        cad_maker_emit(t->m, (CadInstruction){.kind = CAD_TILES,
-                                              .n = (uint32_t)tiles->n,
-                                              .x = (int32_t)tiles->in_part});
-        if (t->m->status == CAD_OK) {
-            program->code[program->n_code - 1].fused = group->count + 1;
-        }
+        emit_turns(t, group, tiles->n, tiles->in_part);
     }
     for (uint32_t at = group->begin;
          at < group->begin + group->count && t->m->status == CAD_OK && tiles->n > 0; at++) {
         add_member_to_group(t, group, t->order[at], code[t->order[at]], tiles);
+    }
+}
+
+/* Some numbers of a shifted member, from one on: a tile of what has no places for all rows. */
+static void add_shifted_member(Tiler *t, CadInstruction i, int64_t from, int64_t from_in_tile,
+                               int64_t n) {
+    const int32_t by[2] = {(int32_t)from_in_tile, (int32_t)from};
+    if (n > 0) {
+        i.x += by[cad_program_keeps(t->program, i.x)] * i.sx;
+        i.y += by[cad_program_keeps(t->program, i.y)] * i.sy;
+        i.z += by[cad_program_keeps(t->program, i.z)] * i.sz;
+        i.out += by[cad_program_keeps(t->program, i.out)];
+        i.n = (uint32_t)n;
+        cad_maker_emit(t->m, i);
+    }
+}
+
+static void write_shifted(Tiler *t, const CadInstruction *code, const Group *group) {
+    enum { HEADS, TILES, TAILS, N_PARTS };
+    for (int part = HEADS; part < N_PARTS; part++) {
+        if (part == TILES) {
+            emit_turns(t, group, group->turns, group->turns);
+        }
+        for (uint32_t at = group->begin;
+             at < group->begin + group->count && t->m->status == CAD_OK; at++) {
+            const CadInstruction i = code[t->order[at]];
+            const int64_t head = t->heads[t->order[at]], rows = group->rows;
+            if (head == HEAD_ALONE) {
+                if (part == HEADS) {
+                    cad_maker_emit(t->m, i);
+                }
+            } else if (part == HEADS) {
+                add_shifted_member(t, i, 0, 0, head);
+            } else if (part == TILES) {
+                add_shifted_member(t, i, head, head, group->together);
+            } else {
+                add_shifted_member(t, i, head + rows, head + group->together, i.n - head - rows);
+            }
+        }
     }
 }
 
@@ -514,6 +564,16 @@ static void add_up(Tiler *t, const CadInstruction *code, const Group *group, con
     }
 }
 
+static void write_group(Tiler *t, const CadInstruction *code, const Group *group) {
+    const int64_t rows = group->rows, left = rows % group->together;
+    const Tiles whole = {rows, 0, group->together, group->in_part, group->turns};
+    const Tiles rest = {rows, rows - left, left, 1, left > 0};
+    begin_sums(t, code, group, &whole);
+    write_tiles(t, code, group, &whole);
+    add_up(t, code, group, &whole);
+    write_tiles(t, code, group, &rest);
+}
+
 static void write_code(Tiler *t) {
     CadProgram *const program = t->program;
     CadInstruction *const code = program->code;
@@ -526,13 +586,11 @@ static void write_code(Tiler *t) {
             cad_maker_emit(t->m, code[t->order[at++]]);
             continue;
         }
-        const int64_t rows = group->rows, left = rows % group->together;
-        const Tiles whole = {rows, 0, group->together, group->in_part, group->turns};
-        const Tiles rest = {rows, rows - left, left, 1, left > 0};
-        begin_sums(t, code, group, &whole);
-        write_tiles(t, code, group, &whole);
-        add_up(t, code, group, &whole);
-        write_tiles(t, code, group, &rest);
+        if (group->is_shifted) {
+            write_shifted(t, code, group);
+        } else {
+            write_group(t, code, group);
+        }
         at += group->count;
         group++;
     }
@@ -546,6 +604,7 @@ static void take_tiler_buffers(Tiler *t) {
     t->begin = cad_memory_take(&t->memory, n + 1, sizeof *t->begin);
     t->order = cad_memory_take(&t->memory, n, sizeof *t->order);
     t->axes = cad_memory_take(&t->memory, n, sizeof *t->axes);
+    t->heads = cad_memory_take(&t->memory, n, sizeof *t->heads);
     t->sums = cad_memory_take(&t->memory, n, sizeof *t->sums);
     CadMaker *const m = t->m;
     if (t->memory.status != CAD_OK || !GROW(t, blocks, m->n_far, 0)) {
