@@ -66,7 +66,7 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
 
 /* What is added along one axis, to numbers side by side. */
 static int emit_simple_sum(CadMaker *m, const CadRecord *record, int32_t place) {
-    const CadPlan *const plan = cad_graph_plan(m->graph, record);
+    CadPlan *const plan = cad_graph_plan(m->graph, record);
     const int64_t *const to = cad_plan_view(plan, 0), *const from = cad_plan_view(plan, 1);
     if (plan->ndim != 1 || to[1] != 1) {
         return 0;

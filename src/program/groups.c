@@ -336,7 +336,7 @@ static int is_plain_vector(const CadInstruction *i) {
     return cad_step_is(i, CAD_TILED) && !cad_step_is(i, CAD_OVER_PLAN | CAD_CALLS);
 }
 
-/* The place of a view in its block; of one number that stands in a block no row is at it. */
+/* Where a view begins in its block. */
 static int64_t place_in_block(const Tiler *t, const View *view, size_t *block) {
     *block = cad_maker_far_block(t->m, view->place);
     return view->place - t->m->far[*block].place;
@@ -359,11 +359,11 @@ static int64_t head_of_view(const Tiler *t, const Seen *seen, int view, int64_t 
         return head;
     }
     const int64_t limit = view == 0 ? former->least : former->least_written;
-    head = head < limit - at ? head : limit - at;
-    return former->most - (at + head) < CAD_TILE ? head : -1;
+    return head < limit - at ? head : limit - at;
 }
 
-/* Numbers in blocks that others see at another place than a member with some head. */
+/* Numbers in blocks that others see at another place than a member with some head; more than there
+ * may be where that is a tile away, so that a turn sees whatever the one before has written. */
 static int64_t lagged_by(const Tiler *t, const Seen *seen, int64_t head) {
     int64_t lagged = 0;
     for (int view = 0; view < seen->n_views; view++) {
@@ -374,6 +374,9 @@ static int64_t lagged_by(const Tiler *t, const Seen *seen, int64_t head) {
             if (former != NULL && former->is_aligned && former->is_written &&
                 former->least != at) {
                 lagged += t->m->far[block].size;
+            }
+            if (former != NULL && former->most - at >= CAD_TILE) {
+                lagged += MOST_LAGGED + 1;
             }
         }
     }
@@ -504,37 +507,48 @@ static int64_t shifted_rows(const Tiler *t, uint32_t k) {
     return is_plain_vector(i) && i->n <= MOST_SHIFTED && rows >= 2 * CAD_TILE ? rows : 0;
 }
 
-/* Whether a member with rows sees one of the blocks that an instruction writes. */
+/* Whether a member with rows sees one of the blocks that an instruction reads or writes. */
 static int is_seen(const Tiler *t, uint32_t k) {
     int is_seen = 0;
     for (size_t n = t->begin[k]; n < t->begin[k + 1]; n++) {
         const Access a = t->accesses[n];
-        if (a.low >= FAR && a.writes) {
-            is_seen |= touched_by(t->found, cad_maker_far_block(t->m, a.low))->most >= 0;
+        if (a.low >= FAR) {
+            const size_t block = cad_maker_far_block(t->m, a.low);
+            is_seen |= touched_by(t->found, block)->least < INT64_MAX / 2;
         }
     }
     return is_seen;
 }
 
-/* Heads that stand alone and belong to no rows stay behind the group, so that their blocks have
- * places no longer than they need them. */
+/* Heads that stand alone and that no row of the group waits for stay behind it, so that their
+ * blocks have places no longer than they need them. */
 static void put_back_lonely(Tiler *t) {
     Found *const f = t->found;
-    uint32_t lonely[WINDOW];
-    size_t n_lonely = 0, n = 0;
+    uint32_t kept[WINDOW], lonely[WINDOW]; /* from the last one to the first */
+    size_t n_kept = 0, n_lonely = 0, n = 0;
+    for (size_t k = f->n_members; k-- > 0;) {
+        const uint32_t i = f->members[k];
+        const int is_alone = f->heads[k] == HEAD_ALONE;
+        if (is_alone && !is_seen(t, i) && !conflicts_with_any(t, i, kept, n_kept, INT64_MAX)) {
+            lonely[n_lonely++] = i;
+            f->members[k] = UINT32_MAX;
+        } else if (is_alone) {
+            kept[n_kept++] = i;
+        }
+    }
     for (size_t k = 0; k < f->n_members; k++) {
-        if (f->heads[k] == HEAD_ALONE && !is_seen(t, f->members[k])) {
-            lonely[n_lonely++] = f->members[k];
-        } else {
+        if (f->members[k] != UINT32_MAX) {
             f->axes[n] = f->axes[k];
             f->heads[n] = f->heads[k];
             f->members[n++] = f->members[k];
         }
     }
-    memmove(f->behind + n_lonely, f->behind, f->n_behind * sizeof *f->behind);
-    memcpy(f->behind, lonely, n_lonely * sizeof *lonely);
-    f->n_behind += n_lonely;
     f->n_members = n;
+    memmove(f->behind + n_lonely, f->behind, f->n_behind * sizeof *f->behind);
+    for (size_t k = 0; k < n_lonely; k++) {
+        f->behind[k] = lonely[n_lonely - 1 - k];
+    }
+    f->n_behind += n_lonely;
 }
 
 /* --- which of them --- */
