@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,27 +53,52 @@ class _Steps:
 class Ways:
     """The ways through turns that f was recorded with.
 
-    If it is known where f stands behind each turn, they are `free`: any way is served that has as
-    many turns as one of these. Else f may count, and these alone are, if there are several turns.
+    If it is known where f stands behind each turn, they are `free`: others are served that have as
+    many turns as one of these, if turns have come in such an order: each behind the same one, and
+    that behind the same, which may have handed on a number. Else f may count, and these alone are
+    served, if there are several turns.
     """
 
     def __init__(self, free: bool) -> None:
         self._is_free = free
         self.lengths: frozenset[int] = frozenset()
         self._known: tuple[tuple[int, ...], ...] = ()
+        self._orders: frozenset[tuple[int, int, int]] = frozenset()  # of turns; -1: the beginning
+        self._of_codes: dict[tuple[int, ...], Any] = {}  # what is known, of codes in their order
 
     def with_one(self, turns: list[int]) -> Ways:
         """These, and one more."""
         ways = copy.copy(self)
         ways.lengths |= {len(turns)}
-        others = [one for one in self._known if one != (*turns,)]
-        ways._known = () if self._is_free else ((*turns,), *others[: MOST_WAYS - 1])
+        ways._of_codes = {}
+        if self._is_free:
+            ways._orders |= _orders_of(turns)
+        else:
+            others = [one for one in self._known if one != (*turns,)]
+            ways._known = ((*turns,), *others[: MOST_WAYS - 1])
         return ways
 
     def have(self, run: Turns, turns: tuple[int, ...]) -> bool:
         """Whether the way of a run is one of these, whose codes are those of these turns."""
-        is_told = self._is_free or len(turns) == 1
-        return run.t in self.lengths and (is_told or run.way in self._digests(turns))
+        if run.t not in self.lengths:
+            return False
+        known = self._of_codes.get(turns)
+        if known is None:
+            known = self._of_codes[turns] = (self._masks if self._is_free else self._digests)(
+                turns
+            )
+        if self._is_free:
+            orders = zip(run.orders(len(turns)), known, strict=True)
+            return not any(here & ~there for here, there in orders)
+        return len(turns) == 1 or run.way in known
+
+    def _masks(self, turns: tuple[int, ...]) -> list[int]:
+        """As `Turns.orders` has them."""
+        first = [*turns, -1]
+        return [
+            sum(1 << k for k, one in enumerate(first) if (one, behind, last) in self._orders)
+            for last, behind in itertools.product(turns, repeat=2)
+        ]
 
     def _digests(self, turns: tuple[int, ...]) -> set[int]:
         known = [one for one in self._known if {*one} <= {*turns}]
@@ -86,6 +112,18 @@ class Ways:
     @property
     def are_several(self) -> bool:
         return len(self.lengths) > 1
+
+
+def _orders_of(turns: list[int]) -> set[tuple[int, int, int]]:
+    """Which turns came behind others that came behind others."""
+    found: set[tuple[int, int, int]] = set()
+    behind: dict[int, set[int]] = {}
+    seen = {-1}
+    for last in turns:
+        found |= {(one, k, last) for k in seen - {-1} for one in behind[k]}
+        behind.setdefault(last, set()).update(seen)
+        seen.add(last)
+    return found
 
 
 class FoundLoop(AnyLoop):

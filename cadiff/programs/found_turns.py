@@ -46,9 +46,7 @@ class Instance(NamedTuple):
 class Loop:
     """A loop as far as it is known: its turns, and the rules of the numbers that they read."""
 
-    def __init__(
-        self, listing: Listing, cuts: tuple[int, ...], n_peeled: int, by: By
-    ) -> None:
+    def __init__(self, listing: Listing, cuts: tuple[int, ...], n_peeled: int, by: By) -> None:
         self.cuts, self.n_peeled = cuts, n_peeled
         self.by = by
         self._marks: dict[Any, int] = {}
@@ -298,7 +296,7 @@ class Loop:
                 reader, number, before, (last, wrote), what = doubt
                 itself = frozenset([("kept", reader)])
                 rule = self.rules[reader, number]
-                if not itself < rule:
+                if not itself <= rule:
                     self._doubts.discard(doubt)
                     continue
                 if any(self.rules.get((reader, one)) != itself for one in before):
@@ -308,7 +306,8 @@ class Loop:
                 else:
                     is_there = bool(wrote & self.rules.get((reader, last), wrote))
                 if not is_there:
-                    self.rules[reader, number] = rule - itself
+                    self._doubts.discard(doubt)
+                    self._narrow(reader, number, rule - itself)
                     is_settled = False
 
     def _narrow(self, reader: Reader, number: int, options: frozenset[Option]) -> None:

@@ -125,6 +125,8 @@ class _Parts:
         is_own = kind.__module__.partition(".")[0] == "cadiff"
         if is_own and not callable(value):
             return _RECORDED
+        if isinstance(value, type) and "<locals>" in value.__qualname__:
+            raise _ElusiveError  # in which f may keep something
         if is_own or isinstance(value, _BY_NAME):
             return kind, id(value)
         if isinstance(value, np.generic):
