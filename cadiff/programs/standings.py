@@ -33,9 +33,10 @@ MOST_STANDINGS = 64  # that a function has at choices in a loop
 MOST_PARTS = 256  # of what f holds
 MOST_ELEMENTS = 4096  # of an array
 
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), np.dtype)
+_PLAIN = (type(None), bool, int, str, bytes, range, type(...))
+_SHOWN = (float, complex, slice, np.generic, np.dtype)  # which equal others, or themselves not
 _BY_NAME = (type, ModuleType, CodeType, np.ufunc, Enum)  # of which there is one each
-_CONTAINERS = (list, tuple, deque, dict, set, frozenset)
+_CONTAINERS = (list, tuple, deque, set, frozenset)
 _OF_A_CLASS = 1 << 9  # set in types that class statements have made
 _IN_PARTS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _RECORDED = object()
@@ -96,41 +97,66 @@ class Standings:
         parts = _Parts()
         while frame is not None and frame is not self._outer:
             code = frame.f_code
-            if found or not is_own_file(code.co_filename):
-                read, targets = _names_of(code)
-                values = frame.f_locals
-                held = [(name, parts.of(values[name])) for name in read if name in values]
-                if any(part is _RECORDED and name in targets for name, part in held):
-                    raise _ElusiveError  # which an iterator has given
-                plain = tuple(pair for pair in held if pair[1] is not _RECORDED)
-                found.append((code, frame.f_lasti, plain))
+            is_own, read, targets = _known_of(code)
+            if found or not is_own:
+                values, plain = frame.f_locals, []
+                for name in read:
+                    if name in values:
+                        n_recorded, part = parts.n_recorded, parts.of(values[name])
+                        if name in targets and parts.n_recorded > n_recorded:
+                            raise _ElusiveError  # an iterator has given it
+                        if part is not _RECORDED:
+                            plain.append((name, part))
+                found.append((code, frame.f_lasti, *plain))
             frame = frame.f_back
         return tuple(found)
+
+
+class _How(Enum):
+    """What of a value tells it from others."""
+
+    ITSELF, TEXT, IDENTITY, CLASS, PARTS, NOTHING = range(6)
+
+
+@functools.lru_cache(1024)
+def _how(kind: type) -> _How:
+    if kind in _PLAIN:
+        return _How.ITSELF
+    if issubclass(kind, _SHOWN) and (kind in _SHOWN or kind.__module__.startswith("numpy")):
+        return _How.TEXT
+    if kind.__module__.partition(".")[0] == "cadiff":
+        is_called = any("__call__" in vars(one) for one in kind.__mro__)
+        return _How.IDENTITY if is_called else _How.NOTHING
+    if issubclass(kind, type):
+        return _How.CLASS
+    return _How.IDENTITY if issubclass(kind, _BY_NAME) else _How.PARTS
 
 
 class _Parts:
     """What values hold, as something to compare."""
 
     def __init__(self) -> None:
+        self.n_recorded = 0  # numbers
         self._n = 0
         self._around: list[int] = []
 
     def of(self, value: Any) -> Any:
+        kind: Any = type(value)
+        how = _how(kind)
+        if how is _How.NOTHING:
+            self.n_recorded += 1
+            return _RECORDED
+        if how is _How.ITSELF:
+            return kind, value
+        if how is _How.TEXT:
+            return kind, repr(value)
+        if how is _How.CLASS and "<locals>" in value.__qualname__:
+            raise _ElusiveError  # in which f may keep something
+        if how is not _How.PARTS:
+            return kind, id(value)
         self._n += 1
         if self._n > MOST_PARTS:
             raise _ElusiveError
-        kind = type(value)
-        if kind in _PLAIN:
-            return kind, repr(value)
-        is_own = kind.__module__.partition(".")[0] == "cadiff"
-        if is_own and not callable(value):
-            return _RECORDED
-        if isinstance(value, type) and "<locals>" in value.__qualname__:
-            raise _ElusiveError  # in which f may keep something
-        if is_own or isinstance(value, _BY_NAME):
-            return kind, id(value)
-        if isinstance(value, np.generic):
-            return kind, value.tobytes()
         if id(value) in self._around:
             return "around", self._around.index(id(value))
         self._around.append(id(value))
@@ -139,7 +165,7 @@ class _Parts:
         return found
 
     def _all(self, values: Iterable[Any]) -> tuple[Any, ...]:
-        return tuple(self.of(one) for one in values)
+        return (*map(self.of, values),)
 
     def _within(self, value: Any) -> tuple[Any, ...]:
         if type(value) is np.ndarray:
@@ -184,8 +210,8 @@ def _goes_on(code: CodeType) -> bool:
 
 
 @functools.lru_cache(1024)
-def _names_of(code: CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The variables of a code's own that it reads, and those that get what iterators give."""
+def _known_of(code: CodeType) -> tuple[bool, tuple[str, ...], frozenset[str]]:
+    """Whether a code is of this package, its variables that it reads, and those of iterators."""
     read: set[str] = set()
     targets: set[str] = set()
     is_given = False
@@ -198,4 +224,5 @@ def _names_of(code: CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
             targets.update(name for name in names if isinstance(name, str))
         is_given = step.opname == "FOR_ITER" or (is_given and is_store)
     own = {*code.co_varnames, *code.co_cellvars}
-    return tuple(sorted(read & own)), frozenset(targets)
+    is_own = is_own_file(code.co_filename)
+    return is_own, tuple(sorted(read & own)), frozenset(targets)
