@@ -325,6 +325,39 @@ cdef public int cad_note_taken(object number) except -1:
     return 0
 
 
+cdef dict listeners = {}  # by tape, and serial of a recording: who is told of its guards
+
+
+cdef public int cad_note_guard(object outcome) except -1:
+    cdef CadTape *tape = CAD_VAR(outcome).tape
+    cdef size_t last = tape.guards.count - 1
+    if listeners:
+        listener = listeners.get((<size_t>tape, tape.guards.serial))
+        if listener is not None:
+            listener(last, tape.guards.items[last].count)
+    return 0
+
+
+@cython.final
+cdef class GuardsTold:
+    """A context within a recording, each guard of which is told of as soon as it is noted, by
+    `listener(k, n)`: the k-th, of n outcomes. Those of programs that f calls are not."""
+
+    cdef object key, listener
+
+    def __init__(self, listener: Callable[[int, int], None]):
+        self.listener = listener
+
+    def __enter__(self) -> Self:
+        cdef CadTape *tape = cad_current_tape()
+        self.key = <size_t>tape, tape.guards.serial
+        listeners[self.key] = self.listener
+        return self
+
+    def __exit__(self, *exception):
+        listeners.pop(self.key, None)
+
+
 def compare(left, right, int how, bint equality=True):
     """left < right and so on for numbers and arrays, as a guard; `how` as in Python.h. Without
     `equality`, that two numbers are equal is no accident."""
@@ -351,6 +384,8 @@ def note_outcomes(number, serial: int, bint equality) -> None:
         check(cad_guard_note_late(
             CAD_VAR(number).tape, serial, <CadSlot>low, high - low + 1, equality
         ))
+        if CAD_VAR(number).tape.guards != NULL and CAD_VAR(number).tape.guards.serial == <uint64_t>serial:
+            cad_note_guard(number)
     elif CAD_VAR(number).kind == CAD_STALE:
         note_obstacle("a comparison is read whose numbers are gone: read it where it is made")
 

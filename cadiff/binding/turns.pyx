@@ -10,7 +10,7 @@ import numpy as np
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
@@ -24,7 +24,7 @@ from .rules import CallError
 
 cdef enum:
     PATIENCE = 1 << 12  # turns between looks for an interrupt
-    MOST_TOLD = 64  # codes whose turns are counted
+    MOST_TOLD = 16  # codes of which it is told which came behind which
 
 
 cdef inline double *doubles_of(cnp.ndarray array, Py_ssize_t n) except NULL:
@@ -47,6 +47,12 @@ cdef long run_code(Code code, const double *inputs, double *results) except -4:
         return code.carry(inputs, results, &outcome)
     except CallError:
         return 0
+
+
+cpdef Py_ssize_t way_of(Py_ssize_t way, Py_ssize_t code) noexcept:
+    """The digest of codes, from that of all but the last one; 0 is that of none."""
+    cdef uint64_t mixed = (<uint64_t>way ^ <uint64_t>(code + 2)) * <uint64_t>0x9e3779b97f4a7c15
+    return <Py_ssize_t>(mixed ^ mixed >> 29)
 
 
 @cython.final
@@ -77,12 +83,10 @@ cdef class Turns:
     cdef Py_ssize_t begin, end, current
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t most, room
-    cdef readonly Py_ssize_t opening  # the code of the first turn, or -1
-    cdef Py_ssize_t last, on_end  # the code of the last turn, which has served so many on end
-    cdef int64_t[MOST_TOLD] counts
-    cdef int64_t[MOST_TOLD] longest
-    cdef uint64_t[MOST_TOLD] behind
-    cdef uint64_t seen
+    cdef readonly Py_ssize_t way  # a digest of the codes that have served turns, in their order
+    cdef uint32_t seen  # codes, and a bit for the beginning
+    cdef uint32_t[MOST_TOLD] behind  # by codes: those that came before
+    cdef uint32_t[MOST_TOLD][MOST_TOLD] twice  # by a code and one before: those before both
     cdef double *kept
     cdef int32_t *served
     cdef readonly cnp.ndarray row
@@ -95,7 +99,7 @@ cdef class Turns:
         self.codes, self.entrance, self.inputs = codes, entrance, inputs
         self.p, self.n, self.m, self.k = sizes
         self.t = self.begin = begin
-        self.last = self.opening = -1
+        self.seen = <uint32_t>1 << MOST_TOLD
         self.end, self.most, self.stride, self.current = end, most, 1, first
         self.n_rows = n_rows
         if (self.m > 0 or self.k > 0) and end > n_rows:
@@ -147,21 +151,28 @@ cdef class Turns:
         self.t += 1
         if out[self.n + self.k] == 0.0:
             self.end = self.t
-        self.on_end = self.on_end + 1 if code == self.last else 1
-        self.last = code
-        if self.opening < 0:
-            self.opening = code
+        self.way = way_of(self.way, code)
         if 0 <= code < MOST_TOLD:
-            self.counts[code] += 1
-            self.longest[code] = max(self.longest[code], self.on_end)
-            self.behind[code] |= self.seen
-            self.seen |= <uint64_t>1 << code
+            self.note_order(<int>code)
         return 0
 
-    def told(self, Py_ssize_t n) -> list[tuple[int, int, int]]:
-        """Of each of the first n codes how many turns it has served, how many on end, and which
-        codes turns before, as bits."""
-        return [(self.counts[k], self.longest[k], self.behind[k]) for k in range(min(n, MOST_TOLD))]
+    cdef void note_order(self, int code) noexcept:
+        cdef int k
+        for k in range(MOST_TOLD):
+            if self.seen >> k & 1:
+                self.twice[code][k] |= self.behind[k]
+        self.behind[code] |= self.seen
+        self.seen |= <uint32_t>1 << code
+
+    def orders(self, int n) -> list[int]:
+        """Of each pair of the first n codes: which came before the second of them, if that came before
+        the first one, as bits; bit `n` is set where it did."""
+        cdef uint32_t all_codes = (<uint32_t>1 << min(n, <int>MOST_TOLD)) - 1
+        cdef int j, k
+        return [
+            (self.twice[j][k] & all_codes) | (<int64_t>(self.twice[j][k] >> MOST_TOLD) << n)
+            for j in range(min(n, <int>MOST_TOLD)) for k in range(min(n, <int>MOST_TOLD))
+        ]
 
     def finish(self) -> None:
         """Have no further turn."""

@@ -186,7 +186,7 @@ class Derivatives:
     def _gradient(self, asked: Asked, recorded: Recorded) -> Any:
         call = asked.call
         if not recorded.is_number:
-            _refuse(asked, recorded)
+            self._refuse(asked, recorded)
         structure = call.structure
         shapes, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
         with_value = asked.what == "value_and_grad"
@@ -199,15 +199,21 @@ class Derivatives:
         code = self._traces.code(recorded, "gradient", call.ranges)
         return self._computed(asked, recorded, code, assemble)
 
+    def _refuse(self, asked: Asked, recorded: Recorded) -> None:
+        """Have the gradient function say what is wrong with what f returns in such a call."""
+        self._traces.met(asked.call, recorded)
+        EAGER[asked.what](recorded.sample, asked.argnums)(*asked.args, **asked.call.kwargs)
+
     def _matrix(self, asked: Asked, recorded: Recorded) -> Any:
         """The Jacobian, by forward mode if that is asked for, or the Hessian."""
         call, output, structure = asked.call, recorded.output, asked.call.structure
         is_hessian = asked.what == "hessian"
         if is_hessian:
             if not recorded.is_number:
-                _refuse(asked, recorded)
+                self._refuse(asked, recorded)
             check_real("hessian", structure)
         elif output.is_complex or structure.has_complex:
+            self._traces.met(call, recorded)
             raise TypeError(COMPLEX_RESULT.format(name=asked.what))
         below, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
         above = below if is_hessian else output.shapes
@@ -257,7 +263,7 @@ class Derivatives:
         call = asked.call
         structure = call.structure
         if not recorded.is_number:
-            _refuse(asked, recorded)
+            self._refuse(asked, recorded)
 
         def assemble(numbers: FloatArray) -> Any:
             return structure.fill(0, leaves_of(numbers, structure.shapes))
@@ -349,8 +355,3 @@ class Derivatives:
         "jvp": _pushed,
         "vjp": _pullback,
     }
-
-
-def _refuse(asked: Asked, recorded: Recorded) -> None:
-    """Have the gradient function say what is wrong with what f returns."""
-    EAGER[asked.what](recorded.sample, asked.argnums)(*asked.args, **asked.call.kwargs)

@@ -20,11 +20,12 @@ import numpy as np
 from .. import binding
 from ..binding import Call, Recording, Watch
 from .found_steps import FoundLoop
-from .found_turns import END, Loop
+from .found_turns import END, By, Loop
 from .recorded import Recorded, met
 from .returned import Returned
 from .segments import Listing, UnlikeError, cuts_of
 from .slots import Slots
+from .standings import Standings
 
 LEAST_WORK = 12.0  # in a turn: single numbers that it computes, and more for arrays
 MOST_PEELED = 3  # turns at the beginning that may differ
@@ -81,7 +82,7 @@ class _Found:
     @property
     def known(self) -> Any:
         """What recordings have told."""
-        return self._loop.ways, self._loop.rules
+        return self._loop.ways.lengths, self._loop.rules
 
     def serves(self, call: Call) -> bool:
         """Whether there is a program that serves a call of this loop."""
@@ -99,6 +100,11 @@ class LoopFinder:
         self._found: list[_Found] = []
         self._is_hopeful = False  # a recording had turns
         self._n_failed = 0
+        self._standings = Standings()
+
+    def standings(self, watch: Watch) -> Standings:
+        """A context, in which f is recorded to be taken."""
+        return self._standings.begin(watch.codes)
 
     def __contains__(self, recorded: Recorded) -> bool:
         """Whether it is the program of a loop."""
@@ -127,7 +133,7 @@ class LoopFinder:
         bare = copy.copy(output)
         bare.atoms = []
         try:
-            listing = Listing(graph, pickle.dumps(bare))
+            listing = Listing(graph, pickle.dumps(bare), self._standings.found)
         except (AttributeError, TypeError, pickle.PicklingError):
             return None
         if not listing.is_known:
@@ -156,10 +162,10 @@ def _loop_of(listing: Listing) -> Loop | None:
     peeled = {k for cut in cuts for k in (at.index(cut), at.index(cut) + 1)}
     best: Loop | None = None
     for n_peeled in sorted({*range(MOST_PEELED + 1), *peeled}) if cuts else ():
-        for by_turns in (False, True):
+        for by in By:
             with contextlib.suppress(UnlikeError):
-                loop = Loop(listing, cuts, n_peeled, by_turns)
-                if best is None or len(loop.turns) < len(best.turns):
+                loop = Loop(listing, cuts, n_peeled, by)
+                if best is None or (loop.by, len(loop.turns)) < (best.by, len(best.turns)):
                     best = loop
                 break
     return best if best is not None and best.work >= LEAST_WORK else None

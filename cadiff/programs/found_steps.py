@@ -8,19 +8,18 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Graph, Turns
+from ..binding import CallError, Graph, Turns, way_of
 from .loop_steps import UNTIL, AnyLoop, doubled
 from .native import Machines
 from .recorded import NOT_SERVED, FloatArray
 
-MOST_WAYS = 64  # of which it is known how often turns come
+MOST_WAYS = 64  # that are known one by one
 
 _OTHER = "a derivative of a turn is not what it was when it was recorded"
 
@@ -54,63 +53,77 @@ class _Steps:
 class Ways:
     """The ways through turns that f was recorded with.
 
-    Others are served that have as many turns as one of them; in which each kind of turn comes no
-    more often, nor more often on end, than in one of them, as f may count what it does; and behind
-    such kinds, and first, as in some of them.
+    If it is known where f stands behind each turn, they are `free`: others are served that have as
+    many turns as one of these, if turns have come in such an order: each behind the same one, and
+    that behind the same, which may have handed on a number. Else f may count, and these alone are
+    served, if there are several turns.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, free: bool) -> None:
+        self._is_free = free
         self.lengths: frozenset[int] = frozenset()
-        self.most = 0  # turns
-        self._opening: frozenset[int] = frozenset()  # turns that came first
-        self._behind: frozenset[tuple[int, int]] = frozenset()  # turns behind others
-        self._often: tuple[dict[int, tuple[int, int]], ...] = ()  # of ways, but of lesser ones
+        self._known: tuple[tuple[int, ...], ...] = ()
+        self._orders: frozenset[tuple[int, int, int]] = frozenset()  # of turns; -1: the beginning
+        self._of_codes: dict[tuple[int, ...], Any] = {}  # what is known, of codes in their order
 
     def with_one(self, turns: list[int]) -> Ways:
         """These, and one more."""
-        ways, n = copy.copy(self), Counter(turns)
+        ways = copy.copy(self)
         ways.lengths |= {len(turns)}
-        ways.most = max(self.most, len(turns))
-        ways._opening |= {*turns[:1]}
-        first = {turn: turns.index(turn) for turn in n}
-        last = {turn: len(turns) - 1 - turns[::-1].index(turn) for turn in n}
-        ways._behind |= {(one, other) for one in n for other in n if first[other] < last[one]}
-        runs = [(turn, len([*run])) for turn, run in itertools.groupby(turns)]
-        often = {one: (n[one], max(k for turn, k in runs if turn == one)) for one in n}
-        if not any(_is_within(often, known) for known in self._often):
-            kept = [known for known in self._often if not _is_within(known, often)]
-            ways._often = (often, *kept[: MOST_WAYS - 1])
+        ways._of_codes = {}
+        if self._is_free:
+            ways._orders |= _orders_of(turns)
+        else:
+            others = [one for one in self._known if one != (*turns,)]
+            ways._known = ((*turns,), *others[: MOST_WAYS - 1])
         return ways
 
-    def have(self, run: Turns, turns: list[int]) -> bool:
+    def have(self, run: Turns, turns: tuple[int, ...]) -> bool:
         """Whether the way of a run is one of these, whose codes are those of these turns."""
-        if run.t not in self.lengths or (run.t > 0 and turns[run.opening] not in self._opening):
+        if run.t not in self.lengths:
             return False
-        told = run.told(len(turns))
-        often = {turn: (n, k) for turn, (n, k, _) in zip(turns, told, strict=True) if n > 0}
-        return any(_is_within(often, known) for known in self._often) and all(
-            (turn, other) in self._behind
-            for turn, (_, _, before) in zip(turns, told, strict=True)
-            for k, other in enumerate(turns)
-            if before >> k & 1
-        )
+        known = self._of_codes.get(turns)
+        if known is None:
+            known = self._of_codes[turns] = (self._masks if self._is_free else self._digests)(
+                turns
+            )
+        if self._is_free:
+            orders = zip(run.orders(len(turns)), known, strict=True)
+            return not any(here & ~there for here, there in orders)
+        return len(turns) == 1 or run.way in known
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ways) and vars(self) == vars(other)
+    def _masks(self, turns: tuple[int, ...]) -> list[int]:
+        """As `Turns.orders` has them."""
+        first = [*turns, -1]
+        return [
+            sum(1 << k for k, one in enumerate(first) if (one, behind, last) in self._orders)
+            for last, behind in itertools.product(turns, repeat=2)
+        ]
 
-    __hash__ = None  # type: ignore[assignment]
+    def _digests(self, turns: tuple[int, ...]) -> set[int]:
+        known = [one for one in self._known if {*one} <= {*turns}]
+        return {functools.reduce(way_of, map(turns.index, one), 0) for one in known}
+
+    @property
+    def most(self) -> int:
+        """Turns."""
+        return max(self.lengths, default=0)
 
     @property
     def are_several(self) -> bool:
         return len(self.lengths) > 1
 
 
-def _is_within(some: dict[int, tuple[int, int]], others: dict[int, tuple[int, int]]) -> bool:
-    """Whether turns come no more often than in another way."""
-    return all(
-        turn in others and n <= others[turn][0] and k <= others[turn][1]
-        for turn, (n, k) in some.items()
-    )
+def _orders_of(turns: list[int]) -> set[tuple[int, int, int]]:
+    """Which turns came behind others that came behind others."""
+    found: set[tuple[int, int, int]] = set()
+    behind: dict[int, set[int]] = {}
+    seen = {-1}
+    for last in turns:
+        found |= {(one, k, last) for k in seen - {-1} for one in behind[k]}
+        behind.setdefault(last, set()).update(seen)
+        seen.add(last)
+    return found
 
 
 class FoundLoop(AnyLoop):
@@ -177,7 +190,7 @@ class FoundLoop(AnyLoop):
         return turns
 
     def _is_known(self, turns: Turns) -> bool:
-        return self._root.ways.have(turns, [*self._turns])
+        return self._root.ways.have(turns, (*self._turns,))
 
     def _forth(self, x: FloatArray, most: int = 0) -> Turns:
         turns = super()._forth(x, most)

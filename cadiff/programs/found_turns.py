@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,14 @@ Option = tuple[Any, ...]  # ("wrote", operation of the turn, which of its number
 Reader = int
 
 
+class By(IntEnum):
+    """What tells which turn comes next, beside the outcome of a cut: the last of these guess."""
+
+    STANDINGS = 0  # of f at the cut
+    CUTS = 1  # which cut it was
+    TURNS = 2  # the turn before, too
+
+
 class Instance(NamedTuple):
     """A turn, or what comes behind the turns, in a recording."""
 
@@ -37,13 +46,10 @@ class Instance(NamedTuple):
 class Loop:
     """A loop as far as it is known: its turns, and the rules of the numbers that they read."""
 
-    def __init__(
-        self, listing: Listing, cuts: tuple[int, ...], n_peeled: int, by_turns: bool
-    ) -> None:
+    def __init__(self, listing: Listing, cuts: tuple[int, ...], n_peeled: int, by: By) -> None:
         self.cuts, self.n_peeled = cuts, n_peeled
-        # What comes next depends on the outcome of a cut, and on which cut or turn that was of.
-        self._by_turns = by_turns
-        self._contents: dict[Any, int] = {}
+        self.by = by
+        self._marks: dict[Any, int] = {}
         self._around: Any = None
         self._nodes: dict[Any, tuple[Any, int]] = {}  # blocks, by those before and outcomes
         self._readers: dict[tuple[int, int], Reader] = {}
@@ -64,7 +70,7 @@ class Loop:
         self.where: dict[int, tuple[Listing, int, int]] = {}  # what is initial
         self.varying: frozenset[Reader] = frozenset()  # of another constant in each turn
         self.instances: dict[int, list[Instance]] = {}
-        self.ways = Ways()
+        self.ways = Ways(by is By.STANDINGS)
         self.take(listing)
 
     def taken(self, listing: Listing) -> Loop | None:
@@ -80,7 +86,8 @@ class Loop:
         return loop
 
     def take(self, listing: Listing) -> None:
-        least = LEAST_TURNS if self._around is None else 0
+        is_new = self._around is None
+        least = LEAST_TURNS if is_new else 0
         segments = listing.segments(self.cuts, self.n_peeled, least)
         entry, last = segments[0], segments[-1]
         around = [
@@ -98,30 +105,40 @@ class Loop:
             number, instance, mark = self._walked(listing, start, segment, segment is last)
             found.append((number, instance))
         around.append(self.starts[END])
-        if self._around is None:
+        if is_new:
             self._around = around
         if self._around != around:
             raise UnlikeError
         for number, instance in found:
             self.instances[number] = [*self.instances.get(number, [])[-3:], instance]
+        if is_new and self.by is By.STANDINGS and 2 * len(self.turns) > len(segments):
+            raise UnlikeError
         self._trace(listing, found)
-        if any(one in self._unsteady or not self.constant[one] for one in self.varying):
+        is_free = self.by is By.STANDINGS  # where nothing else changes from turn to turn
+        if any(is_free or one in self._unsteady or not self.constant[one] for one in self.varying):
             raise UnlikeError
         self.work = listing.work(entry.end, last.begin) / max(1, len(found) - 1)
         self.ways = self.ways.with_one([number for number, _ in found[:-1]])
 
     def mark(self, listing: Listing, segment: Segment, contents: tuple[Any, ...]) -> int:
         """What a segment leaves for the one behind it, beside the outcome of its cut."""
-        if not self._by_turns:
-            return self.cuts.index(listing.kinds_of_guards[segment.cut])
-        return self._contents.setdefault(contents, len(self._contents))
+        left = contents if self.by is By.TURNS else self._cut(listing, segment)
+        return self._marks.setdefault(left, len(self._marks))
+
+    def _cut(self, listing: Listing, segment: Segment) -> int:
+        """Where f stands at a cut; or which comparison it is, where that is not known."""
+        if self.by is not By.STANDINGS:
+            return listing.kinds_of_guards[segment.cut]
+        if listing.standings is None:
+            raise UnlikeError
+        return listing.standings[segment.cut]
 
     def _walked(
         self, listing: Listing, start: tuple[int, float], segment: Segment, is_last: bool
     ) -> tuple[int, Instance, int]:
         """Which turn a segment is, and what it leaves."""
         read, key = listing.read_by(segment, is_last)
-        cut = None if is_last else listing.kinds_of_guards[segment.cut]
+        cut = None if is_last else self._cut(listing, segment)
         known = self._walks.get((start, cut, key))
         if known is None:
             known = self._walk(listing, start, segment, cut, read)
@@ -279,7 +296,7 @@ class Loop:
                 reader, number, before, (last, wrote), what = doubt
                 itself = frozenset([("kept", reader)])
                 rule = self.rules[reader, number]
-                if not itself < rule:
+                if not itself <= rule:
                     self._doubts.discard(doubt)
                     continue
                 if any(self.rules.get((reader, one)) != itself for one in before):
@@ -289,7 +306,8 @@ class Loop:
                 else:
                     is_there = bool(wrote & self.rules.get((reader, last), wrote))
                 if not is_there:
-                    self.rules[reader, number] = rule - itself
+                    self._doubts.discard(doubt)
+                    self._narrow(reader, number, rule - itself)
                     is_settled = False
 
     def _narrow(self, reader: Reader, number: int, options: frozenset[Option]) -> None:

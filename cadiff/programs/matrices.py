@@ -211,14 +211,18 @@ class SparseMatrices:
         check_real(f"sparse_{request.what}", call.structure)
 
         def matrix(recorded: Recorded) -> tuple[Any, MatrixPlan | None]:
-            if recorded.output.is_complex:
+            output = recorded.output
+            is_wanted = recorded.is_number or request.what != "hessian"
+            if output.is_complex or not output.is_differentiable or not is_wanted:
+                self._traces.met(call, recorded)  # so f returns the same here
+            if output.is_complex:
                 raise TypeError(
                     "sparse_jacobian is of real numbers, but f returns complex ones: return their "
                     "parts, cadiff.numpy.concatenate([z.real, z.imag])"
                 )
-            if request.what == "hessian" and not recorded.is_number:  # says what is wrong
+            if not is_wanted:  # says what is wrong
                 hessian(recorded.sample, numbers)(*args, **kwargs)
-            if not recorded.output.is_differentiable:
+            if not output.is_differentiable:
                 jacobian(recorded.sample, numbers)(*args, **kwargs)
             plan = self._plan(request, call, recorded)
             data = met(plan.evaluate(call.vector()))

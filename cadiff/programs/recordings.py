@@ -67,6 +67,8 @@ PRINTS = "it prints, or logs, which another run would repeat"
 MOST_READ_TWICE = 2_000_000  # operations that are recorded
 SET = "it changes an argument, a set, in place: pass a copy"
 
+_NOTHING = contextlib.nullcontext()
+
 _RAISING = frozenset(("call", "raise"))  # of what NumPy does at errors
 
 Changes = list[tuple[NDArray[Any], NDArray[Any]]]  # arrays, and the values that they are to have
@@ -361,7 +363,7 @@ class _Trial:
             generators = Generators(watch.generators)
             observed = Observation(watch)
             try:
-                with observed:
+                with observed, self.loop.standings(watch) if self.loop else _NOTHING:
                     out = self._function(*args, **kwargs)
             except BaseException as error:
                 watch.settle(settled)

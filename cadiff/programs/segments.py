@@ -54,7 +54,7 @@ class Segment(NamedTuple):
 class Listing:
     """A recording, operation by operation: what each is, and what it reads."""
 
-    def __init__(self, graph: Graph, returned: bytes) -> None:
+    def __init__(self, graph: Graph, returned: bytes, standings: list[int] | None) -> None:
         self.returned = returned  # what f returned, but for its numbers
         first, sizes, hashes, kinds, begins, operands, ends, guards, outcomes = binding.described(
             graph, _forms
@@ -73,6 +73,8 @@ class Listing:
         self.read_by_guards = self._places(guards)
         self.guards = self._operation[self.read_by_guards[0]]
         self.outcomes = np.array(outcomes)
+        is_told = standings is not None and len(standings) == len(guards)
+        self.standings = standings if is_told else None  # of f at guards
         self.is_known = bool(np.isin(kinds, _KNOWN).all() and (self.guards >= 0).all())
 
     def __len__(self) -> int:

@@ -135,6 +135,8 @@ class Slots:
                 break
         for reader in readers:
             if reader not in self.shapes:
+                if loop.first[reader] not in loop.where:
+                    raise UnlikeError  # nothing tells where what was read first comes from
                 listing, record, low = loop.where[loop.first[reader]]
                 self.shapes[reader] = low, int(listing.sizes[record])
 

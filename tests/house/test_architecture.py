@@ -152,7 +152,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"contents"},
             {"walks"},
             {"loop_steps"},
-            {"found_steps", "segments"},
+            {"found_steps", "segments", "standings"},
             {"found_turns"},
             {"slots"},
             {"found_loops"},

@@ -321,6 +321,98 @@ def test_what_no_comparison_shows_ends_what_is_served() -> None:
     assert n_loops(program) >= 1
 
 
+def halved(y: Any, x: Any) -> tuple[Any, Any]:
+    return 0.8 * y * cadiff.cos(0.1 * y), 0.93 * y - 0.001 * x + 0.001 * cadiff.sin(y) * y
+
+
+def counting_turns(x: Any) -> Any:
+    y, n = 1.0 + x, 0
+    while y > 0.02:
+        n += 1
+        is_steep = cadiff.sin(300.0 * y) > 0.9
+        y = halved(y, x)[0 if is_steep else 1]
+        if is_steep and n % 20 == 0:
+            y = 0.9 * y
+    return y + cadiff.exp(-x * y)
+
+
+def counting_two_ways(x: Any) -> Any:
+    y, n = 1.0 + x, [0, 0]
+    while y > 0.02:
+        k = 0 if cadiff.sin(300.0 * y) > 0.3 else 1
+        y, n[k] = halved(y, x)[k], n[k] + 1
+        if n == [3, 5]:
+            y = 0.97 * y
+    return y + cadiff.exp(-x * y)
+
+
+def counting_in_a_generator(x: Any) -> Any:
+    def factors() -> Any:
+        for n in itertools.count():
+            yield 0.9 if n % 13 == 12 else 1.0
+
+    factor = factors()
+    y = 1.0 + x
+    while y > 0.02:
+        q = next(factor)
+        y = q * halved(y, x)[0] if cadiff.sin(300.0 * y) > 0.9 else halved(y, x)[1]
+    return y + cadiff.exp(-x * y)
+
+
+def counting_in_an_iterator(x: Any) -> Any:
+    y = 1.0 + x
+    for q in itertools.cycle([cadiff.cos(0.1 * x)] * 12 + [x]):
+        y = q * halved(y, x)[0] if cadiff.sin(300.0 * y) > 0.3 else halved(y, x)[1]
+        if y < 0.02:
+            break
+    return y + cadiff.exp(-x * y)
+
+
+def counting_in_a_class(x: Any) -> Any:
+    class Turns:
+        n = 0
+
+    y = 1.0 + x
+    while y > 0.02:
+        Turns.n += 1
+        is_steep = cadiff.sin(300.0 * y) > 0.9
+        y = halved(y, x)[0 if is_steep else 1] * (0.9 if is_steep and Turns.n % 20 == 0 else 1.0)
+    return y + cadiff.exp(-x * y)
+
+
+HIDING = [
+    *(counting_turns, counting_two_ways, counting_in_a_generator, counting_in_an_iterator),
+    counting_in_a_class,
+]
+
+
+@pytest.mark.parametrize("f", HIDING)
+def test_what_no_outcome_shows_is_not_guessed(f: Any) -> None:
+    """Ways through turns of several kinds may differ in what f holds beside recorded numbers."""
+    for max_traces in (3, 8):
+        program: Any = cadiff.compile(f, max_traces=max_traces)
+        for x in np.random.default_rng(max_traces).uniform(0.0, 1.0, 100).tolist():
+            assert abs(program(x) - f(x)) < 1e-12
+        assert program.stats()["obstacles"] == []
+
+
+def test_a_loop_that_holds_nothing_else_goes_any_way() -> None:
+    def f(x: Any) -> Any:
+        y = 1.0 + x
+        while y > 0.02:
+            y = halved(y, x)[0 if cadiff.sin(300.0 * y) > 0.3 else 1]
+        return y + cadiff.exp(-x * y)
+
+    program = cadiff.compile(f, max_traces=4)
+    points = np.random.default_rng(0).uniform(0.0, 1.0, 200).tolist()
+    for x in points:
+        same(program.value_and_grad(x), cadiff.value_and_grad(f)(x), 1e-9)
+    former = program.stats()
+    for x in np.array(points) + 1e-3:
+        same(program.value_and_grad(x), cadiff.value_and_grad(f)(x), 1e-9)
+    assert program.stats()["eager"] - former["eager"] < 5 and n_loops(program) >= 1
+
+
 def test_turns_of_few_single_numbers_are_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """There a run of f takes less than the step."""
     monkeypatch.undo()

@@ -268,6 +268,25 @@ def test_errors_of_misses_are_those_of_f() -> None:
         same(program.grad(points[2]), eager(points[2]))
 
 
+OTHER_FORMS: list[Callable[[Any], Any]] = [
+    lambda x: (x, x) if x > 0.0 else x * x,
+    lambda x: "positive" if x > 0.0 else x * x,
+    lambda x: 1j * x if x > 0.0 else x * x,
+]
+
+
+@pytest.mark.parametrize("f", OTHER_FORMS)
+@pytest.mark.parametrize("what", ["grad", "hessian", "jacobian", "hvp", "sparse_hessian"])
+def test_what_is_wrong_with_another_result_is_not_said(f: Callable[[Any], Any], what: str) -> None:
+    """A recording of another outcome, which is tried first, may have no such derivative."""
+    program = cadiff.compile(f)
+    program(1.0)
+    args = (-1.5, 1.0) if what == "hvp" else (-1.5,)
+    found = getattr(program, what)(*args)
+    found = found.toarray()[0, 0] if what == "sparse_hessian" else found
+    assert found == (-3.0 if what in ("grad", "jacobian") else 2.0)
+
+
 def test_functions_of_python_are_not_run_for_each_recording() -> None:
     runs = []
 

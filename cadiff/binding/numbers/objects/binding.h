@@ -50,6 +50,9 @@ PyObject *cad_constant_value(PyObject *number);
 /* Note that a user's program is about to take the plain value of a number. */
 int cad_note_taken(PyObject *number);
 
+/* Note that a recording has noted an outcome of a comparison as a guard. */
+int cad_note_guard(PyObject *outcome);
+
 /* Whether a number has outlived its computation. */
 int cad_is_over(PyObject *number);
 

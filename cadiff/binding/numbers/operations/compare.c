@@ -2,6 +2,7 @@
  * numbers came to is kept: as a guard at once, or as a mask, which becomes one when it is read.
  * What a mask is made of only Python knows. */
 #include "numbers/operations/operations.h"
+#include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/references.h"
@@ -40,7 +41,8 @@ static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject *
         return 0;
     }
     const size_t count = CAD_IS_VAR_ARRAY(outcome) ? (size_t)outcome->view->size : 1;
-    return cad_check(cad_guard_note(tape, outcome->slot, count, equality));
+    const int status = cad_check(cad_guard_note(tape, outcome->slot, count, equality));
+    return status < 0 ? status : cad_note_guard((PyObject *)outcome);
 }
 
 static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject **answer);
