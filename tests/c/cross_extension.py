@@ -2,10 +2,10 @@
 
     python -m tests.c.cross_extension [SYSTEM ...]
 
-The C that Cython wrote, `Var`, `Dual` and the core are what a wheel has. The headers are those of the
-Python and the NumPy at hand, but for the two files in which these describe their system: those stand
-in `tests/c/headers`. For Windows every name that is neither Python's nor the C library's is an error
-of the linker. To write C takes what pyproject.toml lists under [build-system].
+The C that Cython wrote, `Var`, `Dual` and the core are what a wheel has. The headers are those of
+the Python and the NumPy at hand, but for the two files in which these describe their system: those
+stand in `tests/c/headers`. For Windows every name that is neither Python's nor the C library's is
+an error of the linker. To write C takes what pyproject.toml lists under [build-system].
 """
 
 from __future__ import annotations

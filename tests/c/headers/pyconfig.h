@@ -30,6 +30,7 @@
 #define NT_THREADS
 #define Py_ENABLE_SHARED 1
 #else
+#define _GNU_SOURCE 1
 #define HAVE_PTHREAD_H 1
 #define HAVE_SSIZE_T 1
 #define HAVE_SYS_TIME_H 1
