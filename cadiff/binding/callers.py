@@ -96,9 +96,14 @@ _CONVERSIONS: dict[Any, str] = {
 
 @cache
 def _known_places() -> tuple[str, ...]:
-    """Where the libraries stand that are known, as far as they are installed."""
+    """Where the libraries stand that are known, as far as they are installed.
+
+    Code in frozen programs names its files from the folder that packages stood in.
+    """
     specs = map(importlib.util.find_spec, LIBRARIES)
     places = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    if getattr(sys, "frozen", False):
+        places += ["cadiff", *LIBRARIES]
     return tuple(os.path.join(place, "") for place in places)
 
 

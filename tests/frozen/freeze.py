@@ -1,4 +1,4 @@
-"""A program frozen by PyInstaller, cx_Freeze and Nuitka, and run away from Python and from cadiff.
+"""A program frozen by PyInstaller and cx_Freeze, and run away from Python and from cadiff.
 
     python -m tests.frozen.freeze [FREEZER ...]
 
@@ -23,8 +23,6 @@ FREEZERS = {
     + ["--workpath", "{out}/work", "--specpath", "{out}", str(PROGRAM)],
     "cx_Freeze": ["-m", "cx_Freeze", "build_exe", "--script", str(PROGRAM)]
     + ["--packages=cadiff,scipy", "--build-exe", "{out}/program"],
-    "Nuitka": ["-m", "nuitka", "--standalone", "--quiet", "--output-dir={out}"]
-    + ["--include-package=cadiff.scipy", "--assume-yes-for-downloads", str(PROGRAM)],
 }
 OPTIONS = (["-OO"], ["-I"], ["-s", "-E"], ["-X", "dev", "-W", "error"])
 NOTHING = {"PATH": os.defpath, "LC_ALL": "C"}  # no home, no path of Python's, no UTF-8
@@ -38,7 +36,7 @@ def freeze(name: str, place: Path) -> str:
     if done.returncode != 0:
         return f"not made: {(done.stdout + done.stderr)[-2000:]}"
     took = time.monotonic() - begun
-    (program,) = {*place.glob("program/program"), *place.glob("program.dist/program.bin")}
+    program = place / "program" / "program"
     elsewhere = place / "é 数"
     program.parent.rename(elsewhere)
     size = sum(path.stat().st_size for path in elsewhere.rglob("*") if path.is_file()) >> 20
