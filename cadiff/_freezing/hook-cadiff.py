@@ -9,7 +9,7 @@ from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 
 PARTS = ("inspection", "numpy", "operations", "programs", "transforms")
 
-hiddenimports = ["cadiff.nn"]
+hiddenimports = ["cadiff.cmath", "cadiff.math", "cadiff.nn"]
 for part in PARTS:
     hiddenimports += collect_submodules(f"cadiff.{part}")
 datas = collect_data_files("cadiff.nist")

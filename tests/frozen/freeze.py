@@ -24,6 +24,7 @@ FREEZERS = {
     "cx_Freeze": ["-m", "cx_Freeze", "build_exe", "--script", str(PROGRAM)]
     + ["--packages=cadiff,scipy", "--build-exe", "{out}/program"],
 }
+PARTS = {"PyInstaller": ["scipy", "sources"], "cx_Freeze": ["scipy"]}  # of the program
 OPTIONS = (["-OO"], ["-I"], ["-s", "-E"], ["-X", "dev", "-W", "error"])
 NOTHING = {"PATH": os.defpath, "LC_ALL": "C"}  # no home, no path of Python's, no UTF-8
 
@@ -40,7 +41,7 @@ def freeze(name: str, place: Path) -> str:
     elsewhere = place / "é 数"
     program.parent.rename(elsewhere)
     size = sum(path.stat().st_size for path in elsewhere.rglob("*") if path.is_file()) >> 20
-    return f"{took:.0f} s, {size} MB; {said([str(elsewhere / program.name), 'scipy'], place)}"
+    return f"{took:.0f} s, {size} MB; {said([str(elsewhere / program.name), *PARTS[name]], place)}"
 
 
 def said(command: list[str], place: Path) -> str:
@@ -68,7 +69,9 @@ def main(asked: list[str]) -> int:
             path.chmod(path.stat().st_mode & ~0o222)
         for options in OPTIONS:
             # `-I` leaves out the folder of the program: there the installed package runs.
-            answer = said([sys.executable, *options, str(site / PROGRAM.name), "scipy"], site)
+            answer = said(
+                [sys.executable, *options, str(site / PROGRAM.name), "scipy", "sources"], site
+            )
             reports.append(f"{' '.join(options)}: {answer}")
             print(reports[-1], flush=True)
         for path in [site, *site.rglob("*")]:
