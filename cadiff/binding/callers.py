@@ -62,7 +62,8 @@ _ANSWERS = (
         "The truth value of an array",
         "",
         "cadiff.where(condition, x, y) chooses for each element, condition.all() and "
-        "condition.any() ask for all of them, and np.max(v) is the greatest",
+        "condition.any() ask for all of them, np.maximum(v, w) is max(v, w) of each pair, and "
+        "np.max(v) is the greatest",
     ),
     ("unexpected keyword argument 'dim'", "dim", "write axis="),
     ("unexpected keyword argument 'keepdim'", "keepdim", "write keepdims="),

@@ -460,6 +460,11 @@ NOTED: dict[str, tuple[Any, Any, str]] = {
         np.eye(2),
         "`import cadiff.scipy.linalg`",
     ),
+    "max of an array and a number": (
+        lambda x: max(x, 0.0).sum(),
+        X,
+        r"np\.maximum\(v, w\)",
+    ),
     "mood of SciPy": (
         lambda x: stats.mood(x, [1.0, 2.0, 2.0])[0],
         X,
