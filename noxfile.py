@@ -2,6 +2,7 @@
 
 nox -s lint          one phase of those that `.ci/run` goes through, which are in PHASES
 nox                  all of them
+nox -s release       what a tag does, on this machine and short of publishing, as a table
 nox -s everything    what takes too long for each change, and must pass before a release:
 
 * the whole suite on every Python (`suite`), for what a Python or its NumPy changes in numbers,
@@ -13,7 +14,9 @@ nox -s everything    what takes too long for each change, and must pass before a
   the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
 * the package built from a copy to which operations were added as the guide says (`guide`), where
   `.ci/run` compiles what is derived from them alone;
-* the C core built for other systems, and its tests run as far as they can be here (`cross`);
+* the C core built for other systems, its tests run as far as they can be here, and the whole
+  extension linked for them (`cross`);
+* programs with cadiff in them, frozen and run elsewhere (`frozen`);
 * SciPy's own tests of its optimisers, with those of `cadiff.optimize` in their places
   (`scipy_optimize`), for what users of SciPy's functions rely on;
 * the array API standard's own tests of `cadiff.numpy`, of plain arrays and of numbers that carry
@@ -105,6 +108,16 @@ WITHOUT_USAGE = "--ignore=tests/usage"
 
 # Bytecode is made of what is imported, not of all that is installed.
 WITHOUT_BYTECODE = {"PIP_NO_COMPILE": "1"}
+
+# The same sources give the same bytes: files in archives have this time.
+REPRODUCIBLE = {"SOURCE_DATE_EPOCH": "1790000000"}
+
+# What a row of the table of a release says of the Python that runs this; it imports the wheel's.
+OF_ROW = (
+    "import platform, sys, numpy, cadiff; assert 'site-packages' in cadiff.__file__; "
+    "print(sys.platform, platform.machine(), '|', platform.python_version(), '|', "
+    "numpy.__version__)"
+)
 
 # What times nothing is compiled in a third of the time.
 QUICKLY = "-O0"
@@ -267,7 +280,7 @@ def distributions(session: nox.Session) -> None:
     options = ("--no-isolation", "--outdir", str(out))
     build = ("python", "-m", "build", *options, str(ROOT))
     with building():
-        session.run(*build, env={"CADIFF_CFLAGS": QUICKLY}, silent=True)
+        session.run(*build, env={"CADIFF_CFLAGS": QUICKLY} | REPRODUCIBLE, silent=True)
     (wheel,) = out.glob("*.whl")
     session.run("python", "-m", "benchmarks.building", str(wheel))
     session.run("twine", "check", "--strict", *map(str, out.iterdir()))
@@ -276,6 +289,12 @@ def distributions(session: nox.Session) -> None:
     session.run("python", "-m", "cadiff", "--no-timing")
     described = "metadata('cadiff').get_payload().startswith('# cadiff')"
     session.run("python", "-c", f"from importlib.metadata import metadata; assert {described}")
+    pip = ("uv", "pip") if session.venv_backend == "uv" else ("python", "-m", "pip")
+    session.run(*pip, "uninstall", *(() if pip[0] == "uv" else ("-y",)), "cadiff")
+    left = "[*Path(sysconfig.get_path('purelib')).glob('*cadiff*')]"
+    left += " + [*Path(sysconfig.get_path('scripts')).glob('cadiff*')]"
+    command = f"import sysconfig; from pathlib import Path; left = {left}; assert not left, left"
+    session.run("python", "-c", command)
 
 
 @nox.session
@@ -338,9 +357,56 @@ def search(session: nox.Session) -> None:
 
 @nox.session
 def cross(session: nox.Session) -> None:
-    """The C core and its tests built for other systems by clang, and run where they can be."""
-    session.install("pytest", "ziglang")
+    """The C core and its tests built for other systems by clang, and run where they can be.
+
+    All that a wheel has in C is linked for these systems, too.
+    """
+    session.install("pytest", "ziglang", *BUILD_REQUIRES)
     session.run("python", "-m", "tests.c.cross", *session.posargs)
+    if not session.posargs:
+        with building():
+            session.run("python", "-m", "tests.c.cross_extension")
+
+
+@nox.session
+def frozen(session: nox.Session) -> None:
+    """A program frozen by PyInstaller and cx_Freeze, run without Python and cadiff."""
+    session.install("cx-Freeze", "pyinstaller")
+    install(session, ".[scipy]", cflags=QUICKLY)
+    session.run("python", "-m", "tests.frozen.freeze", *session.posargs)
+
+
+@nox.session(python=INTERPRETERS)
+def release(session: nox.Session) -> None:
+    """What a tag does, short of publishing: a wheel from the sdist for each Python, and its tests.
+
+    Prints a table of all Pythons up to this one, which is `build/release/table.md`.
+    """
+    place = ROOT / "build" / "release"
+    table = place / "table.md"
+    session.install("build", *BUILD_REQUIRES)
+    build = ("python", "-m", "build", "--no-isolation", "--outdir", str(place))
+    if session.python == INTERPRETERS[0]:
+        shutil.rmtree(place, ignore_errors=True)
+        with building():
+            session.run(*build, "--sdist", str(ROOT), silent=True)
+        (sdist,) = place.glob("*.tar.gz")
+        session.run("python", "-m", "tarfile", "-e", str(sdist), str(place))
+        titles = "system | Python | NumPy | built | imported | tests"
+        table.write_text(f"| {titles} |\n|---|---|---|---|---|---|\n", encoding="utf-8")
+    (tree,) = place.glob("cadiff-*/")
+    session.run(*build, "--wheel", str(tree), env=REPRODUCIBLE, silent=True)
+    wheel = max(place.glob("*.whl"), key=os.path.getmtime)
+    session.install(f"cadiff[test] @ {wheel.as_uri()}")
+    session.chdir(tree / "tests")
+    command = ("python", "-c", OF_ROW)
+    row = str(session.run(*command, silent=True)).strip()
+    tried = ("transforms", "binding", "numerics/test_operations.py")
+    command = ("pytest", *SIDE_BY_SIDE, *BRIEFLY, "-q", *tried)
+    tests = str(session.run(*command, silent=True)).strip().splitlines()[-1].strip("= ")
+    with table.open("a", encoding="utf-8") as file:
+        file.write(f"| {row} | yes | yes | {tests} |\n")
+    print(table.read_text(encoding="utf-8"))
 
 
 @nox.session
@@ -408,7 +474,7 @@ def seams(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
-    longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross"]
+    longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross", "frozen"]
     longer += ["search", "scipy_optimize", "array_api", "real_programs", "seams", "successors"]
     for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)

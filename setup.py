@@ -22,6 +22,7 @@ try:
     from setuptools import setup
 
     from building.extension import ROOT, BuildChanged, core
+    from building.parts import ListsParts
 except ImportError as error:
     sys.exit(
         "To build cadiff takes setuptools, Cython and NumPy (%s).\n"
@@ -38,5 +39,5 @@ setup(
     long_description=describe(readme, project),
     long_description_content_type="text/markdown",
     ext_modules=[core],
-    cmdclass={"build_ext": BuildChanged},
+    cmdclass={"build_ext": BuildChanged, "bdist_wheel": ListsParts},
 )

@@ -13,6 +13,7 @@ measures what an import costs, so it must not have imported it.
 from __future__ import annotations
 
 import compileall
+import json
 import os
 import re
 import resource
@@ -28,7 +29,7 @@ from typing import NamedTuple
 
 from benchmarks.timing import Spread
 
-__all__ = ["misplaced", "revealing"]
+__all__ = ["exposed", "misplaced", "revealing", "unlisted"]
 
 ROOT = Path(__file__).parent.parent
 MADE = ("build", "generated", "__pycache__", "*.so", "*.egg-info", ".*")  # and what hides itself
@@ -110,6 +111,37 @@ def revealing(wheel: Path) -> list[str]:
         ]
 
 
+def exposed(wheel: Path) -> list[str]:
+    """What is wrong with the names of a wheel's core, as the tools for ELF files print them."""
+    if shutil.which("nm") is None or not sys.platform.startswith("linux"):
+        return []
+    found = []
+    with zipfile.ZipFile(wheel) as parts, tempfile.TemporaryDirectory() as place:
+        for name in (name for name in parts.namelist() if name.endswith(".so")):
+            core = parts.extract(name, place)
+            lines = printed("nm", "-D", core).splitlines()
+            names = [line.split()[-1] for line in lines if " U " not in line and " w " not in line]
+            found += [f"{name} exports {own}" for own in names if not own.startswith("PyInit_")]
+            needed = printed("readelf", "-d", core)
+            if "[libc.so.6]" in needed and "[libm.so.6]" not in needed:
+                found.append(f"{name} does not name the library of mathematics")
+    return found
+
+
+def printed(*command: str) -> str:
+    """What a command prints."""
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def unlisted(wheel: Path) -> list[str]:
+    """What the list of a wheel's parts lacks."""
+    with zipfile.ZipFile(wheel) as parts:
+        names = [name for name in parts.namelist() if ".dist-info/sboms/" in name]
+        listed = [json.loads(parts.read(name)) for name in names]
+    named = {part["name"] for one in listed for part in one["components"]}
+    return [f"{name} is compiled in, and not listed" for name in {"Cython", "numpy"} - named]
+
+
 def wheel_of(tree: Path, out: Path) -> Path:
     """The wheel of a tree that is built already."""
     options = ("--no-deps", "--no-build-isolation", "-w", str(out))
@@ -187,6 +219,7 @@ def main() -> int:
         wheel = Path(sys.argv[1])
         found = [f"{name} has no place in a wheel" for name in misplaced(wheel)]
         found += [f"{name} names a place of this machine" for name in revealing(wheel)]
+        found += [*exposed(wheel), *unlisted(wheel)]
         print(*found, sep="\n")
         return 1 if found else 0
     print("| what | measured |\n|---|---|")

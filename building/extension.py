@@ -195,6 +195,8 @@ core = Extension(
         *((f"CYTHON_{name}", "0") for name in IN_LINE),
     ],
     extra_compile_args=[*COMPILE_ARGS, *ASKED_ARGS],
+    # A name that says no version binds to the oldest function of that name, as exp does in glibc.
+    libraries=[] if sys.platform == "win32" else ["m"],
     extra_link_args=LINK_ARGS,
     export_symbols=[f"PyInit_{name}" for name in NAMES],
 )

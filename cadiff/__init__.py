@@ -16,6 +16,13 @@ try:
 except ModuleNotFoundError as _error:
     if _error.name != "cadiff.binding._core":
         raise
+    from os.path import isdir as _isdir
+
+    if not _isdir(__path__[0]):
+        raise ImportError(
+            f"cadiff has a compiled core, which Python cannot import from within {__path__[0]}: "
+            "unpack the archive, or install cadiff beside it"
+        ) from None
     raise ImportError(
         f"the compiled core of cadiff is missing from {__path__[0]}. If this is the "
         "source tree, build it in place with `pip install -e .`, or start Python in another "

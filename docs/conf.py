@@ -61,6 +61,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js"]
 html_show_sphinx = html_show_copyright = False
 html_copy_source = False
 

@@ -62,7 +62,8 @@ _ANSWERS = (
         "The truth value of an array",
         "",
         "cadiff.where(condition, x, y) chooses for each element, condition.all() and "
-        "condition.any() ask for all of them, and np.max(v) is the greatest",
+        "condition.any() ask for all of them, np.maximum(v, w) is max(v, w) of each pair, and "
+        "np.max(v) is the greatest",
     ),
     ("unexpected keyword argument 'dim'", "dim", "write axis="),
     ("unexpected keyword argument 'keepdim'", "keepdim", "write keepdims="),
@@ -96,9 +97,16 @@ _CONVERSIONS: dict[Any, str] = {
 
 @cache
 def _known_places() -> tuple[str, ...]:
-    """Where the libraries stand that are known, as far as they are installed."""
+    """Where the libraries stand that are known, as far as they are installed.
+
+    Code in frozen programs names its files as they were called where it was frozen.
+    """
     specs = map(importlib.util.find_spec, LIBRARIES)
     places = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    if getattr(sys, "frozen", False):
+        binding = os.path.dirname(is_own_file.__code__.co_filename)
+        built = os.path.dirname(os.path.dirname(binding))
+        places += [os.path.join(built, name) for name in ("cadiff", *LIBRARIES)]
     return tuple(os.path.join(place, "") for place in places)
 
 

@@ -9,12 +9,15 @@ the finders of `import` expect a file of that name. What the modules do is not k
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
-_CORE = import_module("._core", __package__)
+import cadiff.binding._core as _core  # which says, where it is missing, that it is this one
+
+# What modules in C import: a program that is frozen has what lines in Python name.
+from . import digests as digests
+from . import held as held
 
 # From below: each knows only those before it.
 MODULES = (
@@ -56,8 +59,8 @@ def load(name: str) -> None:
     """Import a module of this package that stands in the file of `_core`."""
     package = sys.modules[__package__]
     full_name = f"{__package__}.{name}"
-    loader = ExtensionFileLoader(full_name, _CORE.__file__ or "")
-    spec = spec_from_file_location(full_name, _CORE.__file__, loader=loader)
+    loader = ExtensionFileLoader(full_name, _core.__file__ or "")
+    spec = spec_from_file_location(full_name, _core.__file__, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules[full_name] = module  # before it runs: it may look itself up
@@ -79,7 +82,7 @@ def _is_of(module: ModuleType, name: str, item: object) -> bool:
     return home == module.__name__ or (home == "cadiff" and isinstance(item, type))
 
 
-_offer(_CORE)
+_offer(_core)
 load("_shared")  # what Cython adds to modules: see building/extension.py
 for _name in MODULES:
     load(_name)

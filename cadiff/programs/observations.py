@@ -43,7 +43,6 @@ PICKLED = OUTSIDE.format(name="pickle.loads of what names a global")
 
 _OPAQUE, _KNOWN, _ASIDE, _UNTOLD, _STANDARD = range(5)  # how a code stands, for an Observer
 _CONSTANT = primitives.primitive._constant.__code__
-_OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 # What happens once, and in no call after it: a module is imported, machine code is made.
 _IMPORTED = sys.modules["_frozen_importlib"]._find_and_load.__code__
 _ONCE = (_IMPORTED, Machines.__call__.__code__, note.__code__)
@@ -256,7 +255,7 @@ def _named_in_texts(frame: FrameType | None) -> bool:
     A column of a table may have such a name, too: then f runs eagerly for nothing.
     """
     text = ""
-    while frame is not None and not frame.f_code.co_filename.startswith(_OWN):
+    while frame is not None and not is_own_file(frame.f_code.co_filename):
         if is_of_library(frame.f_code.co_filename):
             text = next((item for item in frame.f_locals.values() if type(item) is str), "")
         elif not {*frame.f_locals, *frame.f_globals}.isdisjoint(_NAME.findall(text)):

@@ -26,16 +26,25 @@ void cad_run_single_loop(CadOp op, char **args, const intptr_t *dims, const intp
 
 /* --- floats and doubles --- */
 
-CAD_CLONES void cad_narrow_row(float *restrict to, const double *restrict from, size_t n) {
+/* What is cloned is static: the resolvers of others would be exported by the extension. */
+static CAD_CLONES void narrow_row(float *restrict to, const double *restrict from, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = (float)from[i];
     }
 }
 
-CAD_CLONES void cad_widen_row(double *restrict to, const float *restrict from, size_t n) {
+static CAD_CLONES void widen_row(double *restrict to, const float *restrict from, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = (double)from[i];
     }
+}
+
+void cad_narrow_row(float *restrict to, const double *restrict from, size_t n) {
+    narrow_row(to, from, n);
+}
+
+void cad_widen_row(double *restrict to, const float *restrict from, size_t n) {
+    widen_row(to, from, n);
 }
 
 static void narrow(float *to, CadStrip from, size_t n) {

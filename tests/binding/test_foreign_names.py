@@ -460,6 +460,11 @@ NOTED: dict[str, tuple[Any, Any, str]] = {
         np.eye(2),
         "`import cadiff.scipy.linalg`",
     ),
+    "max of an array and a number": (
+        lambda x: max(x, 0.0).sum(),
+        X,
+        r"np\.maximum\(v, w\)",
+    ),
     "mood of SciPy": (
         lambda x: stats.mood(x, [1.0, 2.0, 2.0])[0],
         X,
@@ -487,6 +492,11 @@ def test_a_package_without_its_core_says_how_to_build_it(tmp_path: Path) -> None
         [sys.executable, "-c", "import cadiff"], cwd=tmp_path, capture_output=True, text=True
     )
     assert re.search(r"core of cadiff is missing from .*pip install -e \.", done.stderr)
+    archive = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "cadiff")
+    from_there = "import sys; sys.path.insert(0, sys.argv[1]); import cadiff"
+    command = [sys.executable, "-c", from_there, archive]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert re.search(r"cannot import from within .*packed\.zip.*: unpack the archive", done.stderr)
 
 
 @pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")

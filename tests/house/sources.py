@@ -45,7 +45,8 @@ def module_of(path: Path) -> str:
     return ".".join(above if name == "__init__" and above else [*above, name])
 
 
-MODULES = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+# Hooks, whose names are none of modules, run where they are asked for.
+MODULES = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py")) if "-" not in path.stem}
 COMPILED = {module_of(path): path for path in sorted(PACKAGE.rglob("*.pyx"))}
 
 

@@ -227,6 +227,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         [{"bench", "targets"}, {"check", "demo", "info", "show"}, {"__init__"}],
     ),
     ("", [{"__main__"}]),
+    ("_freezing", [{"__init__"}]),
 ]
 
 

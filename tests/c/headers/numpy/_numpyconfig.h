@@ -1,0 +1,27 @@
+/* NumPy's configuration on systems that are not at hand, of which all have 64 bits. */
+#define NPY_NO_ENDIAN 1
+#define NPY_SIZEOF_SHORT __SIZEOF_SHORT__
+#define NPY_SIZEOF_INT __SIZEOF_INT__
+#define NPY_SIZEOF_LONG __SIZEOF_LONG__
+#define NPY_SIZEOF_LONGLONG __SIZEOF_LONG_LONG__
+#define NPY_SIZEOF_PY_LONG_LONG __SIZEOF_LONG_LONG__
+#define NPY_SIZEOF_FLOAT 4
+#define NPY_SIZEOF_DOUBLE 8
+#define NPY_SIZEOF_COMPLEX_FLOAT 8
+#define NPY_SIZEOF_COMPLEX_DOUBLE 16
+#define NPY_SIZEOF_LONGDOUBLE __SIZEOF_LONG_DOUBLE__
+#if __SIZEOF_LONG_DOUBLE__ == 8
+#define NPY_SIZEOF_COMPLEX_LONGDOUBLE 16
+#else
+#define NPY_SIZEOF_COMPLEX_LONGDOUBLE 32
+#endif
+#define NPY_SIZEOF_INTP 8
+#define NPY_SIZEOF_UINTP 8
+#define NPY_SIZEOF_PY_INTPTR_T 8
+#define NPY_SIZEOF_OFF_T 8
+#define NPY_SIZEOF_WCHAR_T __SIZEOF_WCHAR_T__
+#define NPY_NO_SMP 0
+#define NPY_VISIBILITY_HIDDEN __attribute__((visibility("hidden")))
+#define NPY_ABI_VERSION 0x02000000
+#define NPY_API_VERSION 0x00000015
+#include <inttypes.h>

@@ -1,0 +1,83 @@
+"""A program frozen by PyInstaller and cx_Freeze, and run away from Python and from cadiff.
+
+    python -m tests.frozen.freeze [FREEZER ...]
+
+The package has to be installed as users have it, from a wheel. It is run with other options of
+Python's, from a folder that cannot be written into, too. `nox -s frozen` installs what that takes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+PROGRAM = Path(__file__).with_name("program.py")
+FREEZERS = {
+    "PyInstaller": ["-m", "PyInstaller", "-y", "--log-level=ERROR", "--distpath", "{out}"]
+    + ["--workpath", "{out}/work", "--specpath", "{out}", str(PROGRAM)],
+    "cx_Freeze": ["-m", "cx_Freeze", "build_exe", "--script", str(PROGRAM)]
+    + ["--packages=cadiff,scipy", "--build-exe", "{out}/program"],
+}
+PARTS = {"PyInstaller": ["scipy", "sources"], "cx_Freeze": ["scipy"]}  # of the program
+OPTIONS = (["-OO"], ["-I"], ["-s", "-E"], ["-X", "dev", "-W", "error"])
+NOTHING = {"PATH": os.defpath, "LC_ALL": "C"}  # no home, no path of Python's, no UTF-8
+
+
+def freeze(name: str, place: Path) -> str:
+    """Freeze the program, run it, and say how that went."""
+    command = [word.format(out=place) for word in FREEZERS[name]]
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, *command], cwd=place, capture_output=True, text=True)
+    if done.returncode != 0:
+        return f"not made: {(done.stdout + done.stderr)[-2000:]}"
+    took = time.monotonic() - begun
+    program = place / "program" / "program"
+    elsewhere = place / "é 数"
+    program.parent.rename(elsewhere)
+    size = sum(path.stat().st_size for path in elsewhere.rglob("*") if path.is_file()) >> 20
+    return f"{took:.0f} s, {size} MB; {said([str(elsewhere / program.name), *PARTS[name]], place)}"
+
+
+def said(command: list[str], place: Path) -> str:
+    """What a program says, run with an environment of nothing."""
+    done = subprocess.run(command, cwd=place, env=NOTHING, capture_output=True, text=True)
+    return (done.stdout or done.stderr)[-2000:].strip()
+
+
+def main(asked: list[str]) -> int:
+    """Freeze by some freezers, or all of them; answers whether something failed."""
+    reports = []
+    with tempfile.TemporaryDirectory() as name:
+        for freezer in asked or FREEZERS:
+            place = Path(name, freezer)
+            place.mkdir()
+            reports.append(f"{freezer}: {freeze(freezer, place)}")
+            print(reports[-1], flush=True)
+        spec = find_spec("cadiff")
+        assert spec is not None
+        assert spec.submodule_search_locations is not None
+        site = Path(name, "é 数")
+        shutil.copytree(spec.submodule_search_locations[0], site / "cadiff")
+        shutil.copy(PROGRAM, site)
+        for path in [*site.rglob("*"), site]:
+            path.chmod(path.stat().st_mode & ~0o222)
+        for options in OPTIONS:
+            # `-I` leaves out the folder of the program: there the installed package runs.
+            answer = said(
+                [sys.executable, *options, str(site / PROGRAM.name), "scipy", "sources"], site
+            )
+            reports.append(f"{' '.join(options)}: {answer}")
+            print(reports[-1], flush=True)
+        for path in [site, *site.rglob("*")]:
+            path.chmod(path.stat().st_mode | 0o200)
+    return any(not report.endswith("right") for report in reports)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
