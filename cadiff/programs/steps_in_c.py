@@ -211,8 +211,9 @@ class Steps:
         kept = [1 if axis in axes else length for axis, length in enumerate(shape)]
         indices = [f"i{axis}" for axis in range(len(shape))]
         steps = [0 if axis in axes else s for axis, s in enumerate(_in_order(kept))]
+        long = [axis for axis, length in enumerate(shape) if length != 1]  # which have loops
         x, r = [
-            f"(&{begin})[{' + '.join(f'{s} * {i}' for s, i in zip(by, indices, strict=True))}]"
+            f"(&{begin})[{index_text(0, *((by[axis], indices[axis]) for axis in long))}]"
             for begin, by in ((of, _in_order(shape)), (to, steps))
         ]
         yield loop(prod(kept), [f"(&{to})[i] = {start};"])

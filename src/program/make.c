@@ -104,6 +104,9 @@ static void find_ends(CadMaker *m) {
 static void find_order(CadMaker *m, CadLevels levels) {
     m->program->compares_last = m->use != CAD_AT_A_POINT || m->graph->compares_last;
     cad_maker_place_inputs(m);
+    if (m->status != CAD_OK) {
+        return;
+    }
     m->boundary = m->use == CAD_AT_A_POINT ? INT32_MIN : (int32_t)m->program->n_shared;
     find_ends(m);
     cad_maker_find_wanted(m);

@@ -10,6 +10,10 @@ void cad_maker_place_inputs(CadMaker *m) {
     for (size_t k = 0; k < m->n_inputs; k++) {
         const uint32_t i = cad_graph_record_of(m->graph, m->inputs[k]);
         const uint32_t size = m->graph->records[i].of.array.size;
+        if (size > (uint32_t)(INT32_MAX - 1 - m->n_places)) {
+            m->status = CAD_TAPE_FULL;
+            return;
+        }
         m->place[i] = m->n_places;
         m->n_places += (int32_t)size;
         m->program->n_shared += k < m->n_shared ? size : 0;

@@ -753,6 +753,7 @@ def test_damaged_bytes() -> None:
                 ValueError,
                 RuntimeError,
                 MemoryError,
+                OverflowError,
                 binding.CallError,
                 binding.ObstacleError,
             ):
