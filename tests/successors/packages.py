@@ -9,7 +9,7 @@ SUPPLEMENT = "paragami.tests.test_autograd_supplement_lib.TestAutogradSupplement
 
 
 class Package(NamedTuple):
-    """A package that imports autograd.
+    """A package that imports autograd, or itself.
 
     `source` is a source distribution as pip names it, or a repository and a commit. `tests` are
     arguments of pytest. `excluded` has beginnings of names of tests, each with its reason.
@@ -23,6 +23,7 @@ class Package(NamedTuple):
 
 
 PACKAGES = {
+    "autograd": Package("autograd==1.9.1", ("tests",)),
     "autograd-gamma": Package(
         f"{GITHUB}/CamDavidsonPilon/autograd-gamma 5876e0320865c592ed4a370c6a6ef282cf163480",
         ("tests",),
