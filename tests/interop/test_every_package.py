@@ -78,11 +78,11 @@ SIDES = {
 @pytest.fixture(params=SIDES)
 def side(request: Any) -> Iterator[Side]:
     package = pytest.importorskip(request.param)
-    if request.param != "jax":
-        yield SIDES[request.param]
-        return
-    with package.enable_x64(True):
-        yield SIDES[request.param]
+    if request.param == "jax":
+        package.config.update("jax_enable_x64", True)  # of all threads
+    yield SIDES[request.param]
+    if request.param == "jax":
+        package.config.update("jax_enable_x64", False)
 
 
 def picky(x: Any) -> Any:

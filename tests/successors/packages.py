@@ -23,7 +23,7 @@ class Package(NamedTuple):
 
 
 PACKAGES = {
-    "autograd": Package("autograd==1.9.1", ("tests",)),
+    "autograd": Package("autograd==1.9.1", ("-o", "required_plugins=", "-o", "addopts=", "tests")),
     "autograd-gamma": Package(
         f"{GITHUB}/CamDavidsonPilon/autograd-gamma 5876e0320865c592ed4a370c6a6ef282cf163480",
         ("tests",),
