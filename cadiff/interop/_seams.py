@@ -48,7 +48,7 @@ def check_real(results: tuple[Any, ...], name: str) -> None:
         is_array = not isinstance(result, list | dict | None)
         dtype = getattr(result, "dtype", np.asarray(result).dtype) if is_array else np.dtype("O")
         if dtype.kind not in "fiu":
-            given = dtype if dtype != object else type(result).__name__
+            given = type(result).__name__ if dtype.kind == "O" else dtype
             raise TypeError(
                 f"{name} returned {given}, where other packages take an array of real numbers or "
                 "a tuple of them: write cadiff.stack for a list, and real and imaginary part apart"
