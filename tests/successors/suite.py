@@ -2,7 +2,7 @@
 
     python -m tests.successors.suite FOLDER [--sources SOURCES] [--write] [NAMES ...]
 
-FOLDER gets a folder for each package of `packages.py`, unless it is there: a clone of
+FOLDER gets a folder for each package of `packages.py`, unless it is there: a copy or a clone of
 SOURCES/NAME, or else what `packages.py` says, a source distribution or a clone from the network.
 What is not to be had is left out, and a row says why. Each suite runs with autograd, then with
 cadiff. What passes with autograd has to pass with cadiff, but for the tests that `packages.py`
@@ -49,19 +49,21 @@ def fetch(name: str, package: Package, place: Path, sources: Path | None) -> Non
         return
     source, _, commit = package.source.partition(" ")
     given = sources / name if sources else None
-    if given and given.exists():
-        source = str(given)
-    if commit or (given and given.exists()):
-        told("git", "clone", "--quiet", source, str(place))
-        if commit:
-            told("git", "-C", str(place), "checkout", "--quiet", commit)
-        return
     with tempfile.TemporaryDirectory() as folder:
-        download = ("pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", source)
-        told(sys.executable, "-m", *download, "--dest", folder)
-        (archive,) = Path(folder).glob("*.tar.gz")
-        shutil.unpack_archive(archive, folder, filter="data")
-        (unpacked,) = (path for path in Path(folder).iterdir() if path.is_dir())
+        unpacked = Path(folder, name)
+        if given and given.is_dir() and not {".git", "HEAD"} & set(os.listdir(given)):
+            shutil.copytree(given, unpacked)
+        elif commit or (given and given.is_dir()):
+            repository = given if given and given.is_dir() else source
+            told("git", "clone", "--quiet", str(repository), str(unpacked))
+            if commit:
+                told("git", "-C", str(unpacked), "checkout", "--quiet", commit)
+        else:
+            download = ("pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", source)
+            told(sys.executable, "-m", *download, "--dest", folder)
+            (archive,) = Path(folder).glob("*.tar.gz")
+            shutil.unpack_archive(archive, folder, filter="data")
+            (unpacked,) = (path for path in Path(folder).iterdir() if path.is_dir())
         shutil.move(unpacked, place)
 
 
@@ -80,7 +82,8 @@ class Outcome(NamedTuple):
 def outcomes(place: Path, package: Package, which: str) -> dict[str, Outcome]:
     """What became of each test, with autograd or with cadiff."""
     needed = [str(place.parent / name) for name in package.needs]
-    paths = [str(place), *needed, *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(place), str(place / "src"), *needed]
+    paths += filter(None, [os.environ.get("PYTHONPATH")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     environment |= {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"}
     environment["GEOMSTATS_BACKEND"] = "autograd"
