@@ -33,6 +33,17 @@ def as_tuple(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else (results,)
 
 
+def check_arguments(name: str, args: Sequence[Any], named: dict[str, Any]) -> None:
+    """Raise TypeError unless arguments are given by position, and are no dicts."""
+    given = [f"{key}=" for key in named]
+    given += [f"a dict as argument {k}" for k, x in enumerate(args) if isinstance(x, dict)]
+    if given:
+        raise TypeError(
+            f"{name} takes arrays by position, as all functions between packages do, not "
+            f"{given[0]}: give it a function of arrays alone, such as lambda x: f(x, a=1.0)"
+        )
+
+
 def plain_argument(x: np.ndarray, name: str) -> Any:
     """An array as f gets it: those of no axes as numbers, and Python's own if they are whole."""
     if x.dtype.kind not in "fiub":
@@ -158,7 +169,8 @@ class Foreign(primitive):
         for k in range(len(self.pulls), n):
             self.defvjp(functools.partial(self._maker, k), argnums=k)
 
-    def __call__(self, /, *args: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        check_arguments(self.called, args, named)
         self._have_rules(len(args))
         return super().__call__(*args)
 

@@ -21,7 +21,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ._seams import Foreign, Seam, as_tuple, differentiated
+from ._seams import Foreign, Seam, as_tuple, check_arguments, differentiated
 
 __all__ = ["function", "primitive"]
 
@@ -48,7 +48,8 @@ def function(f: Callable[..., Any], like: Any = None) -> Callable[..., Any]:
     return functools.update_wrapper(functools.partial(_called, Seam(f), like), f, updated=())
 
 
-def _called(seam: Seam, like: Any, *args: Any) -> Any:
+def _called(seam: Seam, like: Any, /, *args: Any, **named: Any) -> Any:
+    check_arguments(seam.name, args, named)
     arrays = [jnp.asarray(x) for x in args]
     found = _result_of(seam, arrays) if like is None else like
     kinds = tuple(_kind(x) for x in as_tuple(found))

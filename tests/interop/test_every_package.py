@@ -187,6 +187,14 @@ def test_failures_of_an_operation(other: Any) -> None:
     assert np.isnan(cadiff.grad(seams.of_both(operation))(seams.A * np.nan, b)).all()
 
 
+def test_arguments_are_arrays_by_position(other: Any) -> None:
+    seam, _ = other
+    for called in (seam.primitive(energy), seam.function(energy)):
+        for call in (lambda c=called: c(x=b), lambda c=called: c({"x": b})):
+            with pytest.raises(TypeError, match=r"energy takes arrays by position.* lambda x:"):
+                call()
+
+
 def test_threads_share_an_operation(other: Any) -> None:
     seam, xp = other
     gradient = cadiff.grad(seams.of_both(seam.primitive(product_of(xp))))
