@@ -23,6 +23,8 @@ nox -s everything    what takes too long for each change, and must pass before a
   derivatives (`array_api`), for libraries that ask arrays for their namespace;
 * fitters of lifelines and reliability, likelihoods of statsmodels, whose import lines alone are
   changed (`real_programs`), for what no test of ours would have thought of;
+* the suites of packages that import autograd, with `cadiff.compat.autograd` in its place
+  (`successors`), for what no one thought of when autograd's names were written down;
 * `cadiff.interop` and its page, with PyTorch, JAX and PyMC beside the others (`seams`), whose
   releases may have moved what a seam stands on;
 * what it costs to build, to import and to keep (`figures`), beside what is written down: it says
@@ -458,7 +460,12 @@ def real_programs(session: nox.Session) -> None:
 
 @nox.session
 def successors(session: nox.Session) -> None:
-    """The own tests of packages that import autograd, with `cadiff.compat.autograd` for it."""
+    """The own tests of packages that import autograd, with `cadiff.compat.autograd` for it.
+
+    `nox -s successors -- --sources FOLDER --write` takes clones from a folder, where the network
+    has none, and writes the table of the page.
+    """
+    session.install("pip")  # by which source distributions are fetched
     install(session, ".[successors]")
     place = Path(session.create_tmp()).resolve()
     session.run("python", "-m", "tests.successors.suite", str(place), *session.posargs)

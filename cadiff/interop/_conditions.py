@@ -1,4 +1,4 @@
-"""Constraints as solvers in C take them: values between two sides, with their derivatives.
+"""What solvers in C are given: a task of SciPy's, and constraints as values between two sides.
 
 SciPy's three kinds of constraints become one. All derivatives are filled in before; nothing here
 knows any of the solvers.
@@ -6,6 +6,7 @@ knows any of the solvers.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,55 @@ from scipy.sparse import csr_array
 from ..optimize._progress import takes_result
 
 Function = Callable[..., Any]
+
+
+@dataclass
+class Task:
+    """The arguments of `scipy.optimize.minimize`, of which `x` is the starting point."""
+
+    fun: Function
+    x: np.ndarray
+    args: tuple[Any, ...]
+    jac: Any
+    hess: Any
+    bounds: Any
+    constraints: Any
+    callback: Any
+
+    def value(self, x: np.ndarray) -> float:
+        return float(np.asarray(self.fun(x, *self.args)).item())
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self.jac(x, *self.args))
+
+    def asks_for_gradient(self, solver: str, method: str) -> None:
+        """Raise TypeError if there is no function for the gradient, which a solver takes."""
+        if not callable(self.jac):
+            raise TypeError(
+                f"{solver} takes the gradient as a function jac: leave it out in "
+                f'cadiff.optimize.minimize(f, x0, method="{method}"), which fills it in'
+            )
+
+
+def custom_method(solve: Callable[..., OptimizeResult]) -> Callable[..., OptimizeResult]:
+    """A solver of tasks as what SciPy calls a custom method; further options are the solver's."""
+
+    def minimize(
+        fun: Function,
+        x0: Any,
+        args: tuple[Any, ...] = (),
+        jac: Any = None,
+        hess: Any = None,
+        hessp: Any = None,
+        bounds: Any = None,
+        constraints: Any = (),
+        callback: Any = None,
+        **options: Any,
+    ) -> OptimizeResult:
+        x = np.array(x0, dtype=np.float64)
+        return solve(Task(fun, x, args, jac, hess, bounds, constraints, callback), **options)
+
+    return functools.update_wrapper(minimize, solve)
 
 
 @dataclass

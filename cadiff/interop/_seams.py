@@ -21,6 +21,7 @@ import numpy as np
 from ..binding import carries
 from ..operations import primitive
 from ..operations.naming import name_for_pickle
+from ..operations.numerical import arguments_of
 from ..programs.program import program_of
 from ..transforms import jvp, vjp
 
@@ -32,6 +33,17 @@ def as_tuple(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else (results,)
 
 
+def check_arguments(name: str, args: Sequence[Any], named: dict[str, Any]) -> None:
+    """Raise TypeError unless arguments are given by position, and are no dicts."""
+    given = [f"{key}=" for key in named]
+    given += [f"a dict as argument {k}" for k, x in enumerate(args) if isinstance(x, dict)]
+    if given:
+        raise TypeError(
+            f"{name} takes arrays by position, as all functions between packages do, not "
+            f"{given[0]}: give it a function of arrays alone, such as lambda x: f(x, a=1.0)"
+        )
+
+
 def plain_argument(x: np.ndarray, name: str) -> Any:
     """An array as f gets it: those of no axes as numbers, and Python's own if they are whole."""
     if x.dtype.kind not in "fiub":
@@ -41,15 +53,22 @@ def plain_argument(x: np.ndarray, name: str) -> Any:
     return x[()] if x.dtype.kind == "f" else x.item()
 
 
-def real_array(result: Any, name: str) -> np.ndarray:
+def check_real(results: tuple[Any, ...], name: str) -> None:
+    """Raise TypeError unless results, which may carry derivatives, are arrays of real numbers."""
+    for result in results:
+        is_array = not isinstance(result, list | dict | None)
+        dtype = getattr(result, "dtype", np.asarray(result).dtype) if is_array else np.dtype("O")
+        if dtype.kind not in "fiu":
+            given = type(result).__name__ if dtype.kind == "O" else dtype
+            raise TypeError(
+                f"{name} returned {given}, where other packages take an array of real numbers or "
+                "a tuple of them: write cadiff.stack for a list, and real and imaginary part apart"
+            )
+
+
+def fresh_array(result: Any) -> np.ndarray:
     """A copy of a result, which the other package may keep: of floats."""
-    array = np.array(result) if not isinstance(result, list | dict | None) else np.array(None)
-    if array.dtype.kind not in "fiu":
-        given = array.dtype if array.dtype != object else type(result).__name__
-        raise TypeError(
-            f"{name} returned {given}, where other packages take an array of real numbers or a "
-            "tuple of them: write cadiff.stack for a list, and real and imaginary part apart"
-        )
+    array = np.array(result)
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
@@ -71,9 +90,9 @@ class Seam:
         """Fresh arrays of floats: one, or a tuple as f returns it."""
         plain = [plain_argument(np.asarray(x), self.name) for x in args]
         results = self._program(*plain)
-        if isinstance(results, tuple):
-            return tuple(real_array(x, self.name) for x in results)
-        return real_array(results, self.name)
+        check_real(as_tuple(results), self.name)
+        arrays = tuple(map(fresh_array, as_tuple(results)))
+        return arrays if isinstance(results, tuple) else arrays[0]
 
     def pullback(self, n: int, wrt: Sequence[int]) -> Seam:
         """Of the n arguments and the cotangents of all results: a tuple for the arguments wrt."""
@@ -85,7 +104,7 @@ class Seam:
 
     def _derivative(self, of: Callable[..., Any], n: int, wrt: tuple[int, ...]) -> Seam:
         if (of, n, wrt) not in self._derivatives:
-            made = Seam(functools.partial(of, self._program, n, wrt))
+            made = Seam(functools.partial(of, self._program, self.name, n, wrt))
             made.name = self.name
             self._derivatives.setdefault((of, n, wrt), made)
         return self._derivatives[of, n, wrt]
@@ -106,14 +125,18 @@ def _by_some(f: Callable[..., Any], primals: Sequence[Any], wrt: tuple[int, ...]
     return of_some, [primals[k] for k in wrt]
 
 
-def _pulled(f: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: Any) -> tuple[Any, ...]:
+def _pulled(f: Any, name: str, n: int, wrt: tuple[int, ...], *args: Any) -> tuple[Any, ...]:
     of_some, some = _by_some(f, args[:n], wrt)
-    return as_tuple(vjp(of_some, *some)[1](args[n:]))
+    results, pull = vjp(of_some, *some)
+    check_real(results, name)  # which are computed here alone, if nothing but gradients is wanted
+    return as_tuple(pull(args[n:]))
 
 
-def _pushed(f: Callable[..., Any], n: int, wrt: tuple[int, ...], *args: Any) -> tuple[Any, ...]:
+def _pushed(f: Any, name: str, n: int, wrt: tuple[int, ...], *args: Any) -> tuple[Any, ...]:
     of_some, some = _by_some(f, args[:n], wrt)
-    return as_tuple(jvp(of_some, tuple(some), args[n:])[1])
+    results, tangents = jvp(of_some, tuple(some), args[n:])
+    check_real(results, name)
+    return as_tuple(tangents)
 
 
 class Foreign(primitive):
@@ -140,10 +163,15 @@ class Foreign(primitive):
         self._made = made
         self._pullbacks: dict[tuple[int, tuple[int, ...]], Foreign] = {}
         self.together = self._all_at_once
+        self._have_rules(arguments_of(g))  # before programs watch them
 
-    def __call__(self, /, *args: Any) -> Any:
-        for k in range(len(self.pulls), len(args)):
+    def _have_rules(self, n: int) -> None:
+        for k in range(len(self.pulls), n):
             self.defvjp(functools.partial(self._maker, k), argnums=k)
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        check_arguments(self.called, args, named)
+        self._have_rules(len(args))
         return super().__call__(*args)
 
     def _maker(self, k: int, ans: Any, *args: Any) -> Callable[[Any], Any]:

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ..optimize._boxes import sides_of
 from ..optimize._structures import MissingEntryError, Structure, entries, structure_of
-from ._conditions import conditions_of, stopped_by
+from ._conditions import Task, conditions_of, custom_method, stopped_by
 
 __all__ = ["minimize"]
 
@@ -29,26 +29,17 @@ NAMES = {"maxiter": "max_iter", "maxtime": "max_wall_time"}  # of SciPy's option
 CONVERGED = (0, 1, 6)  # also to an acceptable level, or to a point where constraints hold
 
 
-def minimize(
-    fun: Callable[..., Any],
-    x0: np.ndarray,
-    args: tuple[Any, ...] = (),
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
-    constraints: Any = (),
-    callback: Any = None,
-    **options: Any,
-) -> OptimizeResult:
+@custom_method
+def minimize(task: Task, **options: Any) -> OptimizeResult:
     """Minimise a function of a vector with constraints by Ipopt, with sparse derivatives.
 
     Parameters
     ----------
-    fun, x0, args, jac, hess, bounds, constraints, callback
-        As `scipy.optimize.minimize` gives them to a custom method; derivatives are functions that
-        return arrays or sparse matrices. Where a Hessian is missing, Ipopt approximates all of
-        them (`hessian_approximation="limited-memory"`); so it does if only `hessp` is there.
+    task
+        The arguments that `scipy.optimize.minimize` gives a custom method; derivatives are
+        functions that return arrays or sparse matrices. Where a Hessian is missing, Ipopt
+        approximates all of them (`hessian_approximation="limited-memory"`); so it does if only
+        `hessp` is there.
     **options
         Those of Ipopt, by their names, `tol` among them. `maxiter` is `max_iter`, and `disp`
         shows the iterations.
@@ -58,17 +49,13 @@ def minimize(
     scipy.optimize.OptimizeResult
         With `multipliers`, one for each number of the constraints.
     """
-    if not callable(jac):
-        raise TypeError(
-            "ipopt takes the gradient as a function jac: leave it out in "
-            'cadiff.optimize.minimize(f, x0, method="ipopt"), which fills in all derivatives'
-        )
-    x = np.array(x0, dtype=np.float64)
-    np.asarray(fun(x, *args)).item()  # else Ipopt asks for the gradient of what is no number
-    seen = _Callbacks(fun, args, jac, hess, x, constraints, callback)
+    task.asks_for_gradient("ipopt", "ipopt")
+    x = task.x
+    task.value(x)  # else Ipopt asks for the gradient of what is no number
+    seen = _Callbacks(task)
     while True:
         solver = cyipopt.Problem(
-            *(len(x), seen.m, seen, *sides_of(bounds, len(x)), seen.lower, seen.upper)
+            *(len(x), seen.m, seen, *sides_of(task.bounds, len(x)), seen.lower, seen.upper)
         )
         seen.solver = solver
         _put_options(solver, options, seen.has_hessian)
@@ -82,7 +69,7 @@ def minimize(
     return OptimizeResult(
         x=last,
         fun=info["obj_val"],
-        jac=np.asarray(jac(last, *args)),
+        jac=task.gradient(last),
         success=status in CONVERGED,
         status=status,
         message=info["status_msg"].decode(),
@@ -146,18 +133,9 @@ class _Matrix:
 class _Callbacks:
     """What Ipopt asks for. It goes on after some exceptions: they are kept, and end it."""
 
-    def __init__(
-        self,
-        fun: Callable[..., Any],
-        args: tuple[Any, ...],
-        jac: Any,
-        hess: Any,
-        x: np.ndarray,
-        constraints: Any,
-        callback: Any,
-    ) -> None:
-        self.fun, self.jac, self.args, self.callback = fun, jac, args, callback
-        self.conditions = conditions_of(constraints, x)
+    def __init__(self, task: Task) -> None:
+        self.task, x = task, task.x
+        self.conditions = conditions_of(task.constraints, x)
         self.ends = np.cumsum([0, *(c.m for c in self.conditions)])
         self.m = int(self.ends[-1])
         none = np.empty(0)
@@ -165,11 +143,11 @@ class _Callbacks:
         self.upper = np.concatenate([none, *(c.upper for c in self.conditions)])
         self.jacobians = [_Matrix(c.jacobian, "jacobian", x) for c in self.conditions]
         hessians = [c.hessian for c in self.conditions]
-        self.has_hessian = callable(hess) and None not in hessians
+        self.has_hessian = callable(task.hess) and None not in hessians
         self.hessians: list[_Matrix] = []
         if self.has_hessian:
             ones = [(x, np.ones(c.m)) for c in self.conditions]
-            self.hessians = [_Matrix(lambda x: hess(x, *args), "hessian", x)]
+            self.hessians = [_Matrix(lambda x: task.hess(x, *task.args), "hessian", x)]
             self.hessians += [
                 _Matrix(h, "hessian", *at) for h, at in zip(hessians, ones, strict=True) if h
             ]
@@ -191,11 +169,11 @@ class _Callbacks:
 
     def objective(self, x: np.ndarray) -> float:
         self.counts["f"] += 1
-        return float(self._kept(lambda: [np.asarray(self.fun(x, *self.args)).item()], 1)[0])
+        return float(self._kept(lambda: [self.task.value(x)], 1)[0])
 
     def gradient(self, x: np.ndarray) -> Any:
         self.counts["gradient"] += 1
-        return self._kept(lambda: self.jac(x, *self.args), len(x))
+        return self._kept(lambda: self.task.gradient(x), len(x))
 
     def constraints(self, x: np.ndarray) -> Any:
         return self._kept(lambda: np.concatenate([c.values(x) for c in self.conditions]), self.m)
@@ -231,5 +209,5 @@ class _Callbacks:
         now = self.solver.get_current_iterate()
         if now is not None and self.error is None:
             self.last = now["x"]
-        ends = self._kept(lambda: [stopped_by(self.callback, self.last, value)], 1)
+        ends = self._kept(lambda: [stopped_by(self.task.callback, self.last, value)], 1)
         return self.error is None and not ends[0]

@@ -21,7 +21,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ._seams import Foreign, Seam, as_tuple, differentiated
+from ._seams import Foreign, Seam, as_tuple, check_arguments, differentiated
 
 __all__ = ["function", "primitive"]
 
@@ -45,17 +45,17 @@ def function(f: Callable[..., Any], like: Any = None) -> Callable[..., Any]:
     callable
         Of arrays and numbers. Where `jax_enable_x64` is off these are float32.
     """
-    seam = Seam(f)
+    return functools.update_wrapper(functools.partial(_called, Seam(f), like), f, updated=())
 
-    def called(*args: Any) -> Any:
-        arrays = [jnp.asarray(x) for x in args]
-        found = _result_of(seam, arrays) if like is None else like
-        kinds = tuple(_kind(x) for x in as_tuple(found))
-        n = len(arrays)
-        results = _call.bind(*arrays, push=seam, pull=None, n=n, kinds=kinds, axes=())
-        return tuple(results) if isinstance(found, tuple) else results[0]
 
-    return functools.update_wrapper(called, f, updated=())
+def _called(seam: Seam, like: Any, /, *args: Any, **named: Any) -> Any:
+    check_arguments(seam.name, args, named)
+    arrays = [jnp.asarray(x) for x in args]
+    found = _result_of(seam, arrays) if like is None else like
+    kinds = tuple(_kind(x) for x in as_tuple(found))
+    n = len(arrays)
+    results = _call.bind(*arrays, push=seam, pull=None, n=n, kinds=kinds, axes=())
+    return tuple(results) if isinstance(found, tuple) else results[0]
 
 
 def _kind(x: Any) -> jax.ShapeDtypeStruct:

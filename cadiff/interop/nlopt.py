@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ..optimize._boxes import sides_of
-from ._conditions import Condition, conditions_of, stopped_by
+from ._conditions import Condition, Task, conditions_of, custom_method, stopped_by
 
 __all__ = ["minimize", "uses_gradient"]
 
@@ -54,27 +54,15 @@ def uses_gradient(name: str) -> bool:
     return algorithm_of(name)[:3] not in ("LN_", "GN_")
 
 
-def minimize(
-    fun: Callable[..., Any],
-    x0: np.ndarray,
-    args: tuple[Any, ...] = (),
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
-    constraints: Any = (),
-    callback: Any = None,
-    *,
-    algorithm: str = "slsqp",
-    **options: Any,
-) -> OptimizeResult:
+@custom_method
+def minimize(task: Task, *, algorithm: str = "slsqp", **options: Any) -> OptimizeResult:
     """Minimise a function of a vector by an algorithm of NLopt.
 
     Parameters
     ----------
-    fun, x0, args, jac, bounds, constraints, callback
-        As `scipy.optimize.minimize` gives them to a custom method. The callback is called at each
-        evaluation.
+    task
+        The arguments that `scipy.optimize.minimize` gives a custom method. The callback is called
+        at each evaluation.
     algorithm : str
         A name of NLopt's, such as "LD_SLSQP", or its last part, in any case.
     **options
@@ -87,20 +75,17 @@ def minimize(
     scipy.optimize.OptimizeResult
     """
     full = algorithm_of(algorithm)
-    x = np.array(x0, dtype=np.float64)
-    if uses_gradient(full) and not callable(jac):
-        raise TypeError(
-            f"{full} takes the gradient as a function jac: leave it out in "
-            f'cadiff.optimize.minimize(f, x0, method="nlopt:{algorithm}"), which fills it in'
-        )
+    x = task.x
+    if uses_gradient(full):
+        task.asks_for_gradient(full, f"nlopt:{algorithm}")
     solver = nlopt.opt(getattr(nlopt, full), len(x))
     solver.set_exceptions_enabled(False)
-    seen = _Callbacks(solver, x, fun, args, jac, callback)
+    seen = _Callbacks(solver, task)
     solver.set_min_objective(seen.objective)
-    lower, upper = sides_of(bounds, len(x))
+    lower, upper = sides_of(task.bounds, len(x))
     solver.set_lower_bounds(lower)
     solver.set_upper_bounds(upper)
-    for condition in conditions_of(constraints, x):
+    for condition in conditions_of(task.constraints, x):
         _add(solver, condition, seen, full)
     limits = _put_options(solver, dict(options))
     if "AUGLAG" in full or "MLSL" in full:
@@ -117,10 +102,10 @@ def minimize(
     if status in (-2, -3):
         raise ValueError(f"{full}: {solver.get_errmsg() or 'invalid arguments'}")
     message = seen.why or f"{full}: {MESSAGES[status]}"
-    gradient = {"jac": np.asarray(jac(last, *args))} if callable(jac) else {}
+    gradient = {"jac": task.gradient(last)} if callable(task.jac) else {}
     return OptimizeResult(
         x=last,
-        fun=float(np.asarray(fun(last, *args)).item()),
+        fun=task.value(last),
         success=0 < status < 5 or status == ROUNDED,
         status=status,
         message=message,
@@ -168,17 +153,8 @@ def _add(solver: Any, condition: Condition, seen: _Callbacks, name: str) -> None
 class _Callbacks:
     """What NLopt asks for. An exception is kept, and stops it."""
 
-    def __init__(
-        self,
-        solver: Any,
-        x: np.ndarray,
-        fun: Callable[..., Any],
-        args: tuple[Any, ...],
-        jac: Any,
-        callback: Any,
-    ) -> None:
-        self.solver, self.fun, self.args, self.jac = solver, fun, args, jac
-        self.last, self.callback = x, callback
+    def __init__(self, solver: Any, task: Task) -> None:
+        self.solver, self.task, self.last = solver, task, task.x
         self.error: BaseException | None = None
         self.why = ""
         self.evaluations = 0
@@ -186,15 +162,15 @@ class _Callbacks:
     def objective(self, x: np.ndarray, gradient: np.ndarray) -> float:
         self.evaluations += 1
         try:
-            value = float(np.asarray(self.fun(x, *self.args)).item())
+            value = self.task.value(x)
             if gradient.size:
-                gradient[:] = self.jac(x, *self.args)
+                gradient[:] = self.task.gradient(x)
             if np.isnan(value):  # of which some algorithms never come to an end
                 self.why = f"f is nan at {x}: bounds or constraints keep it from there"
                 self.solver.force_stop()
                 return value
             self.last = x.copy()
-            if stopped_by(self.callback, x, value):
+            if stopped_by(self.task.callback, x, value):
                 self.why = "the callback asked for the end"
                 self.solver.force_stop()
         except BaseException as error:

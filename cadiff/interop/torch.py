@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ._seams import Foreign, Seam, as_tuple
+from ._seams import Foreign, Seam, as_tuple, check_arguments
 
 __all__ = ["function", "primitive"]
 
@@ -39,7 +39,8 @@ def function(f: Callable[..., Any]) -> Callable[..., Any]:
     return functools.partial(_call, Seam(f))
 
 
-def _call(seam: Seam, *args: Any) -> Any:
+def _call(seam: Seam, /, *args: Any, **named: Any) -> Any:
+    check_arguments(seam.name, args, named)
     tensors = [x if isinstance(x, torch.Tensor) else torch.tensor(np.asarray(x)) for x in args]
     return _Function.apply(seam, *tensors)
 

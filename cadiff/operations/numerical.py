@@ -76,7 +76,7 @@ class _Numerical(primitive):
         self._method = method
         self._checked: set[int] = set()  # arguments by which complex steps were compared
         self._last: tuple[tuple[Any, ...], Any] = ((), None)  # a point, and what was found there
-        for k in range(_arguments_of(f)):
+        for k in range(arguments_of(f)):
             slopes = _Slopes(functools.partial(self._slopes_by, k))
             slopes.called = f"the derivative of {self._name} by differences"
             self.pulls[k] = functools.partial(_pull, slopes, k)
@@ -248,7 +248,7 @@ def _extrapolated(value: Value, at: Array, step: Array, ans: Array) -> tuple[Arr
     return slope, error, scale
 
 
-def _arguments_of(f: Callable[..., Any]) -> int:
+def arguments_of(f: Callable[..., Any]) -> int:
     """How many arguments a function takes by position, at most."""
     try:
         parameters = inspect.signature(f).parameters.values()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -63,29 +61,15 @@ def test_ipopt_by_nlpsol() -> None:
     assert solver.stats()["iter_count"] < 30  # by the exact Hessian
 
 
-def test_exceptions_shapes_and_nans(capfd: Any) -> None:
+def test_shapes(capfd: Any) -> None:
     def picky(x: Any) -> Any:
-        if x[0] > 1.0:
-            raise ArithmeticError("more than 1")
         return x[: 1 + int(x[1] > 0.0)]
 
     f = function(picky, np.zeros(2))
-    with pytest.raises(RuntimeError, match="more than 1"):
-        f([2.0, 0.0])
     with pytest.raises(RuntimeError, match=r"of the shapes \[\(2,\)\], .* told \[\(1,\)\]"):
         f([0.0, 1.0])
-    assert f([0.5, 0.0]) == 0.5
-    assert np.isnan(float(function(np.sum, b)(b * np.nan)))
+    assert f([0.5, 0.0]) == copy.copy(f)([0.5, 0.0]) == 0.5
     with pytest.raises(ValueError, match=r"not arrays of shape \(1, 1, 1\): write"):
         function(np.sum, np.ones((1, 1, 1)))
     with pytest.raises(RuntimeError):  # it is gone, of which CasADi knows
         casadi.Function("f", [x], [function(np.sum, x0)(x)])(x0)
-
-
-def test_threads_and_pickles() -> None:
-    f = function(np.sum, b)
-    with ThreadPoolExecutor(4) as pool:
-        found = [float(y) for y in pool.map(f, [b + k for k in range(16)])]
-    np.testing.assert_allclose(found, np.sum(b) + 3.0 * np.arange(16), rtol=1e-14)
-    for again in (pickle.loads(pickle.dumps(f)), copy.copy(f)):
-        assert float(again(b)) == float(f(b))

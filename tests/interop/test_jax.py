@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ import jax.numpy as jnp  # noqa: E402
 
 from cadiff.interop import jax as seam  # noqa: E402
 
-from ..helpers import seams  # noqa: E402
 from ..helpers.seams import A, b, energy, product  # noqa: E402
 
 
@@ -31,10 +29,6 @@ def _in_float64() -> Iterator[None]:
 
 def product_in_jax(A: Any, b: Any) -> Any:
     return jnp.sin(A) @ b, jnp.sum(b**2) * A[0, 0]
-
-
-def energy_in_jax(x: Any) -> Any:
-    return jnp.sum(jnp.exp(x) * x)
 
 
 called = seam.function(product)
@@ -94,26 +88,6 @@ def test_single_precision_where_jax_has_it() -> None:
     np.testing.assert_allclose(gradient, cadiff.grad(energy)(b), rtol=1e-6)
 
 
-def test_threads() -> None:
-    gradient = jax.jit(jax.grad(seam.function(energy)))
-    with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(gradient, [b + k for k in range(16)]))
-    for k, x in enumerate(found):
-        np.testing.assert_allclose(x, cadiff.grad(energy)(b + k), rtol=1e-12)
-
-
-def test_an_exception_says_what_f_raised() -> None:
-    def picky(x: Any) -> Any:
-        if x < 0:
-            raise ArithmeticError("below zero")
-        return x
-
-    f = jax.jit(seam.function(picky, like=0.0))
-    with pytest.raises(Exception, match="below zero"):
-        f(-1.0).block_until_ready()
-    assert f(1.0) == 1.0
-
-
 def test_what_the_result_is_like() -> None:
     def of_index(x: Any, k: Any) -> Any:
         return x[: k + 1]
@@ -122,35 +96,6 @@ def test_what_the_result_is_like() -> None:
         jax.block_until_ready(seam.function(of_index)(b, 2))
     like = jax.ShapeDtypeStruct((3,), np.float64)
     assert seam.function(of_index, like=like)(b, 2).shape == (3,)
-
-
-def test_nan_is_nan() -> None:
-    gradient = jax.grad(seam.function(energy))(np.array([0.5, np.nan]))
-    assert np.isnan(gradient).tolist() == [False, True]
-
-
-# --- the other way
-
-
-operation = seam.primitive(product_in_jax)
-
-
-@pytest.mark.parametrize("argnums", [0, 1])
-@pytest.mark.parametrize("transform", [cadiff.grad, cadiff.hessian])
-def test_a_function_of_jax_is_an_operation(transform: Any, argnums: int) -> None:
-    with jax.enable_x64(False):  # float64 all the same
-        seams.check_derivative(operation, transform, argnums)
-
-
-def test_programs_replay_it_and_it_pickles() -> None:
-    seams.check_replays(operation)
-    seams.check_pickle(seam.primitive(energy_in_jax))
-
-
-def test_failures_of_an_operation() -> None:
-    with pytest.raises(TypeError, match="same shape"):
-        cadiff.grad(lambda x: operation(np.ones((2, 2)), x)[1])(np.ones(3))
-    assert np.isnan(cadiff.grad(seams.of_both(operation))(A * np.nan, b)).all()
 
 
 def test_arrays_of_jax_are_arrays() -> None:

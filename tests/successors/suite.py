@@ -1,16 +1,20 @@
 """The own tests of packages that import autograd, with `cadiff.compat.autograd` in its place.
 
-    python -m tests.successors.suite FOLDER [NAMES ...]
+    python -m tests.successors.suite FOLDER [--sources SOURCES] [--write] [NAMES ...]
 
-FOLDER gets a folder for each package of `packages.py`, its source distribution or a clone, unless
-it is there. Each suite runs with autograd, then with cadiff. What passes with autograd has to pass
-with cadiff, but for the tests that `packages.py` excludes with a reason. A table says how many
-passed, and the median of the ratios of the tests' times. `nox -s successors` runs this.
+FOLDER gets a folder for each package of `packages.py`, unless it is there: a copy or a clone of
+SOURCES/NAME, or else what `packages.py` says, a source distribution or a clone from the network.
+What is not to be had is left out, and a row says why. Each suite runs with autograd, then with
+cadiff. What passes with autograd has to pass with cadiff, but for the tests that `packages.py`
+excludes with a reason. A table says how many passed, and the median of the ratios of the times of
+gradients. `--write` puts its rows into `docs/guide/autograd.md`. `nox -s successors` runs this.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -18,53 +22,74 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from .packages import PACKAGES, Package
 
-WITH_CADIFF = "import cadiff.compat.autograd as a; a.install()"
-# Some packages were written for NumPys that had this name, and draw numbers without a seed.
-BEFORE = "import numpy; numpy.product = numpy.prod; numpy.random.seed(0)"
-RUN = "import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "autograd.md"
+ROWS = re.compile(r"(?<=<!-- successors -->\n).*?(?=<!-- end of successors -->)", re.DOTALL)
+HEAD = ("package", "tests that pass with autograd", "of these, here", "time of gradients")
+RUN = str(Path(__file__).parent / "run.py")
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-W", "ignore", "--timeout", "600", "--rootdir", "."]
 SILENT = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-# Shorter tests have times that tell nothing.
-LEAST_SECONDS = 0.05
+PROPERTY = "properties/property[@name='gradient']"
+# Tests whose gradients take less have times that tell nothing.
+LEAST_SECONDS = 0.002
 
 
-def fetch(package: Package, place: Path) -> bool:
-    """Whether a package is in its folder, or could be brought there."""
+class NotThereError(Exception):
+    """A package is not to be had; the message says why."""
+
+
+def fetch(name: str, package: Package, place: Path, sources: Path | None) -> None:
+    """Bring the source of a package into its folder, unless it is there."""
     if place.is_dir():
-        return True
+        return
     source, _, commit = package.source.partition(" ")
-    if commit:
-        clone = subprocess.run(["git", "clone", "--quiet", source, place], env=SILENT)
-        checkout = ["git", "-C", place, "checkout", "--quiet", commit]
-        return not clone.returncode and not subprocess.run(checkout).returncode
+    given = sources / name if sources else None
     with tempfile.TemporaryDirectory() as folder:
-        download = ["pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", source]
-        if subprocess.run([sys.executable, "-m", *download, "--dest", folder]).returncode:
-            return False
-        (archive,) = Path(folder).glob("*.tar.gz")
-        shutil.unpack_archive(archive, folder, filter="data")
-        (unpacked,) = (path for path in Path(folder).iterdir() if path.is_dir())
+        unpacked = Path(folder, name)
+        if given and given.is_dir() and not {".git", "HEAD"} & set(os.listdir(given)):
+            shutil.copytree(given, unpacked)
+        elif commit or (given and given.is_dir()):
+            repository = given if given and given.is_dir() else source
+            told("git", "clone", "--quiet", str(repository), str(unpacked))
+            if commit:
+                told("git", "-C", str(unpacked), "checkout", "--quiet", commit)
+        else:
+            download = ("pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", source)
+            told(sys.executable, "-m", *download, "--dest", folder)
+            (archive,) = Path(folder).glob("*.tar.gz")
+            shutil.unpack_archive(archive, folder, filter="data")
+            (unpacked,) = (path for path in Path(folder).iterdir() if path.is_dir())
         shutil.move(unpacked, place)
-    return True
 
 
-def outcomes(place: Path, package: Package, with_cadiff: bool) -> dict[str, Any]:
-    """The seconds of each test that passed, None of one that did not."""
+def told(*command: str) -> None:
+    done = subprocess.run(command, env=SILENT, capture_output=True, text=True)
+    if done.returncode:
+        last = [line for line in done.stderr.splitlines() if line and "notice" not in line]
+        raise NotThereError(last[-1] if last else f"{command[0]} failed")
+
+
+class Outcome(NamedTuple):
+    passed: bool
+    seconds: float  # of gradients
+
+
+def outcomes(place: Path, package: Package, which: str) -> dict[str, Outcome]:
+    """What became of each test, with autograd or with cadiff."""
     needed = [str(place.parent / name) for name in package.needs]
-    paths = [str(place), *needed, *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(place), str(place / "src"), *needed]
+    paths += filter(None, [os.environ.get("PYTHONPATH")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     environment |= {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"}
     environment["GEOMSTATS_BACKEND"] = "autograd"
-    steps = [BEFORE, *([WITH_CADIFF] if with_cadiff else []), RUN]
-    run = [sys.executable, "-c", "; ".join(steps), *OPTIONS, *package.tests]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
-        run.append(f"--junitxml={report}")
+        run = [sys.executable, RUN, which, *OPTIONS, *package.tests, f"--junitxml={report}"]
         done = subprocess.run(run, env=environment, cwd=place, capture_output=True, text=True)
         if not report.exists():
             raise SystemExit(done.stdout + done.stderr)
@@ -75,42 +100,72 @@ def outcomes(place: Path, package: Package, with_cadiff: bool) -> dict[str, Any]
     for case in cases:
         function = f"{case.get('classname')}::{str(case.get('name')).partition('[')[0]}"
         counted[function] += 1
-        passed = not case.findall("*")
-        found[f"{function}[{counted[function]}]"] = (
-            float(case.get("time", 0.0)) if passed else None
-        )
+        spent = [float(p.get("value", 0.0)) for p in case.iterfind(PROPERTY)]
+        passed = all(part.tag == "properties" for part in case)
+        found[f"{function}[{counted[function]}]"] = Outcome(passed, sum(spent))
     return found
 
 
-def compare(name: str, place: Path) -> list[str]:
-    """Print a row of the table; the tests that only autograd passes, without a reason."""
+def compare(name: str, place: Path) -> tuple[str, list[str]]:
+    """A row of the table; the tests that only autograd passes, without a reason."""
     package = PACKAGES[name]
-    theirs, ours = (outcomes(place, package, with_cadiff) for with_cadiff in (False, True))
-    passed = {test: seconds for test, seconds in theirs.items() if seconds is not None}
-    lost = [test for test in passed if ours.get(test) is None]
+    theirs, ours = (outcomes(place, package, which) for which in ("autograd", "cadiff"))
+    passed = [test for test, outcome in theirs.items() if outcome.passed]
+    if not passed:
+        raise SystemExit(f"{name}: no test passes with autograd, so its suite cannot run here")
+    lost = [test for test in passed if test not in ours or not ours[test].passed]
     ratios = [
-        ours[test] / seconds
-        for test, seconds in passed.items()
-        if test not in lost and seconds > LEAST_SECONDS
+        ours[test].seconds / theirs[test].seconds
+        for test in passed
+        if test not in lost and theirs[test].seconds > LEAST_SECONDS
     ]
-    ratio = f"{statistics.median(ratios):.2f}" if ratios else "–"
-    print(f"| {name} | {len(passed)} | {len(passed) - len(lost)} | {ratio} |", flush=True)
-    needed = {begins for begins in package.excluded for test in lost if test.startswith(begins)}
-    for begins in set(package.excluded) - needed:
+    excluded = [b for b in package.excluded if any(test.startswith(b) for test in lost)]
+    for begins in set(package.excluded) - set(excluded):
         print(f"nothing needed {begins}")
-    return [f"{name}: {test}" for test in lost if not test.startswith(tuple(package.excluded))]
+    kept = f"{len(passed) - len(lost)}"
+    if excluded:
+        kept += ": " + "; ".join(package.excluded[begins] for begins in excluded)
+    row = [name, f"{len(passed)}", kept, f"{statistics.median(ratios):.2f}" if ratios else "–"]
+    return line(row), [f"{name}: {test}" for test in lost if not test.startswith(tuple(excluded))]
+
+
+def line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def write(rows: dict[str, str]) -> None:
+    """Put rows into the page, where those of packages that did not run stay."""
+    text = PAGE.read_text(encoding="utf-8")
+    (there,) = ROWS.findall(text)
+    known = {each.split(" | ")[0].removeprefix("| "): each for each in there.splitlines()[2:]}
+    table = [line(HEAD), line(["---"] * len(HEAD)), *dict(sorted((known | rows).items())).values()]
+    PAGE.write_text(ROWS.sub(lambda _: "\n".join(table) + "\n", text), encoding="utf-8")
 
 
 def main() -> None:
-    folder, *names = sys.argv[1:]
-    print("| package | passes with autograd | with cadiff | time |\n|---|---|---|---|")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*", default=list(PACKAGES))
+    parser.add_argument("--sources", type=Path)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_intermixed_args()
+    print(f"{line(HEAD)}\n{line(['---'] * len(HEAD))}")
+    rows: dict[str, str] = {}
     wrong: list[str] = []
-    for name in names or PACKAGES:
-        place = Path(folder, name)
-        if fetch(PACKAGES[name], place):
-            wrong += compare(name, place)
-        else:
-            print(f"| {name} | – | not to be had | – |")
+    for name in given.names:
+        place = given.folder / name
+        try:
+            for each in (name, *PACKAGES[name].needs):
+                fetch(each, PACKAGES[each], given.folder / each, given.sources)
+        except NotThereError as error:
+            print(line([name, "–", f"not to be had: {error}", "–"]), flush=True)
+            continue
+        row, lost = compare(name, place)
+        rows[name] = row
+        wrong += lost
+        print(rows[name], flush=True)
+    if given.write:
+        write(rows)
     if wrong:
         raise SystemExit("\n".join(wrong))
 
