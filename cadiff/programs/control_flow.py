@@ -30,6 +30,7 @@ from .loop_steps import GIVEN, UNTIL, keep
 from .rows import Piece, is_row
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
+_OF_PYTHON = (np.float64, np.int64, np.bool_)  # dtypes that Python's numbers have
 _NUMBERS = (Var, Dual, np.ndarray, np.generic, bool, int, float, complex, Replayed)
 
 # --- what goes round -----------------------------------------------------------------------------
@@ -114,7 +115,7 @@ class _Form(NamedTuple):
         leaves = zip(places(self.shapes), self.dtypes, strict=True)
         pieces = (Piece(*where, dtype.str).of(vector) for where, dtype in leaves)
         if isinstance(vector, np.ndarray):  # where Python's numbers are its own
-            pieces = (x.item() if isinstance(x, np.generic) else x for x in pieces)
+            pieces = (x.item() if isinstance(x, _OF_PYTHON) else x for x in pieces)
         return self.tree.fill(pieces)
 
     @property

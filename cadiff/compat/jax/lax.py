@@ -19,7 +19,7 @@ from cadiff.scipy import special
 
 from . import absent
 from . import tree_util as trees
-from .arrays import given_back, of_arrays
+from .arrays import given_back
 from .transforms import linear_transpose as linear_transpose
 from .transforms import vmap
 
@@ -29,12 +29,24 @@ Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
 # --- loops and branches --------------------------------------------------------------------------
 
 
+def _of_turns(f: Function) -> Function:
+    """A function of turns as JAX has it: given NumPy's numbers, its dicts in one order."""
+    return lambda *args: trees.in_order(f(*given_back(args)))
+
+
 def scan(
     f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
     unroll: Any = 1, **_: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
     """`cadiff.scan`."""
-    return cadiff.scan(of_arrays(f), init, xs, length, reverse)
+    return cadiff.scan(_of_turns(f), trees.in_order(init), xs, length, reverse)
+
+
+def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **named: Any) -> Any:
+    """`cadiff.cond`; as JAX did first, `cond(pred, operand, true_fun, operand, false_fun)`, too."""
+    if not callable(true_fun):
+        return cadiff.cond(pred, lambda: false_fun(true_fun), lambda: operands[1](operands[0]))
+    return cadiff.cond(pred, true_fun, false_fun, *operands, *named.values())
 
 
 def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
@@ -274,13 +286,12 @@ globals().update(
     | _named(_SPECIAL, special)
     | {
         "fori_loop": lambda lower, upper, body_fun, init_val, **_: cadiff.fori_loop(
-            lower, upper, of_arrays(body_fun), init_val
+            *(x[()] if isinstance(x, onp.ndarray) else x for x in (lower, upper)),
+            _of_turns(body_fun),
+            trees.in_order(init_val),
         ),
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
-            of_arrays(cond_fun), of_arrays(body_fun), init_val
-        ),
-        "cond": lambda pred, true_fun, false_fun, *operands, **named: cadiff.cond(
-            pred, true_fun, false_fun, *operands, *named.values()
+            _of_turns(cond_fun), _of_turns(body_fun), trees.in_order(init_val)
         ),
         "switch": lambda index, branches, *operands, **named: cadiff.switch(
             index, [*branches], *operands, *named.values()
