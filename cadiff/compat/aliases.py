@@ -34,6 +34,7 @@ def have_below(name: str, stands_for: str, is_first: bool = False) -> None:
 
 def have_modules(above: Any, modules: Mapping[str, Mapping[str, Any]]) -> None:
     """Give a package modules, of their names."""
+    vars(above).setdefault("__path__", [])  # so that imports look below it
     for name, members in modules.items():
         module = sys.modules[f"{above.__name__}.{name}"] = ModuleType(f"{above.__name__}.{name}")
         vars(module).update(members)

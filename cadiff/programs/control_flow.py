@@ -70,7 +70,7 @@ class _Form(NamedTuple):
     def checked(self, item: Any, name: str, what: str) -> Any:
         """A returned item, if it has this form; in errors it is `name`, the form that of `what`.
 
-        Python's ints may be floats: as 0 that becomes 0.5, or the other way round.
+        Python's ints may be of other dtypes: as 0 that becomes 0.5, or the other way round.
         """
         if self.is_float and _is_float(item) and binding.shape(item) == ():
             return item
@@ -85,9 +85,8 @@ class _Form(NamedTuple):
                 continue
             if type(leaf) is int and -MOST_INT < leaf < MOST_INT and shape == () and dtype == _INT:
                 continue
-            is_number = isinstance(leaf, _NUMBERS)
-            given = _dtype(leaf) if is_number else None
-            if not is_number or _shape(leaf) != shape:
+            given = _dtype(leaf) if isinstance(leaf, _NUMBERS) else None
+            if given is None or _shape(leaf) != shape:
                 pass
             elif given == dtype:
                 continue
@@ -95,8 +94,8 @@ class _Form(NamedTuple):
                 number = int(leaf) if dtype.kind == "i" else float(leaf)
                 parts[k], is_changed = (path, number), True
                 continue
-            elif self.are_pythons[k] and given == _FLOAT and dtype.kind == "i":
-                self.dtypes[k] = _FLOAT
+            elif self.are_pythons[k] and dtype.kind == "i" and given.kind in "if":
+                self.dtypes[k] = given
                 continue
             raise TypeError(
                 f"{path} is {_described(leaf)}, where {what} has {_named(shape, dtype)}: turns "

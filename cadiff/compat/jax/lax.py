@@ -29,9 +29,31 @@ Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
 # --- loops and branches --------------------------------------------------------------------------
 
 
-def _of_turns(f: Function) -> Function:
-    """A function of turns as JAX has it: given NumPy's numbers, its dicts in one order."""
-    return lambda *args: trees.in_order(f(*given_back(args)))
+def _turns(f: Function, init: Any, is_scan: bool = False) -> Function:
+    """A function of turns as JAX has it: given NumPy's numbers, its dicts in one order.
+
+    Ints of what goes round keep their dtypes; else JAX would, or would refuse them.
+    """
+    dtypes = trees.tree_map(np.result_type, init)
+
+    def carried(new: Any) -> Any:
+        try:
+            return trees.tree_map(_as_int, new, dtypes)
+        except ValueError:  # cadiff's loop tells what differs
+            return new
+
+    def turn(*args: Any) -> Any:
+        result = f(*given_back(args))
+        if is_scan and isinstance(result, (tuple, list)) and len(result) == 2:
+            return carried(result[0]), trees.in_order(result[1])
+        return carried(result)
+
+    return turn
+
+
+def _as_int(x: Any, dtype: Any) -> Any:
+    kind = getattr(x, "dtype", dtype)
+    return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind == "i" else x
 
 
 def scan(
@@ -39,11 +61,11 @@ def scan(
     unroll: Any = 1, **_: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
     """`cadiff.scan`."""
-    return cadiff.scan(_of_turns(f), trees.in_order(init), xs, length, reverse)
+    return cadiff.scan(_turns(f, init, True), trees.in_order(init), xs, length, reverse)
 
 
 def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **named: Any) -> Any:
-    """`cadiff.cond`; as JAX did first, `cond(pred, operand, true_fun, operand, false_fun)`, too."""
+    """`cadiff.cond`; `cond(pred, operand, true_fun, operand, false_fun)`, too, as JAX had first."""
     if not callable(true_fun):
         return cadiff.cond(pred, lambda: false_fun(true_fun), lambda: operands[1](operands[0]))
     return cadiff.cond(pred, true_fun, false_fun, *operands, *named.values())
@@ -287,11 +309,13 @@ globals().update(
     | {
         "fori_loop": lambda lower, upper, body_fun, init_val, **_: cadiff.fori_loop(
             *(x[()] if isinstance(x, onp.ndarray) else x for x in (lower, upper)),
-            _of_turns(body_fun),
+            _turns(body_fun, init_val),
             trees.in_order(init_val),
         ),
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
-            _of_turns(cond_fun), _of_turns(body_fun), trees.in_order(init_val)
+            lambda val: cond_fun(given_back(val)),
+            _turns(body_fun, init_val),
+            trees.in_order(init_val),
         ),
         "switch": lambda index, branches, *operands, **named: cadiff.switch(
             index, [*branches], *operands, *named.values()

@@ -52,6 +52,27 @@ def one_hot(
     return np.moveaxis(hot.astype(dtype), -1, axis)
 
 
+def standardize(
+    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5,
+    where: Any = None,
+) -> Any:  # fmt: skip
+    """X less its mean, over its deviation: the root of a variance and epsilon."""
+    keeps: dict[str, Any] = {"keepdims": True} | ({} if where is None else {"where": where})
+    mean = np.mean(x, axis=axis, **keeps) if mean is None else mean
+    variance = (
+        np.mean(np.square(x), axis=axis, **keeps) - np.square(mean)
+        if variance is None
+        else variance
+    )
+    return (x - mean) / np.sqrt(variance + epsilon)
+
+
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half along an axis times the sigmoid of the second."""
+    first, second = np.split(x, 2, axis)
+    return first * sigmoid(second)
+
+
 def _relu6(x: Any) -> Any:
     return np.minimum(np.maximum(x, 0.0), 6.0)
 
