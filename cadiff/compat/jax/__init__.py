@@ -70,7 +70,7 @@ def _closure_converted(fun: _Any, *_: _Any) -> tuple[_Any, list[_Any]]:
     return fun, []
 
 
-_MODULES = _absent.MODULES | {
+_MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
     "core": {"Tracer": _Tracer},
     "custom_derivatives": {
         "custom_jvp": custom_jvp,

@@ -64,8 +64,14 @@ def scan(
     return cadiff.scan(_turns(f, init, True), trees.in_order(init), xs, length, reverse)
 
 
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **_: Any) -> Any:
+    """`cadiff.fori_loop`, from and to arrays without axes, too."""
+    begin, end = (x[()] if isinstance(x, onp.ndarray) else x for x in (lower, upper))
+    return cadiff.fori_loop(begin, end, _turns(body_fun, init_val), trees.in_order(init_val))
+
+
 def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **named: Any) -> Any:
-    """`cadiff.cond`; `cond(pred, operand, true_fun, operand, false_fun)`, too, as JAX had first."""
+    """`cadiff.cond`; and as JAX had first: `cond(pred, x, true_fun, y, false_fun)`."""
     if not callable(true_fun):
         return cadiff.cond(pred, lambda: false_fun(true_fun), lambda: operands[1](operands[0]))
     return cadiff.cond(pred, true_fun, false_fun, *operands, *named.values())
@@ -307,11 +313,6 @@ globals().update(
     _named(_NAMES, np)
     | _named(_SPECIAL, special)
     | {
-        "fori_loop": lambda lower, upper, body_fun, init_val, **_: cadiff.fori_loop(
-            *(x[()] if isinstance(x, onp.ndarray) else x for x in (lower, upper)),
-            _turns(body_fun, init_val),
-            trees.in_order(init_val),
-        ),
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
             lambda val: cond_fun(given_back(val)),
             _turns(body_fun, init_val),

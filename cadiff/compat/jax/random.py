@@ -21,7 +21,7 @@ from . import absent
 
 __getattr__ = absent.missing(__name__)
 
-_WORDS: Any = _core._threefry_high, _core._threefry_low
+_WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
 _WORD = 0xFFFFFFFF
 _FLOAT = onp.dtype(onp.float64)
 _SQRT2 = math.sqrt(2.0)
