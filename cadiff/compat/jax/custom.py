@@ -17,7 +17,7 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
-from ...binding import carries
+from ...binding import carries, is_guarding
 from ..vectors import in_a_row
 from .arrays import given_back, is_number
 from .tree_util import tree_flatten
@@ -91,6 +91,7 @@ class _Custom:
     def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun, updated=())
         self.fun, self.nondiff = fun, nondiff_argnums
+        self.program = cadiff.compile(fun)
         self.rules: list[Function] = []
         self.__wrapped__ = fun, self.rules  # where programs look for what they read
 
@@ -111,7 +112,8 @@ class _Custom:
         call = _Call(self.nondiff, args)
         if not carries(call.numbers):
             return self.fun(*args)
-        operation = cadiff.primitive(lambda point: call.flat(self.fun(*call.args(point))))
+        fun = self.program if is_guarding() else self.fun  # each replay of a program calls it
+        operation = cadiff.primitive(lambda point: call.flat(fun(*call.args(point))))
         self.define(operation, call)
         return call.whole(operation(call.point))
 
