@@ -339,11 +339,14 @@ cdef class Place:
         return True
 
     cdef bint is_filled(self) except -1:
-        """Whether nothing but what was missing is there now, as where a result is kept."""
+        """Whether what was missing is there now, as where a result is kept, or a float for an int."""
         cdef object holder = self.there()
         if holder is nothing:
             return False
         if is_value(self.kind):
+            if type(self.kept) is int:  # of the same value: another call changes nothing
+                now = self.now(holder)
+                return type(now) is float and now == self.kept
             return self.kept is nothing or self.kept is None
         if self.kind != MAPPING and self.kind != NAMESPACE:
             return False
@@ -692,7 +695,7 @@ cdef class Watch:
 
     @property
     def is_filled(self) -> bool:
-        """Whether every changed place was missing, or None, before."""
+        """Whether every changed place was missing before, None, or an int that is a float now."""
         return all([(<Place>place).is_filled() for place in self.changed_places()])
 
     def settle(self, function: Callable[[Any], Any]) -> None:

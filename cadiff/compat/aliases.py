@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -32,12 +32,21 @@ def have_below(name: str, stands_for: str, is_first: bool = False) -> None:
     foreign.have_below(name, stands_for, stand, _found, is_first)
 
 
-def have_names(home: Any, above: Any, modules: dict[str, str]) -> None:
-    """Give a package modules of names that another module has, all of them in one text each."""
-    for name, names in modules.items():
+def have_modules(above: Any, modules: Mapping[str, Mapping[str, Any]]) -> None:
+    """Give a package modules, of their names."""
+    vars(above).setdefault("__path__", [])  # so that imports look below it
+    for name, members in modules.items():
         module = sys.modules[f"{above.__name__}.{name}"] = ModuleType(f"{above.__name__}.{name}")
-        vars(module).update({each: getattr(home, each) for each in names.split()})
+        vars(module).update(members)
         setattr(above, name, module)
+
+
+def have_names(home: Any, above: Any, modules: Mapping[str, str]) -> None:
+    """Give a package modules of names that another module has, all of them in one text each."""
+    found = {
+        m: {each: getattr(home, each) for each in names.split()} for m, names in modules.items()
+    }
+    have_modules(above, found)
 
 
 def install(name: str, stands_for: str) -> None:

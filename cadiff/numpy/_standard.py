@@ -29,6 +29,12 @@ class _HasArrays(type):
     def __getattr__(cls, name: str) -> Any:
         return getattr(np.ndarray, name)
 
+    def __eq__(cls, other: object) -> bool:  # so `type(x) == ndarray`; `is` no class can answer
+        return other is cls or other is np.ndarray
+
+    def __hash__(cls) -> int:
+        return hash(np.ndarray)
+
 
 class ndarray(metaclass=_HasArrays):  # noqa: N801 - NumPy's name
     """`numpy.ndarray`, of which numbers with derivatives that have axes are instances, too."""

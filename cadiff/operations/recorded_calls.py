@@ -224,7 +224,8 @@ class Rule:
 
     def _gives_plain(self, numbers: Numbers) -> bool:
         """Whether what a rule makes of plain numbers has to be plain, too: where users' code makes
-        arrays, which else belong to the differentiation under way."""
+        arrays, which else belong to the differentiation under way.
+        """
         return (self.operation.calls_users or not self.operation._is_own) and not any(
             isinstance(x, (Var, Dual)) for x in numbers
         )

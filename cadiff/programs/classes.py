@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from ..binding.callers import is_class_of_library, module_of
+from ..transforms._flat import functions_of
 from . import library_types
 from .findings import Findings
 from .reasons import UNKNOWN, UnwatchableError
@@ -61,6 +62,8 @@ def of_class(walk: Findings, kind: type, path: str) -> None:
         return
     walk.watch.class_of(kind, library_types.name_of(kind))
     walk.classes.append(kind)
+    for function in functions_of(kind):
+        walk.value(function, f"what was registered with {library_types.name_of(kind)}")
     if not is_class_of_library(type(kind)):
         walk.value(type(kind), library_types.name_of(type(kind)))
     for base in library_types.bases(kind):

@@ -30,6 +30,7 @@ from .loop_steps import GIVEN, UNTIL, keep
 from .rows import Piece, is_row
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
+_OF_PYTHON = (np.float64, np.int64, np.bool_)  # dtypes that Python's numbers have
 _NUMBERS = (Var, Dual, np.ndarray, np.generic, bool, int, float, complex, Replayed)
 
 # --- what goes round -----------------------------------------------------------------------------
@@ -69,7 +70,7 @@ class _Form(NamedTuple):
     def checked(self, item: Any, name: str, what: str) -> Any:
         """A returned item, if it has this form; in errors it is `name`, the form that of `what`.
 
-        Python's ints may be floats: as 0 that becomes 0.5, or the other way round.
+        Python's ints may be of other dtypes: as 0 that becomes 0.5, or the other way round.
         """
         if self.is_float and _is_float(item) and binding.shape(item) == ():
             return item
@@ -84,9 +85,8 @@ class _Form(NamedTuple):
                 continue
             if type(leaf) is int and -MOST_INT < leaf < MOST_INT and shape == () and dtype == _INT:
                 continue
-            is_number = isinstance(leaf, _NUMBERS)
-            given = _dtype(leaf) if is_number else None
-            if not is_number or _shape(leaf) != shape:
+            given = _dtype(leaf) if isinstance(leaf, _NUMBERS) else None
+            if given is None or _shape(leaf) != shape:
                 pass
             elif given == dtype:
                 continue
@@ -94,8 +94,8 @@ class _Form(NamedTuple):
                 number = int(leaf) if dtype.kind == "i" else float(leaf)
                 parts[k], is_changed = (path, number), True
                 continue
-            elif self.are_pythons[k] and given == _FLOAT and dtype.kind == "i":
-                self.dtypes[k] = _FLOAT
+            elif self.are_pythons[k] and dtype.kind == "i" and given.kind in "if":
+                self.dtypes[k] = given
                 continue
             raise TypeError(
                 f"{path} is {_described(leaf)}, where {what} has {_named(shape, dtype)}: turns "
@@ -114,7 +114,7 @@ class _Form(NamedTuple):
         leaves = zip(places(self.shapes), self.dtypes, strict=True)
         pieces = (Piece(*where, dtype.str).of(vector) for where, dtype in leaves)
         if isinstance(vector, np.ndarray):  # where Python's numbers are its own
-            pieces = (x.item() if isinstance(x, np.generic) else x for x in pieces)
+            pieces = (x.item() if isinstance(x, _OF_PYTHON) else x for x in pieces)
         return self.tree.fill(pieces)
 
     @property

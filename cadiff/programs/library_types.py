@@ -276,7 +276,10 @@ _OF_TYPES = frozenset(
         *("__subclasscheck__", "mro"),
     )
 )
-_OF_CLASSES = (dict, float, int, bytes, bytearray, str, complex, tuple, list, type, object)
+_OF_CLASSES = (
+    *(dict, float, int, bytes, bytearray, str, complex, tuple, list, type, object),
+    types.GenericAlias,
+)
 
 
 def _public(root: str) -> str:

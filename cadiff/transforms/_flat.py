@@ -122,6 +122,15 @@ def register_container(
             "is; register a class derived from it"
         )
     binding.register_class(cls, flatten, unflatten)
+    _functions[cls] = (flatten, unflatten)
+
+
+_functions: dict[type, tuple[Callable[..., Any], ...]] = {}
+
+
+def functions_of(cls: type) -> tuple[Callable[..., Any], ...]:
+    """What `register_container` was given with a class: programs read it with the class."""
+    return _functions.get(cls, ())
 
 
 class _Unflatten:

@@ -223,7 +223,9 @@ def whole(part: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
     """Integers or bools that stand among floats: a recording has what replays compute anew."""
     if dtype.kind == "b":
         return ops.value(part) != 0.0
-    return ops.value(part).astype(dtype) if shape else floor(ops.value(part))
+    if shape or dtype.itemsize < 8:
+        return ops.value(part).astype(dtype)
+    return floor(ops.value(part))
 
 
 def places(shapes: Sequence[Shape]) -> Iterator[tuple[slice, Shape]]:

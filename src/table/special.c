@@ -2,6 +2,7 @@
 #include "table/special.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 double cad_mod(double x, double y) {
     double rest = fmod(x, y);
@@ -291,4 +292,27 @@ double cad_polygamma(double n, double x) {
         sum += pow(x - k, -n - 1.0);
     }
     return sign * tgamma(n + 1.0) * sum;
+}
+
+double cad_threefry(double k, double l, double n, int is_second) {
+    static const unsigned char turns[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    const double largest = 9007199254740992.0; /* 2^53 */
+    if (!(fabs(k) < largest && fabs(l) < largest && fabs(n) < largest)) {
+        return NAN;
+    }
+    const uint64_t count = (uint64_t)(int64_t)floor(n);
+    uint32_t key[3] = {(uint32_t)(int64_t)floor(k), (uint32_t)(int64_t)floor(l), 0};
+    key[2] = key[0] ^ key[1] ^ 0x1BD11BDAu;
+    uint32_t x = (uint32_t)(count >> 32) + key[0];
+    uint32_t y = (uint32_t)count + key[1];
+    for (uint32_t i = 0; i < 5; ++i) {
+        for (int j = 0; j < 4; ++j) {
+            const unsigned turn = turns[i % 2][j];
+            x += y;
+            y = (y << turn | y >> (32 - turn)) ^ x;
+        }
+        x += key[(i + 1) % 3];
+        y += key[(i + 2) % 3] + i + 1;
+    }
+    return is_second ? y : x;
 }

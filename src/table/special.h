@@ -73,6 +73,10 @@ double cad_sinc(double n, double x);
 double cad_gamma(double x);
 double cad_gammaln(double x);
 
+/* A word of Threefry 2x32 (Salmon and others 2011) for a key of two words and a counter of two,
+ * n = 2^32 times the first plus the second; nan where they are not below 2^53 in size. */
+double cad_threefry(double k, double l, double n, int is_second);
+
 /* The n-th derivative of digamma, itself n = 0; nan for n > 170, where n! overflows. */
 double cad_polygamma(double n, double x);
 

@@ -616,6 +616,12 @@ def test_the_list_of_functions_is_up_to_date() -> None:
     assert not [line for line, name in names.items() if line not in rows and name in known]
 
 
+def test_the_type_of_arrays_equals_ndarray() -> None:
+    kind = type(numpy.zeros(2))
+    assert kind == np.ndarray and np.ndarray == kind and {np.ndarray: 1}[kind] == 1
+    assert np.ndarray not in (list, float)
+
+
 # --- attributes of ndarrays ----------------------------------------------------------------------
 
 ABSENT = [

@@ -34,6 +34,8 @@ j.random.randint(k, (9,), 0, 10)
 j.random.randint(k, (9,), -5, 2**40)
 j.random.randint(k, (9,), 3, 300, n.int32)
 j.random.bits(k, (3,), n.uint32) * 1.0
+j.nn.initializers.glorot_normal()(k, (3, 2)), j.nn.initializers.he_uniform()(k, (2, 3, 2))
+j.nn.initializers.normal()(k, (3,)), j.nn.initializers.uniform(2.0)(k, (2,)), j.nn.initializers.ones(k, (2,))
 j.random.permutation(k, 25)
 j.random.permutation(k, A, axis=1)
 j.random.permutation(k, A, axis=1, independent=True)
@@ -76,6 +78,7 @@ n.asarray(X).at[n.array([0, 0, 2])].add(1.0), n.asarray(X).at[1].set(9.0), n.asa
 n.asarray(A).at[n.array([0, 0]), n.array([1, 1])].min(-1.0), n.asarray(X).at[n.asarray(X) > 0].apply(n.log)
 n.asarray(X).at[n.array([0, 9])].set(5.0, mode="drop"), n.asarray(X).at[n.array([0, 9])].get(mode="clip")
 n.asarray(X).at[n.array([0, -9])].get(mode="fill", fill_value=3.0)
+n.max(n.asarray(A), axis=[1]), n.zeros_like(j.ShapeDtypeStruct((2,), float))
 n.nonzero(n.array([0, 3, 0, 4]), size=3)[0], n.clip(X, max=1.0), n.where(X > 0, X, 0.0)
 n.take(n.asarray(A), n.array([0, 2]), axis=1), n.vectorize(n.dot, signature="(n),(n)->()")(A, X[:3])
 j.jacfwd(lambda x: (x**2, n.sum(x)))(n.asarray(X)), j.jacrev(lambda x, y: x * y, (0, 1))(n.asarray(X), 2.0)
@@ -171,6 +174,41 @@ def own_tangent(j: Any) -> Any:
     )
 
 
+def own_linear(j: Any) -> Any:
+    """Whose rule calls the function itself on tangents."""
+    n = j.numpy
+    f = j.custom_jvp(lambda x, y: x * n.roll(y, 1))
+
+    @f.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        return f(x, y), f(dx, y) + f(x, dy)
+
+    loss = lambda x, y: n.sum(f(x, y) ** 3)  # noqa: E731
+    x, y = n.asarray(X), n.asarray(X[::-1])
+    gradient = j.grad(loss, (0, 1))
+    return (
+        j.jvp(loss, (x, y), (y, x)),
+        gradient(x, y),
+        j.jit(gradient)(y, x),
+        j.hessian(loss)(x, y),
+    )
+
+
+def counted(j: Any) -> Any:
+    """Loops with an int32 among what goes round, and a dict in another order than their keys."""
+    n = j.numpy
+
+    def step(carry: Any, _: Any) -> Any:
+        count = carry["count"] + 1
+        return {"z": carry["z"] * 0.9**count, "count": count, "a": carry["a"] + 1.0}, count
+
+    first = {"z": n.ones(2), "count": n.zeros((), n.int32), "a": n.zeros(3)}
+    run = j.jit(lambda carry: j.lax.scan(step, carry, None, length=4))
+    legacy = j.lax.cond(True, (2.0,), lambda x: x[0], 3.0, lambda x: x)
+    return run(first), run(first), legacy, j.lax.fori_loop(n.array(0), n.array(3), n.add, 0.5)
+
+
 def own_cotangent(j: Any) -> Any:
     n = j.numpy
 
@@ -209,7 +247,11 @@ def roots(j: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    f.__name__: f for f in (kepler, filtered, sampled, branches, own_tangent, own_cotangent, roots)
+    f.__name__: f
+    for f in (
+        *(kepler, filtered, sampled, branches, counted),
+        *(own_tangent, own_linear, own_cotangent, roots),
+    )
 }
 
 

@@ -217,9 +217,17 @@ def test_a_function_of_complex_numbers_by_a_rule() -> None:
     onp.testing.assert_allclose(gradient, numeric, rtol=1e-7)
 
 
-def test_other_functions_keep_their_derivatives() -> None:
+def test_rules_replace_those_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np, "sinc", np.sinc)
+    monkeypatch.setattr(np.linalg, "det", np.linalg.det, raising=False)
+    defvjp(np.sinc, lambda ans, x: lambda g: 7.0 * g)
+    extend.defjvp(np.linalg.det, lambda g, ans, x: 3.0 * np.sum(g))
+    assert np.sinc(0.3) == onp.sinc(0.3)
+    assert ag.grad(np.sinc)(0.3) == ag.deriv(np.sinc)(0.3) == 7.0
+    same(ag.grad(np.linalg.det)(SYMMETRIC), onp.full((3, 3), 3.0))
+    assert cadiff.grad(onp.sinc)(0.3) == pytest.approx(-0.9020281301)
     with pytest.warns(RuntimeWarning, match=r"wrap it in autograd\.extend\.primitive"):
-        defvjp(np.sinc, lambda ans, x: lambda g: g)
+        defvjp(total, lambda ans, x: lambda g: g)
     with pytest.raises(TypeError, match="register_container"):
         extend.Box.register(str)
 

@@ -177,6 +177,31 @@ def test_programs_take_other_keys_without_another_recording(jax: Any) -> None:
     assert draw.program.stats()["recordings"] <= 2
 
 
+def test_programs_are_of_loops_containers_and_functions_with_rules(jax: Any) -> None:
+    class Line:
+        def __init__(self, slope: Any, count: Any) -> None:
+            self.slope, self.count = slope, count
+
+    jax.tree_util.register_pytree_node(
+        Line, lambda x: ((x.slope, x.count), None), lambda _, children: Line(*children)
+    )
+    cube = jax.custom_jvp(lambda x: x * x * x)
+    cube.defjvp(lambda x, dx: (cube(*x), 3.0 * x[0] ** 2 * dx[0]))
+
+    @jax.jit
+    def run(x: Any, count: Any) -> Any:
+        turn = lambda c, _: (Line(cube(0.5 * c.slope), c.count + 1), None)  # noqa: E731
+        last = jax.lax.scan(turn, Line(x, count), None, length=3)[0]
+        return cube(last.slope), last.count
+
+    for x in (X, X + 1.0, X - 1.0):
+        value, count = run(x, np.int32(4))
+        np.testing.assert_allclose(value, (((x / 2) ** 3 / 2) ** 3 / 2) ** 9)
+        assert count == 7
+    assert run.program.stats()["eager"] == 0
+    assert cube.program.stats()["recordings"] > 0
+
+
 def test_static_arguments_have_programs_of_their_own(jax: Any) -> None:
     @jax.jit
     def plain(x: Any) -> Any:

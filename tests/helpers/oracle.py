@@ -89,6 +89,22 @@ def sinc_derivative(n: Real, x: Real) -> Real:
     return mp.quad(integrand, mp.linspace(0, 1, waves + 1))
 
 
+def _threefry(*numbers: Real) -> tuple[Real, Real]:
+    """Threefry 2x32 as Salmon and others (2011) have it, in whole numbers of any size."""
+    if any(abs(x) >= 2**53 for x in numbers):
+        return mp.nan, mp.nan
+    k, l, n = (int(mp.floor(x)) for x in numbers)  # noqa: E741
+    keys = [k % 2**32, l % 2**32, (k ^ l ^ 0x1BD11BDA) % 2**32]
+    x, y = n // 2**32 + keys[0], n + keys[1]
+    for i in range(20):
+        x = (x + y) % 2**32
+        turned = y % 2**32 << (13, 15, 26, 6, 17, 29, 16, 24)[i % 8]
+        y = (turned | turned >> 32) % 2**32 ^ x
+        if i % 4 == 3:
+            x, y = x + keys[(i // 4 + 1) % 3], y + keys[(i // 4 + 2) % 3] + i // 4 + 1
+    return mp.mpf(x % 2**32), mp.mpf(y % 2**32)
+
+
 def erfc(x: Real) -> Real:
     """1 - erf(x); mpmath gives up where it is smaller than exp(-10**12)."""
     return mp.zero if x > 1_000_000 else mp.erfc(x)
@@ -156,6 +172,8 @@ TWINS: dict[str, Twin] = {
     "deg2rad": lambda x: x * mp.pi / 180,
     "rad2deg": lambda x: x * 180 / mp.pi,
     "_amul": lambda x, y: mp.zero if x == 0 or y == 0 else x * y,
+    "_threefry_high": lambda *key: _threefry(*key)[0],
+    "_threefry_low": lambda *key: _threefry(*key)[1],
     "_less": lambda x, y: mp.mpf(int(x < y)),
     "_less_equal": lambda x, y: mp.mpf(int(x <= y)),
     "_equal": lambda x, y: mp.mpf(int(x == y)),
@@ -290,7 +308,7 @@ DERIVATIVES: dict[str, Twin] = {
 # Piecewise constant: to a step longer than a stair these look like a slope.
 STAIRS = {
     *("floor_divide", "sign", "floor", "ceil", "trunc", "rint"),
-    *("_less", "_less_equal", "_equal", "_not_equal"),
+    *("_less", "_less_equal", "_equal", "_not_equal", "_threefry_high", "_threefry_low"),
 }
 
 NODES = 4  # total degree of the polynomial through which differences are taken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from . import trees
 from .wrap_util import get_name, wraps
 
 Function = Callable[..., Any]
+_HERE = __name__.rpartition(".")[0]
 
 # --- numbers that carry derivatives, which are boxes to autograd
 
@@ -205,17 +207,34 @@ def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> An
     return tree(operation(*(numbers[i] for i in which)))
 
 
+def _own(fun: Function) -> Function:
+    """The primitive whose rules are stated: of a function of cadiff one that takes its names.
+
+    From then on modules of this package have it; what was imported from them before has not.
+    """
+    if hasattr(fun, "_is_autograd_primitive"):
+        return fun
+    modules = [m for name, m in [*sys.modules.items()] if name.startswith(_HERE)]
+    modules = [m for m in modules if m.__name__.startswith(_HERE)]  # not cadiff's by that name
+    names = [(m, k) for m in modules for k in {*vars(m), get_name(fun)}]
+    places = [(m, k) for m, k in names if k[0] != "_" and getattr(m, k, None) is fun]
+    if not places:
+        warnings.warn(
+            f"{get_name(fun)} is no primitive, and has no rule: wrap it in "
+            "autograd.extend.primitive to state its derivatives",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return fun
+    own = primitive(fun)
+    for module, name in places:
+        setattr(module, name, own)
+    return own  # type: ignore[no-any-return]
+
+
 def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
     """`vjpmaker(argnums, ans, args, kwargs)` makes what maps a cotangent to one for each."""
-    if hasattr(fun, "_is_autograd_primitive"):
-        primitive_vjps[fun] = vjpmaker
-        return
-    warnings.warn(
-        f"{get_name(fun)} keeps its derivatives, which are cadiff's: wrap it in "
-        "autograd.extend.primitive to give it other ones",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    primitive_vjps[_own(fun)] = vjpmaker
 
 
 def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
@@ -245,7 +264,7 @@ def defvjp(fun: Function, *vjpmakers: Any, argnums: Any = None) -> None:
 
 def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
     """`jvpmaker(argnums, tangents, ans, args, kwargs)` is the tangent of ans."""
-    primitive_jvps[fun] = jvpmaker
+    primitive_jvps[_own(fun)] = jvpmaker
 
 
 def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:

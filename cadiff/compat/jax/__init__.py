@@ -9,6 +9,7 @@ array([0., 0.])
 """
 
 import contextlib as _contextlib
+import sys as _sys
 from types import SimpleNamespace as _Namespace
 from typing import Any as _Any
 
@@ -26,7 +27,9 @@ from . import tree as tree
 from . import tree_util as tree_util
 from .arrays import CPU as _CPU
 from .arrays import Array as Array
+from .arrays import Device as Device
 from .arrays import ShapeDtypeStruct as ShapeDtypeStruct
+from .arrays import Tracer as _Tracer
 from .arrays import struct_of as typeof  # noqa: F401
 from .custom import custom_jvp as custom_jvp
 from .custom import custom_vjp as custom_vjp
@@ -62,8 +65,32 @@ def _print(fmt: str, *args: _Any, ordered: bool = False, **kwargs: _Any) -> None
     print(fmt.format(*_cadiff.value(args), **_cadiff.value(kwargs)))
 
 
-debug = _Namespace(print=_print)
-typing = _Namespace(ArrayLike=_Any, DTypeLike=_Any)
+def _closure_converted(fun: _Any, *_: _Any) -> tuple[_Any, list[_Any]]:
+    """A function as it is: numbers that it closes over are differentiated by."""
+    return fun, []
+
+
+_MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
+    "core": {"Tracer": _Tracer},
+    "custom_derivatives": {
+        "custom_jvp": custom_jvp,
+        "custom_vjp": custom_vjp,
+        "closure_convert": _closure_converted,
+    },
+    "debug": {"print": _print},
+    "dtypes": {
+        "issubdtype": numpy.issubdtype,
+        "result_type": numpy.result_type,
+        "canonicalize_dtype": numpy.dtype,
+        "prng_key": type("prng_key", (numpy.generic,), {}),
+    },
+    "typing": {"ArrayLike": _Any, "DTypeLike": _Any},
+    "_src": {"__path__": []},
+}
+_aliases.have_modules(
+    _sys.modules[__name__],
+    {k: v | {"__getattr__": _absent.missing(f"{__name__}.{k}")} for k, v in _MODULES.items()},
+)
 
 
 # Arrays are there, on the processor.
@@ -71,6 +98,8 @@ globals().update(
     {
         "block_until_ready": lambda x: x,
         "named_call": lambda fun, **_: fun,
+        "shard_map": lambda fun, **_: fun,
+        "closure_convert": _closure_converted,
         "device_put": lambda x, device=None, **_: tree_map(numpy.asarray, x),
         "device_get": _cadiff.value,
         "devices": lambda backend=None: [_CPU],
@@ -81,6 +110,7 @@ globals().update(
         "clear_caches": lambda: None,
     }
 )
+_aliases.have_below(f"{__name__}._src", __name__)
 
 
 def install() -> None:

@@ -24,17 +24,29 @@ NUMBERS = (Var, Dual, Complex)
 ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
 
 
-class _Arrays(type):
+class _Of(type):
+    """A class of instances that others have made, which `kinds` names."""
+
+    kinds: tuple[type, ...]
+
     def __instancecheck__(cls, instance: Any) -> bool:
-        # Matplotlib takes arrays of JAX apart, and never ends with numbers.
-        return isinstance(instance, ARRAYS) and not isinstance(instance, onp.generic)
+        return isinstance(instance, cls.kinds)
 
 
-class Array(metaclass=_Arrays):
+class Array(metaclass=_Of):
     """Of which arrays are instances: NumPy's, and numbers that carry derivatives.
 
-    NumPy's numbers, as sums of plain arrays are, are none.
+    NumPy's numbers, as sums of plain arrays are, are none: Matplotlib takes arrays of JAX apart,
+    and never ends with numbers.
     """
+
+    kinds = (onp.ndarray, *NUMBERS)
+
+
+class Tracer(metaclass=_Of):
+    """Of which numbers that carry derivatives, or that a program computes, are instances."""
+
+    kinds = (*NUMBERS, Replayed)
 
 
 def is_number(x: Any) -> bool:
@@ -53,11 +65,6 @@ def given_back(tree: Any) -> Any:
     if kind in _OF_NUMPY:
         return _OF_NUMPY[kind](tree)
     return map_leaves(lambda x: _OF_NUMPY.get(type(x), _itself)(x), tree)
-
-
-def of_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which is given NumPy's numbers for Python's."""
-    return lambda *args: f(*given_back(args))
 
 
 def _itself(x: Any, *_: Any, **__: Any) -> Any:
@@ -152,7 +159,11 @@ class _At:
         return _Reference(self.x, key)
 
 
-CPU = SimpleNamespace(id=0, process_index=0, platform="cpu", device_kind="cpu")
+class Device(SimpleNamespace):
+    """A processor."""
+
+
+CPU = Device(id=0, process_index=0, platform="cpu", device_kind="cpu")
 
 
 def lend() -> None:
@@ -172,6 +183,8 @@ class ShapeDtypeStruct:
 
     shape: tuple[int, ...]
     dtype: Any
+    sharding: Any = None
+    weak_type: bool = False
 
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: math.prod(self.shape))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +17,8 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
-from ...binding import carries
+from ...binding import carries, is_guarding
+from ..vectors import in_a_row
 from .arrays import given_back, is_number
 from .tree_util import tree_flatten
 
@@ -35,21 +36,17 @@ class _Call:
             i for i, x in enumerate(self.leaves) if is_number(x) and np.result_type(x).kind in "fc"
         ]
         self.numbers = [self.leaves[i] for i in self.which]
-        self.point = self.joined(self.numbers)
+        self.point, self.apart = self.joined(self.numbers)
 
-    def joined(self, numbers: Sequence[Any]) -> Any:
-        """All numbers in a row; one alone is as it is."""
-        if len(numbers) == 1:
-            return numbers[0]
-        return np.concatenate([onp.zeros(0), *map(np.ravel, numbers)])
+    @staticmethod
+    def joined(numbers: list[Any]) -> tuple[Any, Function]:
+        """All numbers in a row, and what takes them apart; one alone is as it is."""
+        return (numbers[0], lambda x: [x]) if len(numbers) == 1 else in_a_row(numbers)
 
     def with_numbers(self, point: Any, others: Sequence[Any]) -> tuple[Any, ...]:
         """The arguments with numbers from a row, and what other leaves there are."""
-        leaves, end = [*others], 0
-        for i, x in zip(self.which, self.numbers, strict=True):
-            shape = np.shape(x)
-            begin, end = end, end + math.prod(shape)
-            part = point if len(self.which) == 1 else np.reshape(point[begin:end], shape)[()]
+        leaves = [*others]
+        for i, x, part in zip(self.which, self.numbers, self.apart(point), strict=True):
             is_real = np.iscomplexobj(part) and not np.iscomplexobj(x)
             leaves[i] = np.real(part) if is_real else given_back(part)
         found: tuple[Any, ...] = self.tree.unflatten(leaves)
@@ -70,7 +67,7 @@ class _Call:
                 [0.0] * part.num_leaves if cotangent is None else part.flatten_up_to(cotangent)
             )
         pairs = zip(self.which, self.numbers, strict=True)
-        return self.joined([onp.zeros(np.shape(x)) + leaves[i] for i, x in pairs])
+        return self.joined([onp.zeros(np.shape(x)) + leaves[i] for i, x in pairs])[0]
 
     def args(self, point: Any) -> list[Any]:
         """All arguments, in the order of the call."""
@@ -94,6 +91,7 @@ class _Custom:
     def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun, updated=())
         self.fun, self.nondiff = fun, nondiff_argnums
+        self.program = cadiff.compile(fun)
         self.rules: list[Function] = []
         self.__wrapped__ = fun, self.rules  # where programs look for what they read
 
@@ -114,7 +112,8 @@ class _Custom:
         call = _Call(self.nondiff, args)
         if not carries(call.numbers):
             return self.fun(*args)
-        operation = cadiff.primitive(lambda point: call.flat(self.fun(*call.args(point))))
+        fun = self.program if is_guarding() else self.fun  # each replay of a program calls it
+        operation = cadiff.primitive(lambda point: call.flat(fun(*call.args(point))))
         self.define(operation, call)
         return call.whole(operation(call.point))
 
@@ -126,6 +125,15 @@ class _Custom:
         if isinstance(found, (tuple, list)) and len(found) == n:
             return found
         raise TypeError(f"{what} of {self.fun.__name__} returns a tuple of {n}, not {found!r}")
+
+
+class _Transposing(threading.local):
+    """Whether a rule of this thread is being transposed."""
+
+    now = False
+
+
+_transposing = _Transposing()
 
 
 class custom_jvp(_Custom):  # noqa: N801 - a decorator
@@ -155,8 +163,19 @@ class custom_jvp(_Custom):  # noqa: N801 - a decorator
             return call.flat(self.checked(result, 2, "the rule")[1])
 
         def pull(ans: Any, point: Any) -> Function:
+            if _transposing.now:  # a rule gave the function tangents: it is linear in them
+                return cadiff.vjp(lambda x: call.flat(self.fun(*call.args(x))), point)[1]
             zero = onp.zeros(np.shape(point))[()]
-            return cadiff.vjp(lambda t: push(t, ans, point), zero)[1]
+            transposed = cadiff.vjp(lambda t: push(t, ans, point), zero)[1]
+
+            def of(g: Any) -> Any:
+                before, _transposing.now = _transposing.now, True
+                try:
+                    return transposed(g)
+                finally:
+                    _transposing.now = before
+
+            return of
 
         operation.defjvp(push)
         operation.defvjp(pull)

@@ -19,7 +19,7 @@ from cadiff.scipy import special
 
 from . import absent
 from . import tree_util as trees
-from .arrays import given_back, of_arrays
+from .arrays import given_back
 from .transforms import linear_transpose as linear_transpose
 from .transforms import vmap
 
@@ -29,12 +29,52 @@ Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
 # --- loops and branches --------------------------------------------------------------------------
 
 
+def _turns(f: Function, init: Any, is_scan: bool = False) -> Function:
+    """A function of turns as JAX has it: given NumPy's numbers, its dicts in one order.
+
+    Ints of what goes round keep their dtypes; else JAX would, or would refuse them.
+    """
+    dtypes = trees.tree_map(np.result_type, init)
+
+    def carried(new: Any) -> Any:
+        try:
+            return trees.tree_map(_as_int, new, dtypes)
+        except ValueError:  # cadiff's loop tells what differs
+            return new
+
+    def turn(*args: Any) -> Any:
+        result = f(*given_back(args))
+        if is_scan and isinstance(result, (tuple, list)) and len(result) == 2:
+            return carried(result[0]), trees.in_order(result[1])
+        return carried(result)
+
+    return turn
+
+
+def _as_int(x: Any, dtype: Any) -> Any:
+    kind = getattr(x, "dtype", dtype)
+    return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind == "i" else x
+
+
 def scan(
     f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
     unroll: Any = 1, **_: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
     """`cadiff.scan`."""
-    return cadiff.scan(of_arrays(f), init, xs, length, reverse)
+    return cadiff.scan(_turns(f, init, True), trees.in_order(init), xs, length, reverse)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **_: Any) -> Any:
+    """`cadiff.fori_loop`, from and to arrays without axes, too."""
+    begin, end = (x[()] if isinstance(x, onp.ndarray) else x for x in (lower, upper))
+    return cadiff.fori_loop(begin, end, _turns(body_fun, init_val), trees.in_order(init_val))
+
+
+def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **named: Any) -> Any:
+    """`cadiff.cond`; and as JAX had first: `cond(pred, x, true_fun, y, false_fun)`."""
+    if not callable(true_fun):
+        return cadiff.cond(pred, lambda: false_fun(true_fun), lambda: operands[1](operands[0]))
+    return cadiff.cond(pred, true_fun, false_fun, *operands, *named.values())
 
 
 def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
@@ -273,14 +313,10 @@ globals().update(
     _named(_NAMES, np)
     | _named(_SPECIAL, special)
     | {
-        "fori_loop": lambda lower, upper, body_fun, init_val, **_: cadiff.fori_loop(
-            lower, upper, of_arrays(body_fun), init_val
-        ),
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
-            of_arrays(cond_fun), of_arrays(body_fun), init_val
-        ),
-        "cond": lambda pred, true_fun, false_fun, *operands, **named: cadiff.cond(
-            pred, true_fun, false_fun, *operands, *named.values()
+            lambda val: cond_fun(given_back(val)),
+            _turns(body_fun, init_val),
+            trees.in_order(init_val),
         ),
         "switch": lambda index, branches, *operands, **named: cadiff.switch(
             index, [*branches], *operands, *named.values()

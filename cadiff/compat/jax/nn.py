@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,8 @@ from cadiff.nn import sigmoid as sigmoid
 from cadiff.nn import softplus as softplus
 from cadiff.numpy import tanh as tanh
 
-from . import absent
+from .. import aliases
+from . import absent, random
 from .scipy.special import logsumexp as logsumexp
 
 __getattr__ = absent.missing(__name__)
@@ -50,6 +52,27 @@ def one_hot(
     return np.moveaxis(hot.astype(dtype), -1, axis)
 
 
+def standardize(
+    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5,
+    where: Any = None,
+) -> Any:  # fmt: skip
+    """X less its mean, over its deviation: the root of a variance and epsilon."""
+    keeps: dict[str, Any] = {"keepdims": True} | ({} if where is None else {"where": where})
+    mean = np.mean(x, axis=axis, **keeps) if mean is None else mean
+    variance = (
+        np.mean(np.square(x), axis=axis, **keeps) - np.square(mean)
+        if variance is None
+        else variance
+    )
+    return (x - mean) / np.sqrt(variance + epsilon)
+
+
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half along an axis times the sigmoid of the second."""
+    first, second = np.split(x, 2, axis)
+    return first * sigmoid(second)
+
+
 def _relu6(x: Any) -> Any:
     return np.minimum(np.maximum(x, 0.0), 6.0)
 
@@ -78,3 +101,57 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "squareplus": lambda x, b=4.0: 0.5 * (x + np.sqrt(np.square(x) + b)),
 }
 globals().update(_FORMULAS)
+
+# --- random weights ------------------------------------------------------------------------------
+
+
+def _scaled(
+    scale: float, mode: str, distribution: str, in_axis: Any = -2, out_axis: Any = -1, *_: Any,
+    **__: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    """Random weights of the variance `scale / n`, n the inputs, the outputs or their mean."""
+
+    def draw(key: Any, shape: Any, dtype: Any = onp.float64, **_: Any) -> Any:
+        sizes = onp.asarray(shape)
+        n_in, n_out = (int(onp.prod(sizes[onp.atleast_1d(k)])) for k in (in_axis, out_axis))
+        windows = math.prod(shape) / (n_in * n_out)
+        n = {"fan_in": n_in, "fan_out": n_out, "fan_avg": 0.5 * (n_in + n_out)}[mode] * windows
+        deviation = math.sqrt(scale / n)
+        if distribution == "uniform":
+            return math.sqrt(3.0) * deviation * random.uniform(key, shape, dtype, -1.0)
+        if distribution == "normal":
+            return deviation * random.normal(key, shape, dtype)
+        # The deviation of the normal distribution between -2 and 2.
+        return deviation / 0.87962566103423978 * random.truncated_normal(key, -2, 2, shape, dtype)
+
+    return draw
+
+
+def _drawn(draw: Callable[..., Any], usual: float) -> Callable[..., Any]:
+    def make(scale: float = usual, *_: Any) -> Callable[..., Any]:
+        return lambda key, shape, dtype=onp.float64, **_: scale * draw(key, shape, dtype)
+
+    return make
+
+
+def _kin(*variance: Any) -> Callable[..., Any]:
+    return lambda *axes, **how: _scaled(*variance, *axes, **how)
+
+
+_KINDS = {"glorot": (1.0, "fan_avg"), "he": (2.0, "fan_in"), "lecun": (1.0, "fan_in")}
+_KINDS |= {"xavier": _KINDS["glorot"], "kaiming": _KINDS["he"]}
+INITIALIZERS: dict[str, Any] = {
+    "zeros": lambda key, shape, dtype=onp.float64, **_: onp.zeros(shape, dtype),
+    "ones": lambda key, shape, dtype=onp.float64, **_: onp.ones(shape, dtype),
+    "constant": lambda value, *_: (
+        lambda key, shape, dtype=onp.float64, **__: np.full(shape, value, dtype)
+    ),
+    "normal": _drawn(random.normal, 0.01),
+    "uniform": _drawn(random.uniform, 0.01),
+    "variance_scaling": _scaled,
+} | {
+    f"{name}_{kind}": _kin(*variance, "truncated_normal" if kind == "normal" else kind)
+    for name, variance in _KINDS.items()
+    for kind in ("normal", "uniform")
+}
+aliases.have_modules(sys.modules[__name__], {"initializers": INITIALIZERS})

@@ -1,13 +1,13 @@
-"""`jax.random`: its numbers, of the generator Threefry 2x32 (Salmon and others 2011), in NumPy.
+"""`jax.random`: its numbers, of the generator Threefry 2x32 (Salmon and others 2011).
 
-A key is two whole numbers, which are floats here, so that programs and their loops carry them.
-Draws are primitives without derivatives: a program computes them anew for each key.
+A key is two whole numbers, which are floats here, so that programs and their loops carry them. Its
+words are an operation of the table; whole numbers and orders are primitives without derivatives.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as onp
@@ -16,14 +16,13 @@ import cadiff
 from cadiff import numpy as np
 from cadiff.scipy import special
 
-from ...binding import carries
+from ...binding import _core, carries
 from . import absent
 
 __getattr__ = absent.missing(__name__)
 
-_TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
 _WORD = 0xFFFFFFFF
-_FEW = 16  # draws, up to which ints of Python are faster than arrays
 _FLOAT = onp.dtype(onp.float64)
 _SQRT2 = math.sqrt(2.0)
 
@@ -31,44 +30,24 @@ _SQRT2 = math.sqrt(2.0)
 # --- the generator -------------------------------------------------------------------------------
 
 
-def _mixed(key: Sequence[int], x: Any, y: Any) -> tuple[Any, Any]:
-    """Two words for each counter of two words, ints or arrays: twenty rounds."""
-    words = [*key, key[0] ^ key[1] ^ 0x1BD11BDA]
-    x, y = x + words[0] & _WORD, y + words[1] & _WORD
-    for k in range(5):
-        for turn in _TURNS[k % 2]:
-            x = x + y & _WORD
-            y = (y << turn | y >> 32 - turn) & _WORD ^ x
-        x, y = x + words[(k + 1) % 3] & _WORD, y + words[(k + 2) % 3] + k + 1 & _WORD
-    return x, y
+def _pair(key: Any, shape: tuple[int, ...]) -> Any:
+    """The two words for each of the counters 0, 1, 2, ..."""
+    counts = onp.arange(float(math.prod(shape))).reshape(shape)[()]
+    return tuple(word(key[0], key[1], counts) for word in _WORDS)
 
 
-def _of_key(key: Any) -> tuple[int, int]:
-    high, low = key
-    return int(high), int(low)
+def _bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
+    """Whole numbers of so many bits, of a plain key."""
+    high, low = (onp.asarray(words).astype(onp.uint64) for words in _pair(key, shape))
+    return high << 32 | low if width == 64 else (high ^ low).astype(f"u{width // 8}")
 
 
-def _pairs(key: Any, shape: Sequence[int]) -> tuple[Any, Any]:
-    """The words for the counters 0, 1, 2, ..., as arrays."""
-    n, words = math.prod(shape), _of_key(key)
-    if n > _FEW:
-        count = onp.arange(n, dtype=onp.uint64).reshape(shape)
-        return _mixed(words, (count >> 32).astype(onp.uint32), count.astype(onp.uint32))
-    pairs = onp.array([_mixed(words, 0, k) for k in range(n)], onp.uint32).reshape(-1, 2)
-    return pairs[:, 0].reshape(shape), pairs[:, 1].reshape(shape)
-
-
-def _seed(seed: Any) -> tuple[int, int]:
-    number = int(seed) & (1 << 64) - 1
-    return number >> 32, number & _WORD
-
-
-def _words(key: Any, shape: tuple[int, ...], width: int) -> Any:
-    """Whole numbers of so many bits."""
-    high, low = _pairs(key, shape)
-    if width == 64:
-        return high.astype(onp.uint64) << 32 | low
-    return (high ^ low).astype(onp.dtype(f"u{width // 8}"))
+def _unit(key: Any, shape: tuple[int, ...], kind: onp.dtype[Any]) -> Any:
+    """Numbers from 0 to 1: random mantissas of numbers from 1 to 2, less 1."""
+    if kind != _FLOAT:
+        return _narrow(key, shape, kind.str).astype(kind)
+    high, low = _pair(key, shape)
+    return (high * 2.0**20 + np.floor(low * 2.0**-12)) * 2.0**-52
 
 
 def _drawn(function: Callable[..., Any]) -> Any:
@@ -79,23 +58,11 @@ def _drawn(function: Callable[..., Any]) -> Any:
 
 
 @_drawn
-def _split(key: Any, shape: tuple[int, ...]) -> Any:
-    return onp.stack(_pairs(key, shape), axis=-1).astype(onp.float64)
-
-
-@_drawn
-def _folded(key: Any, data: Any) -> Any:
-    return onp.array(_mixed(_of_key(key), *_seed(int(data) & _WORD)), onp.float64)
-
-
-@_drawn
-def _unit(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    """Numbers from 0 to 1: random mantissas of numbers from 1 to 2."""
+def _narrow(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    """The same of fewer bits than 64."""
     kind = onp.dtype(dtype)
-    bits, mantissa = 8 * kind.itemsize, onp.finfo(kind).nmant
-    words = _words(key, shape, bits)
-    one = onp.ones((), kind).view(words.dtype)
-    return ((words >> words.dtype.type(bits - mantissa)) | one).view(kind) - kind.type(1.0)
+    bits, mantissa = 8 * kind.itemsize, int(onp.finfo(kind).nmant)
+    return (_bits(key, shape, bits) >> (bits - mantissa)) * 2.0**-mantissa
 
 
 @_drawn
@@ -106,8 +73,8 @@ def _order(key: Any, shape: tuple[int, ...], axis: int) -> Any:
         onp.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))]), shape
     )
     for _ in range(math.ceil(3.0 * math.log(max(1, size)) / math.log(2.0**32 - 1.0))):
-        key, of_round = _split.function(key, (2,))
-        order = onp.argsort(_words(of_round, shape, 32), axis=axis, kind="stable")
+        key, of_round = split(key)
+        order = onp.argsort(_bits(of_round, shape, 32), axis=axis, kind="stable")
         places = onp.take_along_axis(places, order, axis)
     return places.astype(onp.float64)
 
@@ -118,7 +85,7 @@ def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) ->
     kind = onp.dtype(dtype)
     most, unsigned = onp.iinfo(kind), onp.dtype(f"u{kind.itemsize}")
     first, last = (onp.clip(onp.asarray(x).astype(int), most.min, most.max) for x in (low, high))
-    upper, lower = (_words(k, shape, most.bits) for k in _split.function(key, (2,)))
+    upper, lower = (_bits(k, shape, most.bits) for k in split(key))
     span = onp.where(last <= first, 1, last - first).astype(unsigned)
     with onp.errstate(over="ignore"):
         factor = unsigned.type(2 ** (most.bits // 2)) % span
@@ -135,17 +102,19 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802 - JAX's name
         raise ValueError(f"the generator is 'threefry2x32', not {impl!r}")
     number = cadiff.value(seed)
     is_short = isinstance(number, onp.integer) and number.itemsize < 8
-    return onp.array(_seed(int(number) & _WORD if is_short else number), onp.float64)
+    number = int(number) & (_WORD if is_short else (1 << 64) - 1)
+    return onp.array([number >> 32, number & _WORD], onp.float64)
 
 
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
     """New keys, of shape `(num, 2)`."""
-    return _split(key, (num,) if isinstance(num, (int, onp.integer)) else tuple(num))
+    shape = (int(num),) if isinstance(num, (int, onp.integer)) else tuple(num)
+    return np.stack(_pair(key, shape), axis=-1)
 
 
 def fold_in(key: Any, data: Any) -> Any:
     """The new key that a key and an int make."""
-    return _folded(key, data)
+    return np.stack([word(key[0], key[1], data % 2.0**32) for word in _WORDS])
 
 
 # --- numbers -------------------------------------------------------------------------------------
@@ -162,7 +131,7 @@ def _as_ints(x: Any, dtype: Any = int) -> Any:
 def bits(key: Any, shape: Any = (), dtype: Any = onp.uint64, **_: Any) -> Any:
     """Random words."""
     kind = onp.dtype(dtype)
-    return _words(cadiff.value(key), tuple(shape), 8 * kind.itemsize).astype(kind)[()]
+    return _bits(cadiff.value(key), tuple(shape), 8 * kind.itemsize).astype(kind)[()]
 
 
 def uniform(
@@ -171,7 +140,7 @@ def uniform(
     """Numbers from minval to maxval."""
     kind = _float(dtype)
     minval, maxval = (x if carries(x) else onp.asarray(x, kind)[()] for x in (minval, maxval))
-    u = _unit(key, tuple(shape), kind.str)
+    u = _unit(key, tuple(shape), kind)
     return np.maximum(minval, u * (maxval - minval) + minval)[()]
 
 

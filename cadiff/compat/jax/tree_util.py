@@ -240,6 +240,12 @@ def tree_map(f: Function, tree: Any, *rest: Any, is_leaf: Function | None = None
     return treedef.unflatten(map(f, leaves, *map(treedef.flatten_up_to, rest)))
 
 
+def in_order(tree: Any) -> Any:
+    """The tree with its dicts in the order of their keys."""
+    leaves, treedef = tree_flatten(tree)
+    return treedef.unflatten(leaves)
+
+
 def tree_reduce(
     function: Function, tree: Any, initializer: Any = _NONE, is_leaf: Function | None = None
 ) -> Any:

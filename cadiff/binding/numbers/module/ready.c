@@ -131,15 +131,12 @@ static int ready_op(PyObject *module, int op) {
     }
     cad_table_functions[op].ml_name = cad_table_methods[op].ml_name = info->name;
     cad_table_functions[op].ml_doc = cad_table_methods[op].ml_doc = info->doc;
-    if (info->name[0] == '_') {
-        return 0;
-    }
     PyObject *name = PyUnicode_FromString("cadiff");
     PyObject *function =
         name == NULL ? NULL : PyCFunction_NewEx(&cad_table_functions[op], NULL, name);
     Py_XDECREF(name);
     if (function == NULL || PyModule_AddObjectRef(module, info->name, function) < 0 ||
-        remember(cad_state.numpy_functions[op], info->name, op) < 0) {
+        (info->name[0] != '_' && remember(cad_state.numpy_functions[op], info->name, op) < 0)) {
         Py_XDECREF(function);
         return -1;
     }

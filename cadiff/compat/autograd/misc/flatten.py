@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as onp
-
-from cadiff import numpy as np
-
+from ...vectors import in_a_row
 from .. import trees
 
 
@@ -18,19 +15,8 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     Dicts are taken in the order of their keys.
     """
     ordered = trees.in_order(value)
-    parts = trees.leaves(ordered)
-    shapes = [x.shape if trees.is_box(x) else onp.shape(x) for x in parts]
-    vector = np.concatenate([np.ravel(x) for x in parts]) if parts else onp.zeros(0)
-    ends = onp.cumsum([onp.prod(shape, dtype=int) for shape in shapes])
-
-    def unflatten(vector: Any) -> Any:
-        pieces = [
-            np.reshape(vector[end - onp.prod(shape, dtype=int) : end], shape)[()]
-            for shape, end in zip(shapes, ends, strict=True)
-        ]
-        return trees.filled(ordered, pieces)
-
-    return vector, unflatten
+    vector, apart = in_a_row(trees.leaves(ordered))
+    return vector, lambda vector: trees.filled(ordered, apart(vector))
 
 
 def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Any, Any, Any]:

@@ -29,13 +29,21 @@ def __getattr__(name: str) -> _Any:
     return getattr(_numpy, name)
 
 
+def _as_numpy(x: _Any) -> _Any:
+    """An argument as NumPy has it: some array for a shape and a dtype."""
+    return _np.empty(x.shape, x.dtype) if isinstance(x, _arrays.ShapeDtypeStruct) else x
+
+
 def _without(name: str, *ignored: str) -> _Any:
     """A function of NumPy's that takes, and ignores, what only JAX's has."""
     function = getattr(_numpy, name)
 
     @_functools.wraps(function, updated=())
     def of_fewer(*args: _Any, **kwargs: _Any) -> _Any:
-        return function(*args, **{k: v for k, v in kwargs.items() if k not in ignored})
+        given = {k: v for k, v in kwargs.items() if k not in ignored}
+        if isinstance(given.get("axis"), list):
+            given["axis"] = tuple(given["axis"])
+        return function(*map(_as_numpy, args), **given)
 
     return of_fewer
 
@@ -47,6 +55,7 @@ _IGNORED = {
     "zeros ones full empty arange linspace eye identity logspace geomspace": ("device",),
     "zeros_like ones_like full_like empty_like": ("device",),
     "repeat": ("total_repeat_length",),
+    "sum prod max min mean std var all any": ("promote_integers",),
     "searchsorted": ("method",),
     "bincount": ("length",),
 }
