@@ -223,8 +223,9 @@ class Rule:
         return taken
 
     def _gives_plain(self, numbers: Numbers) -> bool:
-        """Whether what a rule makes of plain numbers has to be plain, too: where users' code makes
-        arrays, which else belong to the differentiation under way.
+        """Whether a rule of plain numbers gives plain ones, whatever arrays users' code makes in it.
+
+        Else these belong to the differentiation under way.
         """
         return (self.operation.calls_users or not self.operation._is_own) and not any(
             isinstance(x, (Var, Dual)) for x in numbers
