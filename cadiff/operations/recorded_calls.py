@@ -223,9 +223,9 @@ class Rule:
         return taken
 
     def _gives_plain(self, numbers: Numbers) -> bool:
-        """Whether a rule of plain numbers gives plain ones, whatever arrays users' code makes in it.
+        """Whether a rule of plain numbers gives plain ones, whatever arrays are made in it.
 
-        Else these belong to the differentiation under way.
+        Else arrays of users' code belong to the differentiation under way.
         """
         return (self.operation.calls_users or not self.operation._is_own) and not any(
             isinstance(x, (Var, Dual)) for x in numbers

@@ -202,14 +202,14 @@ static void read_chosen(Reader *r, CadPlan *plan, CadNumbers x, int64_t first, i
     name_seen(r, 1, &size, seen, cad_graph_part(&shape, x, strides));
 }
 
-/* A choice by constants is what is chosen, if that stands in long rows; of a few rows it is what
- * an operation gives for these. Answers 0 if it is to be carried out. */
+/* A choice by constants among numbers in a row is what is chosen, if that stands in a few long
+ * rows: what an operation gives for these. Answers 0 if it is to be carried out. */
 static int read_choice(Reader *r, CadPlan *plan, const CadNumbers x[4]) {
     CadGraph *const graph = r->graph;
     const CadRecord *const mask = cad_graph_record(graph, x[1].first);
     int64_t at = 0, begins[FEW_ROWS + 1];
     int choices[FEW_ROWS], n = 0, former = -1;
-    if (mask->kind != CAD_RECORD_CONSTANTS) {
+    if (mask->kind != CAD_RECORD_CONSTANTS || plan->ndim != 1) {
         return 0;
     }
     const size_t list = cad_graph_array(graph, mask)->list;
@@ -221,7 +221,6 @@ static int read_choice(Reader *r, CadPlan *plan, const CadNumbers x[4]) {
         steps.at[k] = x[k].first;
         steps.strides[k] = x[k].strides;
     }
-    Steps again = steps;
     do {
         const int choice = values[steps.at[1]] != 0.0 ? 2 : 3;
         if (choice != former && n < FEW_ROWS) {
@@ -232,19 +231,13 @@ static int read_choice(Reader *r, CadPlan *plan, const CadNumbers x[4]) {
         former = choice;
         at++;
     } while (next_step(&steps));
-    if ((int64_t)n * LONG_ROW > plan->size) {
+    if (n > FEW_ROWS || (int64_t)n * LONG_ROW > plan->size) {
         return 0;
     }
-    if (plan->ndim == 1 && n <= FEW_ROWS) {
-        begins[n] = plan->size;
-        for (int k = 0; k < n; k++) {
-            read_chosen(r, plan, x[choices[k]], begins[k], begins[k + 1]);
-        }
-        return 1;
+    begins[n] = plan->size;
+    for (int k = 0; k < n; k++) {
+        read_chosen(r, plan, x[choices[k]], begins[k], begins[k + 1]);
     }
-    do {
-        r->at[again.at[0] - r->base] = (CadId)again.at[values[again.at[1]] != 0.0 ? 2 : 3];
-    } while (next_step(&again));
     return 1;
 }
 
