@@ -434,7 +434,7 @@ static void note_shifted_view(Tiler *t, const Seen *seen, int view, int64_t head
 static int join_alone(Tiler *t, uint32_t k) {
     Found *const f = t->found;
     const CadInstruction *const i = &t->program->code[k];
-    int is_one = (i->kind == CAD_TAKE || i->kind == CAD_VECTOR || i->kind == CAD_ZEROS) &&
+    int is_one = cad_step_is(i, CAD_BY_FORMULA) && !cad_step_is(i, CAD_OVER_PLAN) &&
                  t->begin[k + 1] - t->begin[k] <= MOST_VIEWS;
     for (size_t n = t->begin[k]; n < t->begin[k + 1] && is_one; n++) {
         const Access a = t->accesses[n];
