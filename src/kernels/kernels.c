@@ -143,7 +143,7 @@ void cad_set_loop(CadOp op, CadLoopFunction function, void *data) {
 }
 
 void cad_run_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps) {
-    enum { FEW = 16 }; /* numbers, of which any loop is as good */
+    enum { FEW = 64 }; /* numbers, of which any loop is as good */
     if (wide[op] != NULL && dims[0] > FEW && wide[op](args, dims[0], steps)) {
         return;
     }

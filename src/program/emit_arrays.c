@@ -64,11 +64,11 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
     return 1;
 }
 
-/* What is added along one axis, to numbers side by side. */
+/* What is added along one axis, to numbers side by side, so that tiles may take it. */
 static int emit_simple_sum(CadMaker *m, const CadRecord *record, int32_t place) {
     CadPlan *const plan = cad_graph_plan(m->graph, record);
     const int64_t *const to = cad_plan_view(plan, 0), *const from = cad_plan_view(plan, 1);
-    if (plan->ndim != 1 || to[1] != 1) {
+    if (plan->ndim != 1 || to[1] != 1 || plan->size < LONG_VECTOR) {
         return 0;
     }
     const int32_t out = place + (int32_t)to[0];
