@@ -19,7 +19,7 @@ from .c_numbers cimport *
 from .c_python cimport *
 from .generated.tape cimport *
 from .atoms cimport components_of, is_plain, numbers_in
-from .tape cimport checks_of
+from .tape cimport checks_of, Context
 
 from ._core import MissingRuleError
 from .atoms import carries, plain_values
@@ -339,23 +339,27 @@ cdef public int cad_note_guard(object outcome) except -1:
 
 
 @cython.final
-cdef class GuardsTold:
+cdef class GuardsTold(Context):
     """A context within a recording, each guard of which is told of as soon as it is noted, by
     `listener(k, n)`: the k-th, of n outcomes. Those of programs that f calls are not."""
 
-    cdef object key, listener
+    cdef object listener
 
     def __init__(self, listener: Callable[[int, int], None]):
         self.listener = listener
 
     def __enter__(self) -> Self:
         cdef CadTape *tape = cad_current_tape()
-        self.key = <size_t>tape, tape.guards.serial
-        listeners[self.key] = self.listener
+        if tape.guards == NULL:
+            raise ValueError("GuardsTold: no guards are noted; enter it within Guarded")
+        key = <size_t>tape, tape.guards.serial
+        listeners[key] = self.listener
+        self.begin(key)
         return self
 
-    def __exit__(self, *exception):
-        listeners.pop(self.key, None)
+    cdef int end(self, CadTape *tape, object key) except -1:
+        listeners.pop(key, None)
+        return 0
 
 
 def compare(left, right, int how, bint equality=True):

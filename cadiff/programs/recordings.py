@@ -363,7 +363,7 @@ class _Trial:
             generators = Generators(watch.generators)
             observed = Observation(watch)
             try:
-                with observed, self.loop.standings(watch) if self.loop else _NOTHING:
+                with self.loop.standings(watch) if self.loop else _NOTHING, observed:
                     out = self._function(*args, **kwargs)
             except BaseException as error:
                 watch.settle(settled)

@@ -62,6 +62,7 @@ OF_CYTHON_ALONE = {
     "GraphTransaction",
     "ValuesTaken",
 }  # where nothing comes between `__enter__` and the block
+WITHIN_GUARDED = {"GuardsTold"}  # and for one recording alone: nobody hears of it later
 
 
 def test_these_are_all_contexts() -> None:
@@ -72,7 +73,12 @@ def test_these_are_all_contexts() -> None:
         for kind in kinds
         if hasattr(kind, "__enter__") and kind.__module__.startswith("cadiff.binding")
     }
-    assert of_binding == {*CONTEXTS, *OF_CYTHON_ALONE}
+    assert of_binding == {*CONTEXTS, *OF_CYTHON_ALONE, *WITHIN_GUARDED}
+
+
+def test_guards_are_told_of_within_a_recording_that_notes_them() -> None:
+    with pytest.raises(ValueError, match="enter it within Guarded"):
+        binding.GuardsTold(lambda guard, n_outcomes: None).__enter__()
 
 
 @pytest.mark.parametrize("enclosed", [cadiff.grad, cadiff.jacfwd], ids=["reverse", "forward"])

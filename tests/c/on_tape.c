@@ -147,7 +147,9 @@ const Domain domains[CAD_OP_COUNT][3] = {
  * their values. */
 static Variant find_variant(CadOp op, int constants) {
     for (; op < CAD_OP_COUNT; op++, constants = 0) {
-        int whole = op == CAD_OP_stop || op == CAD_OP_differential ? ~0 : 0;
+        const int is_odd = op == CAD_OP_stop || op == CAD_OP_differential ||
+                           op == CAD_OP_threefry_high || op == CAD_OP_threefry_low;
+        int whole = is_odd ? ~0 : 0; /* and it is not chosen */
         for (int i = 0; i < cad_op_info[op].arity; i++) {
             whole |= domains[op][i].whole << i;
         }

@@ -142,6 +142,8 @@ def _push_by_table(fun: Function, k: int) -> Function:
 def primitive(f_raw: Function) -> Any:
     """A function whose derivatives are stated by `defvjp` and its like."""
     operation = cadiff.primitive(f_raw)
+    if operation._is_own:  # but its rules are its user's
+        operation._is_own, operation.__module__ = False, "autograd"
     ways = (
         (primitive_vjps, operation.defvjp, _pull_by_table, operation.pulls),
         (primitive_jvps, operation.defjvp, _push_by_table, operation.pushes),
