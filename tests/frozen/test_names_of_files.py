@@ -29,8 +29,8 @@ exec(compile(Path(sys.argv[1]).read_text(), "program.py", "exec"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths are divided by slashes here")
-def test_programs_are_replayed_where_files_are_named_in_short() -> None:
+def test_programs_are_replayed_where_files_are_named_in_short(tmp_path: Path) -> None:
     program = Path(__file__).with_name("program.py")
     command = [sys.executable, "-W", "error", "-c", AS_FROZEN, str(program)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("right\n", "")

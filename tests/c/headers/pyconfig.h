@@ -1,5 +1,5 @@
-/* CPython's configuration on systems that are not at hand, by what clang says of each: as much of it
- * as headers ask for that extensions include. */
+/* CPython's configuration on systems that are not at hand, by what clang says of each: as much of
+ * it as headers ask for that extensions include. */
 #define SIZEOF_SHORT __SIZEOF_SHORT__
 #define SIZEOF_INT __SIZEOF_INT__
 #define SIZEOF_LONG __SIZEOF_LONG__
