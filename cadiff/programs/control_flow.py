@@ -30,7 +30,8 @@ from .loop_steps import GIVEN, UNTIL, keep
 from .rows import Piece, is_row
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
-_OF_PYTHON = (np.float64, np.int64, np.bool_)  # dtypes that Python's numbers have
+# Types of NumPy's whose numbers are Python's own.
+_OF_PYTHON: tuple[type[np.generic], ...] = (np.float64, np.int64, np.bool_)
 _NUMBERS = (Var, Dual, np.ndarray, np.generic, bool, int, float, complex, Replayed)
 
 # --- what goes round -----------------------------------------------------------------------------

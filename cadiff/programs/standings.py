@@ -35,7 +35,8 @@ MOST_ELEMENTS = 4096  # of an array
 
 _PLAIN = (type(None), bool, int, str, bytes, range, type(...))
 _SHOWN = (float, complex, slice, np.generic, np.dtype)  # which equal others, or themselves not
-_BY_NAME = (type, ModuleType, CodeType, np.ufunc, Enum)  # of which there is one each
+# Of which there is one each.
+_BY_NAME: tuple[type, ...] = (type, ModuleType, CodeType, np.ufunc, Enum)
 _CONTAINERS = (list, tuple, deque, set, frozenset)
 _OF_A_CLASS = 1 << 9  # set in types that class statements have made
 _IN_PARTS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
