@@ -11,6 +11,8 @@ import pytest
 import cadiff
 import cadiff.numpy as np
 
+from ..helpers.processes import in_whole_tiles
+
 Array = Any
 Step = Callable[[Array, Array, int, float], Array]
 
@@ -98,6 +100,7 @@ def solution(x: Array, steps: int) -> Array:
     return y
 
 
+@in_whole_tiles
 def test_a_method_of_runge_and_kutta_stays_in_the_cache() -> None:
     n, steps = 10_000, 10
     x = numpy.random.default_rng(0).uniform(0.5, 1.5, n)
