@@ -15,7 +15,7 @@ from types import ModuleType
 
 import cadiff.binding._core as _core  # which says, where it is missing, that it is this one
 
-# What modules in C import: a program that is frozen has what lines in Python name.
+# Modules in C import these two; freezers follow import lines of Python alone.
 from . import digests as digests
 from . import held as held
 

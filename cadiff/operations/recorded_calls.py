@@ -213,23 +213,16 @@ class Rule:
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
     ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""
+        if self.operation._is_own and not self.operation.calls_users:
+            return self._pulled(operands, outs, cotangents, wanted)
         numbers = [*operands, *outs, *cotangents]
-        if self._gives_plain(numbers):
-            with binding.OutsideDifferentiation():
+        if not any(isinstance(x, (Var, Dual)) for x in numbers):
+            with binding.OutsideDifferentiation():  # what the rule makes itself is plain, too
                 return self._pulled(operands, outs, cotangents, wanted)
         taken: list[Any] = self.operation._taken(
             numbers, lambda: self._pulled(operands, outs, cotangents, wanted)
         )
         return taken
-
-    def _gives_plain(self, numbers: Numbers) -> bool:
-        """Whether a rule of plain numbers gives plain ones, whatever arrays are made in it.
-
-        Else arrays of users' code belong to the differentiation under way.
-        """
-        return (self.operation.calls_users or not self.operation._is_own) and not any(
-            isinstance(x, (Var, Dual)) for x in numbers
-        )
 
     def _pulled(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked

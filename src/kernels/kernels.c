@@ -22,14 +22,14 @@ static CAD_INLINE int sides_of(const intptr_t *steps, const int arity) {
     return is_other ? -1 : sides;
 }
 
-/* Whether an operand begins a little before the result, or behind it, so that it is read while it
- * is written over. */
-static CAD_INLINE int is_near(char **args, const int arity) {
+/* Whether numbers side by side begin a little before the result, or behind it, so that they are
+ * read while they are written over. One number is read before. */
+static CAD_INLINE int is_near(char **args, const intptr_t *steps, const int arity) {
     enum { NEAR = 64 * BYTES };
     int is_near = 0;
     for (int k = 0; k < arity; k++) {
         const ptrdiff_t apart = args[arity] - args[k];
-        is_near |= apart != 0 && apart < NEAR && -apart < NEAR;
+        is_near |= steps[k] != 0 && apart != 0 && apart < NEAR && -apart < NEAR;
     }
     return is_near;
 }
@@ -60,7 +60,7 @@ static CAD_INLINE int is_near(char **args, const int arity) {
         }                                                                                         \
     }                                                                                             \
     static CAD_INLINE int run_##name(char **args, intptr_t n, const intptr_t *steps) {            \
-        const int sides = n > 0 && !is_near(args, arity) ? sides_of(steps, arity) : -1;           \
+        const int sides = n > 0 && !is_near(args, steps, arity) ? sides_of(steps, arity) : -1;    \
         if (sides == 7) {                                                                         \
             run_##name##_with(args, n, 7);                                                        \
         } else if (arity > 1 && sides == 5) {                                                     \

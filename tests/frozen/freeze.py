@@ -20,7 +20,7 @@ from pathlib import Path
 PROGRAM = Path(__file__).with_name("program.py")
 FREEZERS = {
     "PyInstaller": ["-m", "PyInstaller", "-y", "--log-level=ERROR", "--distpath", "{out}"]
-    + ["--workpath", "{out}/work", "--specpath", "{out}", str(PROGRAM)],
+    + ["--workpath", "{out}/parts", "--specpath", "{out}", str(PROGRAM)],
     "cx_Freeze": ["-m", "cx_Freeze", "build_exe", "--script", str(PROGRAM)]
     + ["--packages=cadiff,scipy", "--build-exe", "{out}/program"],
 }

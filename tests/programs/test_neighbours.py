@@ -10,6 +10,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as np
+from benchmarks.gradbench.tool.ode import solution
 
 from ..helpers.processes import in_whole_tiles
 
@@ -82,22 +83,6 @@ def test_vectors_at_random(seed: int) -> None:
     numpy.testing.assert_allclose(
         of_total.grad(x, z), cadiff.grad(total)(x, z), rtol=1e-10, atol=1e-10
     )
-
-
-def rate(x: Array, y: Array) -> Array:
-    return np.concatenate([x[:1], x[1:] * y[:-1]])
-
-
-def solution(x: Array, steps: int) -> Array:
-    """By the classical method of Runge and Kutta."""
-    y, h = np.zeros(len(x)), 2.0 / steps
-    for _ in range(steps):
-        k1 = rate(x, y)
-        k2 = rate(x, y + 0.5 * h * k1)
-        k3 = rate(x, y + 0.5 * h * k2)
-        k4 = rate(x, y + h * k3)
-        y = y + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-    return y
 
 
 @in_whole_tiles
