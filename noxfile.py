@@ -1,3 +1,7 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2024.4"]
+# ///
 """All checks of the project, each in a virtual environment of its own.
 
 nox -s lint          one phase of those that `.ci/run` goes through, which are in PHASES
@@ -49,6 +53,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import nox
+
+nox.needs_version = ">=2024.4"
 
 SUPPORTED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 ROOT = Path(__file__).parent
@@ -205,6 +211,7 @@ def lint(session: nox.Session) -> None:
     # Else it looks into `.venv`, which has what the package needs, and no more.
     session.run("basedpyright", "--warnings", "--pythonpath", str(Path(session.bin, "python")))
     session.run("zizmor", "--offline", "--quiet", ".github/workflows")
+    session.run("sp-repo-review", ".", silent=True)
     absent = session.run("python", "-m", "tests.house.absent_names", silent=True)
     known = Path(session.create_tmp(), "absent_names.txt").resolve()
     known.write_text(str(absent), encoding="utf-8")
@@ -515,3 +522,7 @@ def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
             **(SMALL if blocks else {}),
         },
     )
+
+
+if __name__ == "__main__":
+    nox.main()

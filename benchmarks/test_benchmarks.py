@@ -6,6 +6,7 @@ before they are timed; no time is asserted, because that depends on the machine.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import cache
 
@@ -22,6 +23,7 @@ from benchmarks import (
     control_flow,
     factor_contests,
     figures,
+    history,
     linear_contests,
     loops,
     mapping_contests,
@@ -133,3 +135,26 @@ def test_figures_of_pages_are_those_that_were_measured() -> None:
 def test_the_page_has_all_its_sections() -> None:
     assert list(page.kept()) == list(page.SECTIONS)
     assert all(section[:4].isdigit() for section in page.kept().values())  # the date
+
+
+def test_history_draws_the_ways_of_a_work_through_runs() -> None:
+    def text(day: str, costs: dict[str, float]) -> str:
+        ways = [
+            {"group": "sums", "params": {"name": name}, "stats": {"min": cost}}
+            for name, cost in costs.items()
+        ]
+        commit = {"time": f"2026-11-{day}T00:00:00", "id": "abcdef0123456"}
+        return json.dumps({"benchmarks": ways, "commit_info": commit})
+
+    runs = [
+        history.read(text(day, {"plain": 2.0, "cadiff": cost}))
+        for day, cost in (("20", 3.0), ("27", 2.5))
+    ]
+    assert [run.ratios for run in runs] == [
+        {"sums": {"plain": 1.0, "cadiff": ratio}} for ratio in (1.5, 1.25)
+    ]
+    page = history.page(runs)
+    assert page.count("<svg") == 1
+    assert "2026-11-20 abcdef01 to 2026-11-27 abcdef01, 2 runs" in page
+    with pytest.raises(ValueError, match="no JSON of `pytest benchmarks"):
+        history.read("[]")

@@ -42,8 +42,7 @@ from .operations.dispatch import WHEN_IMPORTED as _WHEN_IMPORTED
 from .operations.table import *
 from .ops import *
 from .transforms import *
-
-__version__ = "0.1.0"
+from .version import __version__ as __version__
 
 
 def _know_functions_of_numpy() -> None:

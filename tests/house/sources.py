@@ -95,7 +95,8 @@ def private_names(path: Path, package: str = "cadiff") -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     named = {name for name in named_imports(tree, package) if name.startswith("cadiff.")}
     modules = {f"cadiff.{module}" for module in {*MODULES, *COMPILED}}
-    return {name for name in named - modules if name.split(".")[-1].startswith("_")}
+    ends = {name: name.split(".")[-1] for name in named - modules}
+    return {name for name, end in ends.items() if end.startswith("_") and not end.endswith("__")}
 
 
 def at_import(tree: ast.Module) -> ast.Module:

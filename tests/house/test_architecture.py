@@ -209,7 +209,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         ],
     ),
     ("interop", [{"_seams"}, {"casadi", "jax", "pytensor", "torch"}, {"__init__"}]),
-    ("", [{"__init__"}]),
+    ("", [{"version"}, {"__init__"}]),
     ("compat", [{"__init__", "aliases", "vectors"}]),
     ("compat.autograd", [{"trees", "wrap_util"}, {"core"}]),
     ("compat.autograd", [{"builtins", "differential_operators", "test_util"}]),
