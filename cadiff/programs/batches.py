@@ -22,6 +22,7 @@ from .traces import Traces
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
+MOST_KNOWN = 64  # batches, by what tells them apart but for numbers
 FEWEST, POINTS_EACH = 4, 4  # recordings of a batch, and points for each further one
 _SOME, _MANY = FROM_POINTS  # of which another code may serve than of fewer
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
@@ -43,11 +44,35 @@ class Batches:
     def __init__(self, traces: Traces, eager: Eager) -> None:
         self._traces = traces
         self._eager = eager
-        self._recent: Batch | None = None  # of points alone, that never miss
+        self._known: dict[Any, Batch] = {}  # that one recording served, without their points
 
     def clear(self) -> None:
-        """Forget the batch that was asked for last."""
-        self._recent = None
+        """Forget the batches that were asked for."""
+        self._known.clear()
+
+    def key_of(self, points: Sequence[NDArray[np.float64]], beside: Call, *others: Any) -> Any:
+        """What tells batches apart that differ in numbers alone; `beside` is what points share."""
+        n = len(points[0])
+        return n < _SOME, n < _MANY, beside.key, others
+
+    def again(
+        self,
+        key: Any,
+        points: Sequence[NDArray[np.float64]],
+        shared: NDArray[np.float64],
+        threads: int | None,
+    ) -> Batch | None:
+        """A batch, computed by the recording that served the last one of its key; None: it has to
+        be looked for."""
+        known = self._known.get(key)
+        if known is None or not known.may_serve:
+            return None
+        batch = known.at(points, shared)
+        try:
+            batch.compute(threads)
+        except CallError:
+            return None
+        return batch if len(batch.rest) == 0 else None
 
     def batch(
         self,
@@ -62,16 +87,18 @@ class Batches:
         """What Program.batch gives; `one` is the method that computes a point."""
         threads = checked_threads(threads)
         numbers, single = checked_argnums(argnums)
-        recent = self._recent
+        key = None
         if (
-            recent is not None
-            and not others
-            and not kwargs
-            and recent.is_current
-            and not is_eager((), {})
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.size > 0 < X.ndim
+            and (what == "value" or numbers == (0,))
+            and not is_eager(others, kwargs)
         ):
-            batch = recent.again(X, what, numbers, single)
-            if batch is not None and batch.is_met(threads):
+            beside = Call(others, kwargs, ())
+            key = self.key_of([X], beside, X.shape[1:], what, single)
+            batch = self.again(key, [X], beside.vector(), threads)
+            if batch is not None:
                 return batch.result()
         options = {} if what == "value" else {"argnums": argnums}
         if not is_eager((X, *others), kwargs):
@@ -109,9 +136,8 @@ class Batches:
         if self._traces.optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
             wrt = () if what == "value" else numbers
             batch = Batch([X], X.shape[1:], others, kwargs, what, wrt, single)
+            batch.key = key
             if self.run(batch, threads):
-                if batch.is_of_one and not others and not kwargs:
-                    self._recent = batch.without_points()
                 result = batch.result()
                 if len(batch.rest) > 0:
                     _put(result, np.asarray(batch.rest), self._left(batch, argnums, each), what)
@@ -173,13 +199,17 @@ class Batches:
                 return False
         if traces.known(call.key).obstacle:  # as all points will have it from now on
             batch.rest = np.setdiff1d(np.arange(batch.n), alone)
-        batch.is_of_one = (
-            len(batch.rest) == 0
+        if (
+            batch.key is not None
+            and len(batch.rest) == 0
             and len(tried) == 1
             and serves_many
             and tried[0].is_trusted
             and not tried[0].catches_numbers
-        )
+        ):
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[batch.key] = batch.without_points()
         return len(tried) > 0
 
     def _is_verified(self, batch: Batch, recorded: Recorded, before: Any) -> bool:
@@ -202,10 +232,10 @@ class Batch:
     So do those of the points themselves, in `given`: nothing is brought side by side here, since
     one thread would do that for all of them. `results` has an array for each leaf of what is
     returned, with an axis more; of matrices, one for all of it. `rest` are the points, by their
-    indices, for which it has not been computed yet; `is_of_one`: whether one recording served all.
+    indices, for which it has not been computed yet; `key` tells it from others, unless it is None.
     """
 
-    is_of_one = False
+    key: Any = None
     results: list[NDArray[np.float64]]
     rest: Sequence[int] | NDArray[np.intp]
 
@@ -237,9 +267,11 @@ class Batch:
         self.rest = range(self.n)
 
     @property
-    def is_current(self) -> bool:
-        """Whether what f has read beside its arguments is as it was."""
-        return self._recorded is None or self._recorded.is_current
+    def may_serve(self) -> bool:
+        """Whether others like it are computed as it was: f reads the same, and so runs its code."""
+        assert self._recorded is not None
+        is_same_code = self._code.expects_machine == self._expected_machine
+        return is_same_code and self._recorded.is_current
 
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""
@@ -266,6 +298,10 @@ class Batch:
         return self._plan is None or self._plan.point is None
 
     def run(self, threads: int | None, most: int | None = None) -> None:
+        """Compute the points that are left, and do what else is to be done then."""
+        self.compute(threads, most)
+
+    def compute(self, threads: int | None, most: int | None = None) -> None:
         """Compute the points that are left, or so many of them at most.
 
         Those that choose otherwise are left again.
@@ -279,7 +315,8 @@ class Batch:
         assert self._recorded is not None
         bound = self._recorded.graph.threads
         if threads is None:
-            threads = min(bound or binding.cores(), code.n_operations * n // ENOUGH)
+            threads = code.n_operations * n // ENOUGH
+            threads = min(bound or binding.cores(), threads) if threads > 1 else 1
         threads = max(1, min(threads, bound or threads, n))
         n_missed = code.run_points(arrays, self._shared, results, missed, threads)
         if self._plan is not None:
@@ -316,42 +353,22 @@ class Batch:
     def without_points(self) -> Batch:
         """What is left of it for others, which its numbers are not to outlive."""
         other = self._copied()
-        del other.points, other.results, other.first
+        del other.points, other.results, other.first, other.others, other.kwargs
         return other
 
     def _copied(self) -> Batch:
-        other = object.__new__(Batch)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
 
-    def again(self, X: Any, what: str, numbers: tuple[int, ...], single: bool) -> Batch | None:
-        """A batch like this one at other points; None where they, or what is wanted, differ."""
-        if (
-            type(X) is not np.ndarray
-            or X.dtype != np.float64
-            or X.shape[1:] != self.shape
-            or X.size == 0
-            or what != self.what
-            or single != self.single
-            or (what != "value" and numbers != self.numbers)
-            or self._code.expects_machine != self._expected_machine
-            or (len(X) < _SOME) != (self.n < _SOME)
-            or (len(X) < _MANY) != (self.n < _MANY)
-        ):
-            return None
+    def at(self, points: Sequence[NDArray[np.float64]], shared: NDArray[np.float64]) -> Batch:
+        """A batch like this one at other points."""
         other = self._copied()
-        other.n = len(X)
-        other.points = [_in_rows(X)]
-        other.rest = range(len(X))
+        other.n = len(points[0])
+        other.points = [*map(_in_rows, points)]
+        other.rest = range(other.n)
+        other._shared = shared
         return other
-
-    def is_met(self, threads: int | None) -> bool:
-        """Compute all points; whether none of them meets another outcome than was recorded."""
-        try:
-            self.run(threads)
-        except CallError:
-            return False
-        return len(self.rest) == 0
 
     # --- results
 

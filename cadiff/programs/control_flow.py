@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Tree, Var
+from ..binding import Container, Dual, Tree, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.making import chooses_anew
 from ..operations.replayed import Replayed, kind_of
@@ -27,7 +27,7 @@ from ..transforms._mapped import Form, stacked
 from ..transforms._outputs import Shape, places
 from .kept import Loop
 from .loop_steps import GIVEN, UNTIL, keep
-from .rows import Piece, is_row
+from .rows import Piece
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 # Types of NumPy's whose numbers are Python's own.
@@ -438,7 +438,7 @@ def scan(
     (6.0, array([0., 2., 9.]))
     """
     check_function("scan", f)
-    leaves, tree = binding.flattened(xs, is_row)
+    leaves, tree = binding.flattened(xs, _is_row)
     arrays = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in leaves]
     lengths: dict[int, None] = {}
     for x in arrays:
@@ -462,6 +462,11 @@ def scan(
         return init, _none_of(f, init, tree.fill([np.ones(_shape(x)[1:]) for x in arrays]))
     carry, ys = _run(_SCAN, (f,), init, _Rows(tree, arrays, n))
     return carry, binding.map_leaves(lambda y: y[::-1], ys) if reverse else ys
+
+
+def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
+    """Whether a container is a list of floats, which is one leaf."""
+    return container.is_sequence and not container.beside and set(map(type, parts)) == {float}
 
 
 def _none_of(f: Function, init: Any, x: Any) -> Any:

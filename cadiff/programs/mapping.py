@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,10 +20,11 @@ from ..operations.arrays import sum as total_of
 from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
 from ..transforms._base import Function, P, Transform, answering, is_int
-from ..transforms._mapped import Axes, Form, Rows, check_axes, is_plain, rows_of, stacked
+from ..transforms._mapped import Axes, Form, Layout, Rows, check_axes, is_plain, stacked
 from .rows import MappedBatch, Root, RowProgram, Vectors
 
 MOST_LAYOUTS = 64  # of which programs are kept
+MOST_FORMS = 256  # of calls that are known
 MOST_BYTES = 1 << 20  # in arrays of the closure of a function that others may take the place of
 MOST_NUMBERS = 1 << 22  # of derivatives by what rows share, at the same time
 
@@ -34,7 +35,7 @@ class Mapped(Transform):
         function: Function,
         in_axes: Axes = 0,
         out_axes: Axes = 0,
-        programs: dict[Any, RowProgram] | None = None,
+        known: Known | None = None,
     ) -> None:
         super().__init__("vmap", function)
         if isinstance(in_axes, list):
@@ -48,9 +49,9 @@ class Mapped(Transform):
         check_axes("out_axes", out_axes)
         self._in_axes = in_axes
         self._out_axes = out_axes
-        self._names: list[str] = []  # of the arguments
+        self._axes_key = binding.key_of(in_axes)
         self._root = Root(function)
-        self._programs = _programs_of(self._root.function) if programs is None else programs
+        self._known = _known_of(self._root.function) if known is None else known
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -59,11 +60,11 @@ class Mapped(Transform):
     def applied_to(self, function: Any) -> Transform:
         other = super().applied_to(function)
         root = Root(function)
-        vars(other).update(_root=root, _programs=_programs_of(root.function))
+        vars(other).update(_root=root, _known=_known_of(root.function))
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_programs": {}}  # programs are those of a process
+        return {**self.__dict__, "_known": Known({}, {})}  # programs are those of a process
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))
@@ -72,27 +73,57 @@ class Mapped(Transform):
 
     def clear(self) -> None:
         """Forget what was recorded: see `Program.clear`."""
-        self._programs.clear()
+        self._known.vectors.clear()
+        self._known.programs.clear()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if len(self._names) != len(args):
-            self._names = binding.argument_names(self._function, len(args))
-        rows = rows_of(self._names, args, kwargs, self._in_axes)
-        if rows.n == 0:
+        leaves: list[Any] = []
+        form = self._axes_key, self._root.key, binding.form_of((args, kwargs), leaves)
+        vectors = self._known.vectors.get(form)
+        if vectors is None:
+            vectors = self._vectors(form, args, kwargs, leaves)
+        rows = Rows(vectors.layout, leaves, args, kwargs)
+        if rows.layout.n == 0:
             return self._of_none(rows)
         is_plain = not is_eager(args, kwargs)
-        if is_plain or (binding.takes_entries() and not binding.is_guarding()):
-            vectors = Vectors(rows, self._root)
+        if vectors.are_taken and (
+            is_plain or (binding.takes_entries() and not binding.is_guarding())
+        ):
             program = self._program(vectors)
-            plain = vectors if is_plain else Vectors(rows.plain(), self._root)
-            batch = None if program is None else program.run(plain)
-            if program is not None and batch is not None:
-                numbers = None if is_plain else _differentiable(program, batch, vectors)
+            batch = program.run(vectors, rows if is_plain else rows.plain(), self._root)
+            if batch is not None:
+                function = self._root.function
+                numbers = (
+                    None if is_plain else _differentiable(program, batch, vectors, rows, function)
+                )
                 return self._completed(rows, batch, batch.columns(numbers))
         results = rows.each(self._function)
         form = Form.of(results[0])
         columns = map(stacked, form.columns(results, range(len(results))))
         return form.put_together([*columns], self._out_axes)
+
+    def _vectors(
+        self, form: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
+    ) -> Vectors:
+        """Where the numbers of calls of a form stand, which was not known."""
+        names = binding.argument_names(self._function, len(args))
+        layout = Layout(names, args, kwargs, self._in_axes)
+        tree = binding.flattened((args, kwargs), None, True)[1]
+        known = self._known.vectors
+        if len(known) >= MOST_FORMS:
+            known.clear()
+        vectors = known[form] = Vectors(layout, tree, leaves, self._root)
+        return vectors
+
+    def _program(self, vectors: Vectors) -> RowProgram:
+        """The program for rows of this layout."""
+        known = self._known.programs
+        program = known.get(vectors.key)
+        if program is None:
+            if len(known) >= MOST_LAYOUTS:
+                known.clear()
+            program = known[vectors.key] = RowProgram(vectors, self._root)
+        return program
 
     def _of_none(self, rows: Rows) -> Any:
         """The result for no rows: arrays of the shapes that the function returns for ones."""
@@ -111,18 +142,6 @@ class Mapped(Transform):
         ]
         return form.put_together(columns, self._out_axes)
 
-    def _program(self, vectors: Vectors) -> RowProgram | None:
-        """The program for such rows, if there may be one and it may be worth its time."""
-        if not vectors.are_taken:
-            return None
-        key = vectors.key
-        program = self._programs.get(key)
-        if program is None:
-            if len(self._programs) >= MOST_LAYOUTS:
-                self._programs.clear()
-            program = self._programs[key] = RowProgram(vectors)
-        return program if program.note(vectors.rows.n) else None
-
     def _completed(self, rows: Rows, batch: MappedBatch, columns: list[Any]) -> Any:
         """The result, of which `columns` has the rows that a program has computed."""
         if len(batch.rest) > 0:
@@ -132,18 +151,25 @@ class Mapped(Transform):
         return batch.form.put_together(columns, self._out_axes)
 
 
+class Known(NamedTuple):
+    """What is known of the calls of a function that is mapped."""
+
+    vectors: dict[Any, Vectors]  # by their forms
+    programs: dict[Any, RowProgram]  # by their layouts
+
+
 # By the code of functions: one that is made anew for each call is not recorded anew.
-_PROGRAMS: WeakKeyDictionary[CodeType, dict[Any, RowProgram]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[CodeType, Known] = WeakKeyDictionary()
 
 
-def _programs_of(function: Any) -> dict[Any, RowProgram]:
-    """The programs of all functions of its code, or a dict for those of this one alone.
+def _known_of(function: Any) -> Known:
+    """What is known of all functions of its code, or what will be of this one alone.
 
     Recordings keep what a closure holds, so that of few functions it may be much.
     """
     if type(function) is not FunctionType or _is_heavy(function):
-        return {}
-    return _PROGRAMS.setdefault(function.__code__, {})
+        return Known({}, {})
+    return _KNOWN.setdefault(function.__code__, Known({}, {}))
 
 
 def _is_heavy(function: FunctionType) -> bool:
@@ -172,10 +198,13 @@ def _merged(batch: MappedBatch, column: Any, others: list[Any]) -> Any:
 # --- derivatives of rows ---------------------------------------------------------------------
 
 
-def _differentiable(program: RowProgram, batch: MappedBatch, vectors: Vectors) -> Any:
+def _differentiable(
+    program: RowProgram, batch: MappedBatch, vectors: Vectors, rows: Rows, function: Function
+) -> Any:
     """The numbers that a program has computed, as a function of what they depend on."""
-    points = vectors.points[batch.served] if len(batch.rest) else vectors.points
-    shared, statics = vectors.shared, vectors.statics
+    points = vectors.points(rows)
+    points = points[batch.served] if len(batch.rest) else points
+    shared, statics = vectors.shared(rows), vectors.statics(rows, function)
     values = batch.matrix[batch.served]
 
     def mapped(is_push: bool, k: int) -> Mapped:
@@ -215,7 +244,7 @@ def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Map
         return jvp(by_one, (args[k],), (g,))[1] if is_push else vjp(by_one, args[k])[1](g)
 
     axes = (0, None if is_push and k == 1 else 0, *(None,) * n_given)
-    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, programs={})
+    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, known=Known({}, {}))
     return mapped
 
 

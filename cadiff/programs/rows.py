@@ -17,11 +17,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Code, Container, Dual, Var
+from ..binding import Call, CallError, Code, Dual, Tree, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
 from ..transforms._base import Function, Transform
-from ..transforms._mapped import Form, Rows, is_plain
+from ..transforms._mapped import Form, Layout, Rows, is_plain
 from ..transforms._outputs import Shape, places, whole
 from .batches import Batch
 from .program import Program
@@ -45,31 +45,15 @@ class Piece(NamedTuple):
     place: slice
     shape: Shape
     dtype: str
-    container: Container | None = None  # if they are a list of floats
+    is_own: bool = True  # a row's; else all rows share it
 
     def of(self, vector: Any) -> Any:
         """As f is to have it; in arrays of floats it may write."""
         dtype = np.dtype(self.dtype)
-        part = vector[self.place] if self.shape else vector[self.place.start]
-        if self.container is not None:
-            return self.container.make([*part])
-        part = reshape(part, self.shape) if self.shape else part
+        part = reshape(vector[self.place], self.shape) if self.shape else vector[self.place.start]
         if dtype.kind != "f":
             return whole(part, self.shape, dtype)
         return part.copy() if self.shape else part
-
-
-def _pieces(leaves: Sequence[Any], shapes: Sequence[Shape]) -> tuple[Piece, ...]:
-    return tuple(
-        Piece(place, shape, *_kind(leaf))
-        for leaf, (place, shape) in zip(leaves, places(shapes), strict=True)
-    )
-
-
-def _kind(leaf: Any) -> tuple[str, Container | None]:
-    found = binding.opened(leaf)
-    dtype = leaf.dtype.str if isinstance(leaf, (np.ndarray, np.generic)) else "f8"
-    return dtype, None if found is None else found[0]
 
 
 class Root:
@@ -112,84 +96,91 @@ def _asked(f: Any) -> Program[..., Any] | None:
 
 
 class Vectors:
-    """The numbers of some rows: those of each row side by side, and those that all rows share.
+    """Where the numbers of calls of one form stand: those of each row side by side in a vector, and
+    those that all rows share in another one.
 
-    `statics` are what else they share, and the function at the root last.
+    It holds none of them. What else rows share, and the function at the root, are `statics`.
     """
 
-    def __init__(self, rows: Rows, root: Root) -> None:
-        self.rows = rows
-        self.root = root
-        leaves, self._tree = binding.flattened(rows.others, is_row, True)
-        self._are_numbers = tuple(map(_is_number, leaves))
-        self._shared = [leaf for leaf in leaves if _is_number(leaf)]
-        self.statics = (*(leaf for leaf in leaves if not _is_number(leaf)), root.function)
-        self._own = _pieces(rows.leaves, [binding.shape(leaf)[1:] for leaf in rows.leaves])
-        self._beside = _pieces(self._shared, [*map(_shape, self._shared)])
-        self._is_sharing = any(prod(piece.shape) for piece in self._beside)
-
-    @property
-    def are_taken(self) -> bool:
-        """Whether programs take such rows."""
-        return any(prod(piece.shape) for piece in self._own) and all(
-            map(_is_taken, self.rows.leaves)
+    def __init__(self, layout: Layout, tree: Tree, leaves: Sequence[Any], root: Root) -> None:
+        self.layout = layout
+        self._tree = tree  # of all arguments
+        self._pieces: list[Piece | None] = [None] * len(leaves)  # None: a static
+        self._own = [k for k, axis in enumerate(layout.axes) if axis is not None]
+        beside = [k for k, axis in enumerate(layout.axes) if axis is None]
+        self._numbers = [k for k in beside if _is_number(leaves[k])]
+        self._statics = [k for k in beside if not _is_number(leaves[k])]
+        shapes = [binding.shape(column)[1:] for column in layout.columns(leaves)]
+        self._place(leaves, self._own, shapes)
+        self._place(leaves, self._numbers, [binding.shape(leaves[k]) for k in self._numbers], False)
+        self.n_own, self.n_beside = (
+            sum(prod(x.shape) for x in self._pieces if x is not None and x.is_own is is_own)
+            for is_own in (True, False)
         )
+        self._sizes = [*map(prod, shapes)]
+        self.are_taken = self.n_own > 0 and all(_is_taken(leaves[k]) for k in self._own)
+        self._have_whole = self.are_taken and any(
+            np.dtype(leaves[k].dtype).kind in "iu" for k in self._own)
+        keys = [x and (x.is_own, x.shape, x.dtype) for x in self._pieces]
+        # What tells apart calls for which f is another function of vectors.
+        self.key = root.key, binding.key_of(tree), tuple(keys)
 
-    @property
-    def key(self) -> Any:
-        """What tells apart calls for which f is another function of vectors."""
-        pieces = [
-            (p.shape, p.dtype, None if p.container is None else p.container.type)
-            for p in (*self._own, *self._beside)
-        ]
-        tree = binding.key_of(self._tree)
-        return self.root.key, self.rows.layout.key, tuple(pieces), tree, self._are_numbers
+    def _place(
+        self, leaves: Sequence[Any], which: list[int], shapes: list[Shape], is_own: bool = True
+    ) -> None:
+        for k, (place, shape) in zip(which, places(shapes), strict=True):
+            is_array = isinstance(leaves[k], (np.ndarray, np.generic))
+            dtype = leaves[k].dtype.str if is_array else "f8"
+            self._pieces[k] = Piece(place, shape, dtype, is_own)
 
-    @property
-    def columns(self) -> list[Any]:
+    def columns(self, rows: Rows) -> list[FloatArray] | None:
         """What is mapped over, as floats, of which each point has a row in each."""
-        return [_as_floats(leaf) for leaf in self.rows.leaves]
+        if self._have_whole and not all(map(_are_small, rows.columns)):
+            return None
+        return [column.astype(np.float64, copy=False) for column in rows.columns]
 
-    @property
-    def points(self) -> Any:
+    def points(self, rows: Rows) -> Any:
         """Each row in a row."""
         parts = [
-            reshape(leaf, (self.rows.n, prod(piece.shape)))
-            for leaf, piece in zip(self.columns, self._own, strict=True)
+            reshape(_as_floats(column), (self.layout.n, size))
+            for column, size in zip(rows.columns, self._sizes, strict=True)
         ]
         return parts[0] if len(parts) == 1 else concatenate(parts, axis=1)
 
-    @property
-    def n_own(self) -> int:
-        """How many numbers a point has."""
-        return sum(prod(piece.shape) for piece in self._own)
-
-    @property
-    def shared(self) -> tuple[Any, ...]:
+    def shared(self, rows: Rows) -> tuple[Any, ...]:
         """A vector of the numbers that all rows share, if there are any."""
-        if not self._is_sharing:
+        if not self.n_beside:
             return ()
-        return (concatenate([reshape(as_array(leaf), -1) for leaf in self._shared]),)
+        return (concatenate([reshape(as_array(rows.leaves[k]), -1) for k in self._numbers]),)
 
-    def function(self) -> Function:
+    def statics(self, rows: Rows, function: Function) -> tuple[Any, ...]:
+        return (*[rows.leaves[k] for k in self._statics], function)
+
+    def beside(self, rows: Rows, function: Function) -> Call:
+        """What all rows share, taken apart: the numbers of `shared` come first."""
+        numbers = [rows.leaves[k] for k in self._numbers]
+        return Call((*numbers, *self.statics(rows, function)), _NO_NAMES, ())
+
+    def function(self, root: Root) -> Function:
         """What f is for a row of the points, and for what rows share: it returns a vector."""
-        applied = self.root.applied()
-        layout, own, beside = self.rows.layout, self._own, self._beside
-        are_numbers, tree, is_sharing = self._are_numbers, self._tree, self._is_sharing
+        applied, tree, is_sharing = root.applied(), self._tree, self.n_beside > 0
+        pieces = tuple(self._pieces)
 
         def row(point: Any, *given: Any) -> Any:
             shared, statics = (given[0], given[1:]) if is_sharing else (np.empty(0), given)
-            numbers, rest = iter(beside), iter(statics)
-            leaves = [next(numbers).of(shared) if is_one else next(rest) for is_one in are_numbers]
-            args, kwargs = layout.call([piece.of(point) for piece in own], tree.fill(leaves))
+            rest = iter(statics)
+            args, kwargs = tree.fill(
+                next(rest) if piece is None else piece.of(point if piece.is_own else shared)
+                for piece in pieces
+            )
             return _as_vector(applied(given[-1])(*args, **kwargs))
 
         return row
 
 
-def is_row(container: Container, parts: tuple[Any, ...]) -> bool:
-    """Whether a container is a list of floats, which is one leaf."""
-    return container.is_sequence and not container.beside and set(map(type, parts)) == {float}
+_NO_NAMES: dict[str, Any] = {}
+FLOAT = np.dtype(np.float64)
+_PLAIN = (np.ndarray, np.float64, np.float32, np.float16)
 
 
 def _is_number(leaf: Any) -> bool:
@@ -198,26 +189,21 @@ def _is_number(leaf: Any) -> bool:
         return leaf.dtype.kind == "f" and leaf.dtype.itemsize <= 8 and type(leaf) in _PLAIN
     if isinstance(leaf, (Var, Dual)):
         return leaf.dtype == FLOAT
-    return isinstance(leaf, (float, list, tuple))
-
-
-FLOAT = np.dtype(np.float64)
-_PLAIN = (np.ndarray, np.float64, np.float32, np.float16)
+    return type(leaf) is float
 
 
 def _is_taken(leaf: Any) -> bool:
-    """Whether programs take what is mapped over."""
+    """Whether programs take what is mapped over, as far as its type tells."""
     if isinstance(leaf, (Var, Dual)):
         return leaf.dtype == FLOAT
-    if type(leaf) is not np.ndarray or leaf.dtype.itemsize > 8:
-        return False
-    if leaf.dtype.kind in "iu":
-        return leaf.size == 0 or bool(leaf.max() < LARGEST and leaf.min() > -LARGEST)
-    return leaf.dtype.kind in "fb"
+    return type(leaf) is np.ndarray and leaf.dtype.itemsize <= 8 and leaf.dtype.kind in "iufb"
 
 
-def _shape(leaf: Any) -> Shape:
-    return (len(leaf),) if isinstance(leaf, (list, tuple)) else binding.shape(leaf)
+def _are_small(column: Any) -> bool:
+    """Whether integers are of a size that programs take."""
+    if column.dtype.kind not in "iu" or column.size == 0:
+        return True
+    return bool(column.max() < LARGEST and column.min() > -LARGEST)
 
 
 def _as_floats(leaf: Any) -> Any:
@@ -237,19 +223,19 @@ def _as_vector(result: Any) -> Any:
 class RowProgram:
     """The program for the rows of one layout, and which of its recordings are believed."""
 
-    def __init__(self, vectors: Vectors) -> None:
-        self.of_row = vectors.function()
+    def __init__(self, vectors: Vectors, root: Root) -> None:
+        self.of_row = vectors.function(root)
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
         # f is asked here, of rows: what their vectors make of f is not f itself.
         self._program: Program[..., Any] = Program(
-            self.of_row, threads=vectors.root.threads, native=vectors.root.native, verify=False
+            self.of_row, threads=root.threads, native=root.native, verify=False
         )
         self._program.be_quiet()
         self._n_seen = 0
         self._n_failures = 0
         self._forms: WeakKeyDictionary[Recorded, Form] = WeakKeyDictionary()
 
-    def note(self, n: int) -> bool:
+    def _note(self, n: int) -> bool:
         """Note that so many rows are asked for; whether it may be worth its time."""
         self._n_seen += n
         if self._n_seen < ENOUGH_ROWS:
@@ -259,11 +245,22 @@ class RowProgram:
         self._n_failures += 1
         return self._n_failures % PERIOD == 0
 
-    def run(self, vectors: Vectors) -> MappedBatch | None:
-        """Compute rows of plain numbers; those in its `rest` are left. None: all are."""
-        batch = MappedBatch(self, vectors)
-        with contextlib.suppress(Exception):  # f itself raises what there is to raise
-            self._program.batches.run(batch, None)
+    def run(self, vectors: Vectors, rows: Rows, root: Root) -> MappedBatch | None:
+        """Compute rows without derivatives; those in its `rest` are left. None: all are."""
+        columns = vectors.columns(rows)
+        if columns is None or not self._note(vectors.layout.n):
+            return None
+        batches = self._program.batches
+        beside = vectors.beside(rows, root.function)
+        shared, key = beside.vector(), batches.key_of(columns, beside)
+        batch: Any = batches.again(key, columns, shared, None)
+        if batch is None:
+            others = (shared[: vectors.n_beside],) if vectors.n_beside else ()
+            others += vectors.statics(rows, root.function)
+            batch = MappedBatch(self, columns, (vectors.n_own,), others, rows, root.f)
+            batch.key = key
+            with contextlib.suppress(Exception):  # f itself raises what there is to raise
+                batches.run(batch, None)
         if batch.forms and not batch.is_refused:
             self._n_failures = 0
             return batch
@@ -296,12 +293,19 @@ def pays(recorded: Recorded, code: Code) -> bool:
 class MappedBatch(Batch):
     """Rows as the points of a batch; those in `rest` are left for f itself."""
 
-    def __init__(self, program: RowProgram, vectors: Vectors) -> None:
-        shared = (*vectors.shared, *vectors.statics)
-        super().__init__(vectors.columns, (vectors.n_own,), shared, {}, "value", (), True)
+    def __init__(
+        self,
+        program: RowProgram,
+        columns: list[FloatArray],
+        shape: Shape,
+        others: tuple[Any, ...],
+        rows: Rows,
+        f: Function,
+    ) -> None:
+        super().__init__(columns, shape, others, {}, "value", (), True)
         self._program = program
-        self._rows = vectors.rows
-        self._function = vectors.root.f
+        self._rows = rows
+        self._function = f
         self.is_refused = False  # whether f is to be run for all rows
         self.forms: list[Form] = []  # of the recordings that served
 
@@ -315,7 +319,7 @@ class MappedBatch(Batch):
         before = self.rest
         if most is not None:  # f cannot be replayed in this call, perhaps in another one
             raise CallError
-        super().run(threads)
+        self.compute(threads)
         if len(self.rest) == len(before):
             return
         assert self._recorded is not None
@@ -329,8 +333,15 @@ class MappedBatch(Batch):
         """Those of the leaves that f returns, once they are known; at first all are one."""
         if len(self.rest) < self.n:
             return [rows.shape[1:] for rows in self.results]
+        if self.forms:
+            return self.forms[0].shapes
         assert self._recorded is not None
         return self._program.known_shapes(self._recorded) or super()._shapes()
+
+    def without_points(self) -> Batch:
+        other = super().without_points()
+        del other._program, other._rows, other._function  # type: ignore[attr-defined]
+        return other
 
     @property
     def matrix(self) -> FloatArray:
@@ -376,18 +387,15 @@ class MappedBatch(Batch):
         Others `numbers` stand for those computed where they are floats.
         """
         form, served = self.form, self.served
-        is_split = len(self.results) == len(form.shapes)
+        is_split = [rows.shape[1:] for rows in self.results] == form.shapes
         computed = self.results if is_split else _split(self.results[0], form)
         others = computed if numbers is None else _split(numbers, form)
         found = []
-        for rows, other, shape, dtype in zip(
-            computed, others, form.shapes, form.dtypes, strict=True
-        ):
+        for rows, other, dtype in zip(computed, others, form.dtypes, strict=True):
             if numbers is not None and dtype.kind == "f":
                 found.append(other)
-                continue
-            own = rows.reshape(self.n, *shape)[served]
-            found.append(own.astype(dtype, copy=not is_split))
+            else:
+                found.append(rows[served].astype(dtype, copy=not is_split))
         return found
 
 

@@ -75,125 +75,29 @@ def _described(item: Any, of_leaf: str) -> str:
 
 
 class Argument(NamedTuple):
-    """An argument of which some leaves are mapped over: its place, and what it is made of."""
+    """An argument of which some leaves are mapped over: its place, and its leaves among all."""
 
     place: int | str
     tree: Tree
-    are_mapped: tuple[bool, ...]
+    leaves: slice
 
 
 class Layout:
-    """How calls are made of rows: of one slice for each leaf that is mapped over, and the others.
+    """What calls of one form have in common: which leaves of their arguments are mapped over.
 
-    The others are what all rows share: whole arguments, and leaves of those that are mapped over
-    in part.
-    """
-
-    def __init__(self, n_args: int, names: Sequence[str], mapped: Sequence[Argument]) -> None:
-        self._n_args = n_args
-        self._mapped = {argument.place: argument for argument in mapped}
-        self._places = (*range(n_args), *names)
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether what is mapped over is no part of a container, and is given by position."""
-        return len(self._places) == self._n_args and all(
-            argument.tree.container is None for argument in self._mapped.values()
-        )
-
-    @property
-    def key(self) -> Any:
-        """What tells it from others; it is hashable."""
-        parts = [(a.place, binding.key_of(a.tree), a.are_mapped) for a in self._mapped.values()]
-        return self._places, tuple(parts)
-
-    def call(self, row: Iterable[Any], others: Iterable[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of the function for a row."""
-        own, shared = iter(row), iter(others)
-        filled = []
-        for place in self._places:
-            argument = self._mapped.get(place)
-            if argument is None:
-                filled.append(next(shared))
-            elif argument.tree.container is None:
-                filled.append(next(own))
-            else:
-                leaves = [next(own if mapped else shared) for mapped in argument.are_mapped]
-                filled.append(argument.tree.fill(leaves))
-        named: Any = zip(self._places[self._n_args :], filled[self._n_args :], strict=True)
-        return filled[: self._n_args], dict(named)
-
-
-class Rows:
-    """The arguments of a call, to be taken row by row.
+    It holds no argument. Arguments are mapped over the axes given, keywords over their first.
 
     Parameters
     ----------
-    layout : Layout
-    leaves : list
-        What is mapped over, with the axis for the rows first.
-    others : list
-        What all rows share.
+    names : sequence of str
+        Those of the positional arguments.
 
     Attributes
     ----------
     n : int
         How many rows there are.
-    """
-
-    def __init__(self, layout: Layout, leaves: list[Any], others: list[Any]) -> None:
-        self.layout = layout
-        self.leaves = leaves
-        self.others = others
-        self.n = int(binding.shape(leaves[0])[0])
-
-    def plain(self) -> Rows:
-        """The same without derivatives."""
-        return Rows(
-            self.layout,
-            [binding.plain_values(leaf) for leaf in self.leaves],
-            [binding.map_numbers(other, binding.plain_values) for other in self.others],
-        )
-
-    def call(self, i: int) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments for a row, in which the function may write."""
-        row = [unshared(leaf[i]) for leaf in self.leaves]
-        return self.layout.call(row, self.others)
-
-    def each(self, f: Function, which: Any = None) -> list[Any]:
-        """What f returns for each row, or for some; it may write in what is a row's own."""
-        leaves = [unshared(leaf if which is None else leaf[which]) for leaf in self.leaves]
-        slices = map(_slices, leaves)
-        if self.layout.is_flat:
-            columns = self.layout.call(slices, map(repeat, self.others))[0]
-            return [f(*row) for row in zip(*columns)]  # noqa: B905 -- what is shared is endless
-        results = []
-        for row in zip(*slices, strict=True):
-            args, kwargs = self.layout.call(row, self.others)
-            results.append(f(*args, **kwargs))
-        return results
-
-    def sample(self) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments like those of a row, where there are none: ones."""
-        row = []
-        for leaf in map(binding.plain_values, self.leaves):
-            ones = np.ones(leaf.shape[1:], leaf.dtype)
-            row.append(ones if ones.ndim else ones[()])
-        return self.layout.call(row, self.others)
-
-
-def _slices(leaf: Any) -> Iterator[Any]:
-    if is_plain(leaf):
-        return iter(leaf)
-    return (leaf[i] for i in range(binding.shape(leaf)[0]))  # no loop, which reads masks
-
-
-def rows_of(
-    names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Axes
-) -> Rows:
-    """The arguments of a call, by the axes that they are mapped over; keywords by their first.
-
-    names: those of the positional arguments.
+    axes : tuple
+        Of each leaf of all arguments; None: all rows share it.
 
     Raises
     ------
@@ -202,37 +106,121 @@ def rows_of(
     TypeError
         If something without axes is to be mapped over.
     """
-    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-        raise ValueError(
-            f"in_axes has an entry for each positional argument: there are {len(in_axes)} in "
-            f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
-        )
-    axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-    items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
-    items += [(name, name, item, 0) for name, item in kwargs.items()]
-    mapped_leaves: list[Leaf] = []
-    mapped, others = [], []
-    for place, path, item, axis in items:
-        _, tree = binding.flattened(item, None, True)
-        leaves = leaves_with_axes(axis, item, path, "in_axes")
-        are_mapped = tuple(leaf.axis is not None for leaf in leaves)
-        if not any(are_mapped):
-            others.append(item)
-            continue
-        mapped.append(Argument(place, tree, are_mapped))
-        mapped_leaves += [leaf for leaf in leaves if leaf.axis is not None]
-        others += [leaf.value for leaf in leaves if leaf.axis is None]
-    if not mapped_leaves:
-        raise ValueError(
-            "vmap has nothing to map over: "
-            + ("in_axes is None for all arguments" if args else "it was called without arrays")
-        )
-    _check_sizes(mapped_leaves)
-    rows = [np.moveaxis(x.value, x.axis, 0) if x.axis else x.value for x in mapped_leaves]
-    return Rows(Layout(len(args), [*kwargs], mapped), rows, others)
+
+    def __init__(
+        self, names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Axes
+    ) -> None:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                f"in_axes has an entry for each positional argument: there are {len(in_axes)} in "
+                f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
+            )
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
+        items += [(name, name, item, 0) for name, item in kwargs.items()]
+        leaves: list[Leaf] = []
+        self._mapped = []
+        for place, path, item, axis in items:
+            begin = len(leaves)
+            leaves += leaves_with_axes(axis, item, path, "in_axes")
+            if any(leaf.axis is not None for leaf in leaves[begin:]):
+                _, tree = binding.flattened(item, None, True)
+                self._mapped.append(Argument(place, tree, slice(begin, len(leaves))))
+        if not self._mapped:
+            raise ValueError(
+                "vmap has nothing to map over: "
+                + ("in_axes is None for all arguments" if args else "it was called without arrays")
+            )
+        self.n = _size([leaf for leaf in leaves if leaf.axis is not None])
+        self.axes = tuple(leaf.axis for leaf in leaves)
+        # The axes of each leaf that is mapped over, the one for the rows first; None: it is.
+        self._orders = [
+            (k, _order(binding.ndim(leaf.value), leaf.axis) if leaf.axis else None)
+            for k, leaf in enumerate(leaves)
+            if leaf.axis is not None
+        ]
+        # Whether what is mapped over is no part of a container, and is given by position.
+        self.is_flat = not kwargs and all(one.tree.container is None for one in self._mapped)
+
+    def columns(self, leaves: Sequence[Any]) -> list[Any]:
+        """What is mapped over, with the axis for the rows first."""
+        return [
+            leaves[k] if order is None else np.transpose(leaves[k], order)
+            for k, order in self._orders
+        ]
+
+    def call(
+        self, row: Iterable[Any], leaves: Sequence[Any], args: Iterable[Any], kwargs: Any
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the function for a row, of those of all rows."""
+        own, by_place, by_name = iter(row), [*args], {**kwargs}
+        for place, tree, among in self._mapped:
+            filled: Any = by_place if isinstance(place, int) else by_name
+            if tree.container is None:
+                filled[place] = next(own)
+                continue
+            pairs = zip(leaves[among], self.axes[among], strict=True)
+            filled[place] = tree.fill(x if axis is None else next(own) for x, axis in pairs)
+        return by_place, by_name
 
 
-def _check_sizes(leaves: Sequence[Leaf]) -> None:
+class Rows:
+    """The arguments of a call, to be taken row by row: its leaves, by the layout of its form.
+
+    `columns` are what is mapped over, with the axis for the rows first.
+    """
+
+    def __init__(
+        self, layout: Layout, leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.layout = layout
+        self.leaves = leaves
+        self.columns = layout.columns(leaves)
+        self._args = args
+        self._kwargs = kwargs
+
+    def plain(self) -> Rows:
+        """The same without derivatives."""
+        given = self.leaves, self._args, self._kwargs
+        return Rows(self.layout, *binding.map_numbers(given, binding.plain_values))
+
+    def _call(self, row: Iterable[Any]) -> tuple[list[Any], dict[str, Any]]:
+        return self.layout.call(row, self.leaves, self._args, self._kwargs)
+
+    def call(self, i: int) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments for a row, in which the function may write."""
+        return self._call([unshared(column[i]) for column in self.columns])
+
+    def each(self, f: Function, which: Any = None) -> list[Any]:
+        """What f returns for each row, or for some; it may write in what is a row's own."""
+        columns = [unshared(leaf if which is None else leaf[which]) for leaf in self.columns]
+        slices = map(_slices, columns)
+        if self.layout.is_flat:
+            shared = map(repeat, self._args)
+            args, _ = self.layout.call(slices, self.leaves, shared, {})
+            return [f(*row) for row in zip(*args)]  # noqa: B905 -- what is shared is endless
+        calls = map(self._call, zip(*slices, strict=True))
+        return [f(*args, **kwargs) for args, kwargs in calls]
+
+    def sample(self) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments like those of a row, where there are none: ones."""
+        columns = map(binding.plain_values, self.columns)
+        return self._call([np.ones(column.shape[1:], column.dtype)[()] for column in columns])
+
+
+def _slices(leaf: Any) -> Iterator[Any]:
+    if is_plain(leaf):
+        return iter(leaf)
+    return (leaf[i] for i in range(binding.shape(leaf)[0]))  # no loop, which reads masks
+
+
+def _order(ndim: int, axis: int) -> tuple[int, ...]:
+    """All axes, one of them first."""
+    return (axis % ndim, *(k for k in range(ndim) if k != axis % ndim))
+
+
+def _size(leaves: Sequence[Leaf]) -> int:
+    """How many rows there are."""
     sizes: dict[int, str] = {}  # where each was seen first
     for path, value, axis in leaves:
         if not isinstance(value, (*_ARRAYS, Replayed)):
@@ -253,6 +241,7 @@ def _check_sizes(leaves: Sequence[Leaf]) -> None:
         sizes.setdefault(shape[axis], f"{path} has {shape[axis]} (axis {axis} of shape {shape})")
     if len(sizes) > 1:
         raise ValueError(f"vmap maps over axes of one size, but {', '.join(sizes.values())}")
+    return int(next(iter(sizes)))
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -321,6 +310,8 @@ class Form(NamedTuple):
 
         columns: these arrays, with the rows along their first axes.
         """
+        if type(out_axes) is int and out_axes == 0:  # as they are
+            return self.tree.fill(columns)
         single = self.tree.fill([0.0] * len(columns))
         if len(binding.flattened(single)[0]) < len(columns):  # the parts of complex numbers
             single = self.tree.fill([Dual(0.0, 0.0)] * len(columns))
