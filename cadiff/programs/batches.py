@@ -17,7 +17,7 @@ from ..transforms._base import checked_argnums, is_int
 from ..transforms._mapped import Form
 from ..transforms._outputs import Output, places
 from .fallbacks import Eager
-from .recorded import Recorded, of_blocks
+from .recorded import FloatArray, Recorded, of_blocks
 from .traces import Traces
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
@@ -44,13 +44,13 @@ class Batches:
     def __init__(self, traces: Traces, eager: Eager) -> None:
         self._traces = traces
         self._eager = eager
-        self._known: dict[Any, Batch] = {}  # that one recording served, without their points
+        self._known: dict[Any, Plan] = {}  # each of one recording, which served a whole batch
 
     def clear(self) -> None:
         """Forget the batches that were asked for."""
         self._known.clear()
 
-    def key_of(self, points: Sequence[NDArray[np.float64]], beside: Call, *others: Any) -> Any:
+    def key_of(self, points: Sequence[FloatArray], beside: Call, *others: Any) -> Any:
         """What tells batches apart that differ in numbers alone; `beside` is what points share."""
         n = len(points[0])
         return n < _SOME, n < _MANY, beside.key, others
@@ -58,21 +58,19 @@ class Batches:
     def again(
         self,
         key: Any,
-        points: Sequence[NDArray[np.float64]],
-        shared: NDArray[np.float64],
+        points: Sequence[FloatArray],
+        shared: FloatArray,
         threads: int | None,
-    ) -> Batch | None:
-        """A batch, computed by the recording that served the last one of its key; None: it has to
-        be looked for."""
-        known = self._known.get(key)
-        if known is None or not known.may_serve:
+    ) -> tuple[Plan, list[FloatArray]] | None:
+        """The results of a batch by the plan that served the last one of its key, if it does."""
+        plan = self._known.get(key)
+        if plan is None or not plan.may_serve:
             return None
-        batch = known.at(points, shared)
         try:
-            batch.compute(threads)
+            results, missed = plan.run([*map(_in_rows, points)], shared, threads)
         except CallError:
             return None
-        return batch if len(batch.rest) == 0 else None
+        return (plan, results) if missed is None else None
 
     def batch(
         self,
@@ -97,9 +95,9 @@ class Batches:
         ):
             beside = Call(others, kwargs, ())
             key = self.key_of([X], beside, X.shape[1:], what, single)
-            batch = self.again(key, [X], beside.vector(), threads)
-            if batch is not None:
-                return batch.result()
+            found = self.again(key, [X], beside.vector(), threads)
+            if found is not None:
+                return found[0].result(found[1])
         options = {} if what == "value" else {"argnums": argnums}
         if not is_eager((X, *others), kwargs):
             container = binding.opened(X)
@@ -138,7 +136,7 @@ class Batches:
             batch = Batch([X], X.shape[1:], others, kwargs, what, wrt, single)
             batch.key = key
             if self.run(batch, threads):
-                result = batch.result()
+                result = batch.plan.result(batch.results)
                 if len(batch.rest) > 0:
                     _put(result, np.asarray(batch.rest), self._left(batch, argnums, each), what)
                 return result
@@ -209,7 +207,7 @@ class Batches:
         ):
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            self._known[batch.key] = batch.without_points()
+            self._known[batch.key] = batch.plan
         return len(tried) > 0
 
     def _is_verified(self, batch: Batch, recorded: Recorded, before: Any) -> bool:
@@ -236,12 +234,13 @@ class Batch:
     """
 
     key: Any = None
-    results: list[NDArray[np.float64]]
+    plan: Plan  # of the recording that is tried
+    results: list[FloatArray]
     rest: Sequence[int] | NDArray[np.intp]
 
     def __init__(
         self,
-        arrays: Sequence[NDArray[np.float64]],
+        arrays: Sequence[FloatArray],
         shape: tuple[int, ...],
         others: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -260,18 +259,10 @@ class Batch:
         count = 1 + len(others)
         self.numbers = tuple(k + count if k < 0 else k for k in numbers)
         self.first = first = self.call(0)
-        self._ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
-        self._structure = binding.structure_of(first.args, self.numbers)
+        self.ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
+        self.structure = binding.structure_of(first.args, self.numbers)
         self._shared = first.vector()[prod(shape) :]
-        self._recorded: Recorded | None = None
         self.rest = range(self.n)
-
-    @property
-    def may_serve(self) -> bool:
-        """Whether others like it are computed as it was: f reads the same, and so runs its code."""
-        assert self._recorded is not None
-        is_same_code = self._code.expects_machine == self._expected_machine
-        return is_same_code and self._recorded.is_current
 
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""
@@ -284,62 +275,33 @@ class Batch:
         """Whether a recording has a code for many points, and results of the same structure."""
         if not recorded.output.is_differentiable:
             return False  # so gradient functions, or those that stack values, say what is wrong
-        former = self._recorded
-        if former is not None and recorded.output.structure != former.output.structure:
+        if hasattr(self, "plan") and not self.plan.returns_like(recorded):
             return False
-        self._recorded = recorded
-        self._plan = None
-        if self.kind in ("jacobian", "hessian"):
-            self._plan = recorded.plan(self.kind, self._ranges, "dense", n_points=self.n)
-            self._code = self._plan.code
-        else:
-            self._code = recorded.code_for_points(self.kind, self.n, self._ranges)
-        self._expected_machine = self._code.expects_machine
-        return self._plan is None or self._plan.point is None
+        self.plan = Plan(recorded, self)
+        return self.plan.is_for_points
 
     def run(self, threads: int | None, most: int | None = None) -> None:
-        """Compute the points that are left, and do what else is to be done then."""
-        self.compute(threads, most)
-
-    def compute(self, threads: int | None, most: int | None = None) -> None:
         """Compute the points that are left, or so many of them at most.
 
         Those that choose otherwise are left again.
         """
         chosen = self.rest[:most]
-        n, code = len(chosen), self._code
-        are_all = n == self.n
+        are_all = len(chosen) == self.n
         arrays = self.points if are_all else [rows[chosen] for rows in self.points]
-        results = [np.empty((n, *shape)) for shape in self._shapes()]
-        missed = np.empty(n, dtype=np.uint8)
-        assert self._recorded is not None
-        bound = self._recorded.graph.threads
-        if threads is None:
-            threads = code.n_operations * n // ENOUGH
-            threads = min(bound or binding.cores(), threads) if threads > 1 else 1
-        threads = max(1, min(threads, bound or threads, n))
-        n_missed = code.run_points(arrays, self._shared, results, missed, threads)
-        if self._plan is not None:
-            results = [self._plan.spread(results[0])]
+        results, missed = self.plan.run(arrays, self._shared, threads)
         if are_all:
             self.results = results
-        if are_all and n_missed == 0:
+        if are_all and missed is None:
             self.rest = range(0)
             return
-        served, chosen = missed == 0, np.asarray(chosen)
+        chosen = np.asarray(chosen)
+        served = np.ones(len(chosen), bool) if missed is None else missed == 0
         if not are_all:
             if len(self.rest) == self.n:
                 self.results = [np.empty((self.n, *rows.shape[1:])) for rows in results]
             for rows, computed in zip(self.results, results, strict=True):
                 rows[chosen[served]] = computed[served]
-        self.rest = np.concatenate((chosen[~served], self.rest[n:])).astype(np.intp)
-
-    def _shapes(self) -> Sequence[tuple[int, ...]]:
-        """Those of the results of the code for a point."""
-        assert self._recorded is not None
-        if self.kind == "value":
-            return self._recorded.output.shapes
-        return [(), *self._structure.shapes] if self._plan is None else [(self._code.n_results,)]
+        self.rest = np.concatenate((chosen[~served], self.rest[len(chosen) :])).astype(np.intp)
 
     def replied(self, recorded: Recorded, i: int) -> Callable[[], Any] | None:
         """What gives the value at a point that was computed; None if it was not."""
@@ -348,44 +310,71 @@ class Batch:
         rows = self.results if self.kind == "value" else self.results[:1]
         return lambda: recorded.returned(np.concatenate([row[i].reshape(-1) for row in rows]))
 
-    # --- more of them
 
-    def without_points(self) -> Batch:
-        """What is left of it for others, which its numbers are not to outlive."""
-        other = self._copied()
-        del other.points, other.results, other.first, other.others, other.kwargs
-        return other
+class Plan:
+    """How a recording computes what a batch is of, and others like it: it holds no points."""
 
-    def _copied(self) -> Batch:
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        return other
+    form: Any = None  # of what is returned for each point, if that is no matter of the recording
 
-    def at(self, points: Sequence[NDArray[np.float64]], shared: NDArray[np.float64]) -> Batch:
-        """A batch like this one at other points."""
-        other = self._copied()
-        other.n = len(points[0])
-        other.points = [*map(_in_rows, points)]
-        other.rest = range(other.n)
-        other._shared = shared
-        return other
+    def __init__(self, recorded: Recorded, batch: Batch) -> None:
+        self._recorded = recorded
+        self._what, self._kind = batch.what, batch.kind
+        self._structure, self._single = batch.structure, batch.single
+        self._matrix = None
+        if self._kind in ("jacobian", "hessian"):
+            self._matrix = recorded.plan(self._kind, batch.ranges, "dense", n_points=batch.n)
+            self.code = self._matrix.code
+            self.shapes: Sequence[tuple[int, ...]] = [(self.code.n_results,)]
+        else:
+            self.code = recorded.code_for_points(self._kind, batch.n, batch.ranges)
+            is_value = self._kind == "value"
+            self.shapes = recorded.output.shapes if is_value else [(), *self._structure.shapes]
+        self._expected_machine = self.code.expects_machine
 
-    # --- results
+    @property
+    def is_for_points(self) -> bool:
+        """Whether there is a code for many points."""
+        return self._matrix is None or self._matrix.point is None
 
-    def result(self) -> Any:
+    @property
+    def may_serve(self) -> bool:
+        """Whether it is as it was made: f reads the same, and the code is run in the same way."""
+        is_same_code = self.code.expects_machine == self._expected_machine
+        return is_same_code and self._recorded.is_current
+
+    def returns_like(self, recorded: Recorded) -> bool:
+        """Whether another recording has results of the same structure."""
+        return recorded.output.structure == self._recorded.output.structure
+
+    def run(
+        self, arrays: list[FloatArray], shared: FloatArray, threads: int | None
+    ) -> tuple[list[FloatArray], NDArray[np.uint8] | None]:
+        """The results for points in arrays, and marks of those that choose otherwise, if any do."""
+        n, code, bound = len(arrays[0]), self.code, self._recorded.graph.threads
+        results = [np.empty((n, *shape)) for shape in self.shapes]
+        missed = np.empty(n, np.uint8)
+        if threads is None:
+            threads = code.n_operations * n // ENOUGH
+            threads = min(bound or binding.cores(), threads) if threads > 1 else 1
+        threads = max(1, min(threads, bound or threads, n))
+        n_missed = code.run_points(arrays, shared, results, missed, threads)
+        if self._matrix is not None:
+            results = [self._matrix.spread(results[0])]
+        return results, missed if n_missed else None
+
+    def result(self, results: list[FloatArray]) -> Any:
         """What the method of that name gives, with one leading axis more."""
-        assert self._recorded is not None
-        output, structure, single = self._recorded.output, self._structure, self.single
-        if self.kind == "value":
-            return output.fill(self.results)
-        if self.kind == "gradient":
-            values, *leaves = self.results
+        output, structure, single = self._recorded.output, self._structure, self._single
+        if self._kind == "value":
+            return output.fill(results)
+        if self._kind == "gradient":
+            values, *leaves = results
             gradients = structure.in_containers(leaves, single)
-            return gradients if self.what == "grad" else (values, gradients)
+            return gradients if self._what == "grad" else (values, gradients)
         below = structure.shapes
-        above = below if self.kind == "hessian" else output.shapes
-        n = self.n
-        matrices = self.results[0].reshape(n, sum(map(prod, above)), sum(map(prod, below)))
+        above = below if self._kind == "hessian" else output.shapes
+        n = len(results[0])
+        matrices = results[0].reshape(n, sum(map(prod, above)), sum(map(prod, below)))
         blocks = [
             [
                 matrices[:, rows, part].reshape(n, *shape, *leaf).copy()
@@ -393,12 +382,15 @@ class Batch:
             ]
             for rows, shape in places(above)
         ]
-        return of_blocks(blocks, structure, single, None if self.kind == "hessian" else output)
+        return of_blocks(blocks, structure, single, None if self._kind == "hessian" else output)
 
 
-def _in_rows(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_rows(X: FloatArray) -> FloatArray:
     """An array whose numbers of one point stand side by side, as codes want them."""
-    is_one = X.flags.aligned and X.strides[0] % X.itemsize == 0 and X[:1].flags.c_contiguous
+    flags = X.flags
+    if flags.c_contiguous and flags.aligned:
+        return X
+    is_one = flags.aligned and X.strides[0] % X.itemsize == 0 and X[:1].flags.c_contiguous
     return X if is_one else np.array(X, order="C")
 
 

@@ -21,7 +21,7 @@ from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
 from ..transforms._base import Function, P, Transform, answering, is_int
 from ..transforms._mapped import Axes, Form, Layout, Rows, check_axes, is_plain, stacked
-from .rows import MappedBatch, Root, RowProgram, Vectors
+from .rows import Computed, Root, RowProgram, Vectors
 
 MOST_LAYOUTS = 64  # of which programs are kept
 MOST_FORMS = 256  # of calls that are known
@@ -89,14 +89,13 @@ class Mapped(Transform):
         if vectors.are_taken and (
             is_plain or (binding.takes_entries() and not binding.is_guarding())
         ):
-            program = self._program(vectors)
-            batch = program.run(vectors, rows if is_plain else rows.plain(), self._root)
-            if batch is not None:
-                function = self._root.function
+            program, root = vectors.program or self._program(vectors), self._root
+            computed = program.run(vectors, rows if is_plain else rows.plain(), root)
+            if computed is not None:
                 numbers = (
-                    None if is_plain else _differentiable(program, batch, vectors, rows, function)
+                    None if is_plain else _differentiable(program, computed, vectors, rows, root)
                 )
-                return self._completed(rows, batch, batch.columns(numbers))
+                return self._completed(rows, computed, computed.columns(numbers))
         results = rows.each(self._function)
         form = Form.of(results[0])
         columns = map(stacked, form.columns(results, range(len(results))))
@@ -121,8 +120,9 @@ class Mapped(Transform):
         program = known.get(vectors.key)
         if program is None:
             if len(known) >= MOST_LAYOUTS:
-                known.clear()
+                self.clear()
             program = known[vectors.key] = RowProgram(vectors, self._root)
+        vectors.program = program
         return program
 
     def _of_none(self, rows: Rows) -> Any:
@@ -142,13 +142,13 @@ class Mapped(Transform):
         ]
         return form.put_together(columns, self._out_axes)
 
-    def _completed(self, rows: Rows, batch: MappedBatch, columns: list[Any]) -> Any:
+    def _completed(self, rows: Rows, computed: Computed, columns: list[Any]) -> Any:
         """The result, of which `columns` has the rows that a program has computed."""
-        if len(batch.rest) > 0:
-            left = batch.form.columns(rows.each(self._function, batch.rest), batch.rest)
+        if len(computed.rest) > 0:
+            left = computed.form.columns(rows.each(self._function, computed.rest), computed.rest)
             both = zip(columns, left, strict=True)
-            columns = [_merged(batch, column, others) for column, others in both]
-        return batch.form.put_together(columns, self._out_axes)
+            columns = [_merged(computed, column, others) for column, others in both]
+        return computed.form.put_together(columns, self._out_axes)
 
 
 class Known(NamedTuple):
@@ -181,16 +181,16 @@ def _is_heavy(function: FunctionType) -> bool:
     return sum(leaf.nbytes for leaf in leaves if isinstance(leaf, np.ndarray)) > MOST_BYTES
 
 
-def _merged(batch: MappedBatch, column: Any, others: list[Any]) -> Any:
+def _merged(computed: Computed, column: Any, others: list[Any]) -> Any:
     """All rows in order: those that were computed, and the others."""
-    n = batch.n
+    n = computed.n
     if is_plain(column) and all(map(is_plain, others)):
         left = stacked(others)
         merged = np.empty((n, *column.shape[1:]), np.result_type(column, left))
-        merged[batch.served], merged[batch.rest] = column, left
+        merged[computed.served], merged[computed.rest] = column, left
         return merged
     parts: list[Any] = [None] * n
-    for i, part in zip((*batch.served, *batch.rest), (*column, *others), strict=True):
+    for i, part in zip((*computed.served, *computed.rest), (*column, *others), strict=True):
         parts[i] = part
     return stacked(parts)
 
@@ -199,13 +199,13 @@ def _merged(batch: MappedBatch, column: Any, others: list[Any]) -> Any:
 
 
 def _differentiable(
-    program: RowProgram, batch: MappedBatch, vectors: Vectors, rows: Rows, function: Function
+    program: RowProgram, computed: Computed, vectors: Vectors, rows: Rows, root: Root
 ) -> Any:
     """The numbers that a program has computed, as a function of what they depend on."""
     points = vectors.points(rows)
-    points = points[batch.served] if len(batch.rest) else points
-    shared, statics = vectors.shared(rows), vectors.statics(rows, function)
-    values = batch.matrix[batch.served]
+    points = points[computed.served] if len(computed.rest) else points
+    shared, statics = vectors.shared(rows), vectors.statics(rows, root.function)
+    values = computed.matrix[computed.served]
 
     def mapped(is_push: bool, k: int) -> Mapped:
         return _derivative(program, is_push, k, len(shared) + len(statics))

@@ -102,6 +102,8 @@ class Vectors:
     It holds none of them. What else rows share, and the function at the root, are `statics`.
     """
 
+    program: RowProgram | None = None  # for rows of this layout, once there is one
+
     def __init__(self, layout: Layout, tree: Tree, leaves: Sequence[Any], root: Root) -> None:
         self.layout = layout
         self._tree = tree  # of all arguments
@@ -112,7 +114,9 @@ class Vectors:
         self._statics = [k for k in beside if not _is_number(leaves[k])]
         shapes = [binding.shape(column)[1:] for column in layout.columns(leaves)]
         self._place(leaves, self._own, shapes)
-        self._place(leaves, self._numbers, [binding.shape(leaves[k]) for k in self._numbers], False)
+        self._place(
+            leaves, self._numbers, [binding.shape(leaves[k]) for k in self._numbers], False
+        )
         self.n_own, self.n_beside = (
             sum(prod(x.shape) for x in self._pieces if x is not None and x.is_own is is_own)
             for is_own in (True, False)
@@ -120,7 +124,8 @@ class Vectors:
         self._sizes = [*map(prod, shapes)]
         self.are_taken = self.n_own > 0 and all(_is_taken(leaves[k]) for k in self._own)
         self._have_whole = self.are_taken and any(
-            np.dtype(leaves[k].dtype).kind in "iu" for k in self._own)
+            np.dtype(leaves[k].dtype).kind in "iu" for k in self._own
+        )
         keys = [x and (x.is_own, x.shape, x.dtype) for x in self._pieces]
         # What tells apart calls for which f is another function of vectors.
         self.key = root.key, binding.key_of(tree), tuple(keys)
@@ -245,32 +250,35 @@ class RowProgram:
         self._n_failures += 1
         return self._n_failures % PERIOD == 0
 
-    def run(self, vectors: Vectors, rows: Rows, root: Root) -> MappedBatch | None:
+    def run(self, vectors: Vectors, rows: Rows, root: Root) -> Computed | None:
         """Compute rows without derivatives; those in its `rest` are left. None: all are."""
         columns = vectors.columns(rows)
         if columns is None or not self._note(vectors.layout.n):
             return None
         batches = self._program.batches
+        batches, n = self._program.batches, vectors.layout.n
         beside = vectors.beside(rows, root.function)
         shared, key = beside.vector(), batches.key_of(columns, beside)
-        batch: Any = batches.again(key, columns, shared, None)
-        if batch is None:
-            others = (shared[: vectors.n_beside],) if vectors.n_beside else ()
-            others += vectors.statics(rows, root.function)
-            batch = MappedBatch(self, columns, (vectors.n_own,), others, rows, root.f)
-            batch.key = key
-            with contextlib.suppress(Exception):  # f itself raises what there is to raise
-                batches.run(batch, None)
+        found = batches.again(key, columns, shared, None)
+        if found is not None:
+            self._n_failures = 0
+            return Computed(found[1], found[0].form, n)
+        others = (shared[: vectors.n_beside],) if vectors.n_beside else ()
+        others += vectors.statics(rows, root.function)
+        batch = MappedBatch(self, columns, (vectors.n_own,), others, rows, root.f)
+        batch.key = key
+        with contextlib.suppress(Exception):  # f itself raises what there is to raise
+            batches.run(batch, None)
         if batch.forms and not batch.is_refused:
             self._n_failures = 0
-            return batch
+            form = functools.reduce(Form.joined, batch.forms)
+            return Computed(batch.results, form, n, batch.rest)
         self._n_failures = max(self._n_failures + 1, MOST_FAILURES if batch.is_refused else 0)
         return None
 
-    def known_shapes(self, recorded: Recorded) -> list[Shape]:
-        """Those of the leaves that f returns where a recording serves; none until it is known."""
-        form = self._forms.get(recorded)
-        return [] if form is None else form.shapes
+    def known_form(self, recorded: Recorded) -> Form | None:
+        """What f returns where a recording serves; None until it is known."""
+        return self._forms.get(recorded)
 
     def form(self, recorded: Recorded, batch: MappedBatch, before: Any) -> Form | None:
         """What f returns where a recording serves, of some rows; None if it is not what f does."""
@@ -312,42 +320,28 @@ class MappedBatch(Batch):
     def prepare(self, recorded: Recorded) -> bool:
         if not super().prepare(recorded):
             return False
-        self.is_refused = not pays(recorded, self._code)
+        self.is_refused = not pays(recorded, self.plan.code)
+        form = self._program.known_form(recorded)
+        if len(self.rest) < self.n:  # as those that served before
+            self.plan.shapes = [rows.shape[1:] for rows in self.results]
+        elif form is not None:  # else all that f returns is one vector
+            self.plan.shapes = form.shapes
+        self._recorded = recorded
         return not self.is_refused
 
     def run(self, threads: int | None, most: int | None = None) -> None:
         before = self.rest
         if most is not None:  # f cannot be replayed in this call, perhaps in another one
             raise CallError
-        self.compute(threads)
+        super().run(threads)
         if len(self.rest) == len(before):
             return
-        assert self._recorded is not None
         form = self._program.form(self._recorded, self, before)
         if form is None or (self.forms and not form.is_like(self.forms[0])):
             self.is_refused = True
             raise CallError
         self.forms.append(form)
-
-    def _shapes(self) -> Sequence[Shape]:
-        """Those of the leaves that f returns, once they are known; at first all are one."""
-        if len(self.rest) < self.n:
-            return [rows.shape[1:] for rows in self.results]
-        if self.forms:
-            return self.forms[0].shapes
-        assert self._recorded is not None
-        return self._program.known_shapes(self._recorded) or super()._shapes()
-
-    def without_points(self) -> Batch:
-        other = super().without_points()
-        del other._program, other._rows, other._function  # type: ignore[attr-defined]
-        return other
-
-    @property
-    def matrix(self) -> FloatArray:
-        """All results, each point in a row."""
-        parts = [rows.reshape(self.n, -1) for rows in self.results]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        self.plan.form, self.plan.shapes = form, form.shapes
 
     def compared(self, before: Any) -> Form | None:
         """The form of what f returns for the first and the last of the rows just served.
@@ -355,7 +349,7 @@ class MappedBatch(Batch):
         They were among some others. None if it is not what was computed. Rows that are finite tell
         more than others.
         """
-        numbers = self.matrix
+        numbers = _matrix(self.results)
         served = np.setdiff1d(before, self.rest, assume_unique=True)
         finite = served[np.isfinite(numbers[served]).all(axis=1)]
         rows = finite if len(finite) else served
@@ -369,10 +363,19 @@ class MappedBatch(Batch):
         first, last = forms
         return first.joined(last) if first.is_like(last) else None
 
+
+class Computed(NamedTuple):
+    """What a program has computed of n rows, all but those in `rest`."""
+
+    results: list[FloatArray]
+    form: Form
+    n: int
+    rest: Any = ()
+
     @property
-    def form(self) -> Form:
-        """The form of all rows that were computed."""
-        return functools.reduce(Form.joined, self.forms)
+    def matrix(self) -> FloatArray:
+        """All results, each point in a row."""
+        return _matrix(self.results)
 
     @property
     def served(self) -> Any:
@@ -390,13 +393,17 @@ class MappedBatch(Batch):
         is_split = [rows.shape[1:] for rows in self.results] == form.shapes
         computed = self.results if is_split else _split(self.results[0], form)
         others = computed if numbers is None else _split(numbers, form)
-        found = []
-        for rows, other, dtype in zip(computed, others, form.dtypes, strict=True):
-            if numbers is not None and dtype.kind == "f":
-                found.append(other)
-            else:
-                found.append(rows[served].astype(dtype, copy=not is_split))
-        return found
+        return [
+            rows[served].astype(dtype, copy=not is_split)
+            if numbers is None or dtype.kind != "f"
+            else other
+            for rows, other, dtype in zip(computed, others, form.dtypes, strict=True)
+        ]
+
+
+def _matrix(results: list[FloatArray]) -> FloatArray:
+    parts = [rows.reshape(len(rows), -1) for rows in results]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def _split(matrix: Any, form: Form) -> list[Any]:
