@@ -22,7 +22,7 @@ from .traces import Traces
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
-MOST_KNOWN = 64  # batches, by what tells them apart but for numbers
+MOST_KNOWN = 16  # plans, each of which keeps a recording
 FEWEST, POINTS_EACH = 4, 4  # recordings of a batch, and points for each further one
 _SOME, _MANY = FROM_POINTS  # of which another code may serve than of fewer
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
@@ -38,6 +38,11 @@ def checked_threads(threads: Any) -> int | None:
 _MOST_THREADS = 2**31 - 1  # which C has an int for
 
 
+def key_of_batch(n: int, beside: Call, *others: Any) -> Any:
+    """What tells batches apart that differ in numbers alone; `beside` is what n points share."""
+    return n < _SOME, n < _MANY, beside.key, others
+
+
 class Batches:
     """The batches of a Program, whose recordings `traces` has; `eager` runs f eagerly."""
 
@@ -50,17 +55,8 @@ class Batches:
         """Forget the batches that were asked for."""
         self._known.clear()
 
-    def key_of(self, points: Sequence[FloatArray], beside: Call, *others: Any) -> Any:
-        """What tells batches apart that differ in numbers alone; `beside` is what points share."""
-        n = len(points[0])
-        return n < _SOME, n < _MANY, beside.key, others
-
     def again(
-        self,
-        key: Any,
-        points: Sequence[FloatArray],
-        shared: FloatArray,
-        threads: int | None,
+        self, key: Any, points: Sequence[FloatArray], shared: FloatArray, threads: int | None
     ) -> tuple[Plan, list[FloatArray]] | None:
         """The results of a batch by the plan that served the last one of its key, if it does."""
         plan = self._known.get(key)
@@ -94,7 +90,7 @@ class Batches:
             and not is_eager(others, kwargs)
         ):
             beside = Call(others, kwargs, ())
-            key = self.key_of([X], beside, X.shape[1:], what, single)
+            key = key_of_batch(len(X), beside, X.shape[1:], what, single)
             found = self.again(key, [X], beside.vector(), threads)
             if found is not None:
                 return found[0].result(found[1])
@@ -327,8 +323,8 @@ class Plan:
             self.shapes: Sequence[tuple[int, ...]] = [(self.code.n_results,)]
         else:
             self.code = recorded.code_for_points(self._kind, batch.n, batch.ranges)
-            is_value = self._kind == "value"
-            self.shapes = recorded.output.shapes if is_value else [(), *self._structure.shapes]
+            shapes = recorded.output.shapes
+            self.shapes = shapes if self._kind == "value" else [(), *self._structure.shapes]
         self._expected_machine = self.code.expects_machine
 
     @property
@@ -349,7 +345,7 @@ class Plan:
     def run(
         self, arrays: list[FloatArray], shared: FloatArray, threads: int | None
     ) -> tuple[list[FloatArray], NDArray[np.uint8] | None]:
-        """The results for points in arrays, and marks of those that choose otherwise, if any do."""
+        """The results for points in arrays, and marks of those that choose otherwise, if any."""
         n, code, bound = len(arrays[0]), self.code, self._recorded.graph.threads
         results = [np.empty((n, *shape)) for shape in self.shapes]
         missed = np.empty(n, np.uint8)
@@ -387,10 +383,7 @@ class Plan:
 
 def _in_rows(X: FloatArray) -> FloatArray:
     """An array whose numbers of one point stand side by side, as codes want them."""
-    flags = X.flags
-    if flags.c_contiguous and flags.aligned:
-        return X
-    is_one = flags.aligned and X.strides[0] % X.itemsize == 0 and X[:1].flags.c_contiguous
+    is_one = X.flags.aligned and X.strides[0] % X.itemsize == 0 and X[:1].flags.c_contiguous
     return X if is_one else np.array(X, order="C")
 
 

@@ -21,7 +21,7 @@ from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
 from ..transforms._base import Function, P, Transform, answering, is_int
 from ..transforms._mapped import Axes, Form, Layout, Rows, check_axes, is_plain, stacked
-from .rows import Computed, Root, RowProgram, Vectors
+from .rows import Computed, Root, RowProgram, Vectors, matrix_of
 
 MOST_LAYOUTS = 64  # of which programs are kept
 MOST_FORMS = 256  # of calls that are known
@@ -31,11 +31,7 @@ MOST_NUMBERS = 1 << 22  # of derivatives by what rows share, at the same time
 
 class Mapped(Transform):
     def __init__(
-        self,
-        function: Function,
-        in_axes: Axes = 0,
-        out_axes: Axes = 0,
-        known: Known | None = None,
+        self, function: Function, in_axes: Axes, out_axes: Axes = 0, known: Known | None = None
     ) -> None:
         super().__init__("vmap", function)
         if isinstance(in_axes, list):
@@ -89,12 +85,10 @@ class Mapped(Transform):
         if vectors.are_taken and (
             is_plain or (binding.takes_entries() and not binding.is_guarding())
         ):
-            program, root = vectors.program or self._program(vectors), self._root
-            computed = program.run(vectors, rows if is_plain else rows.plain(), root)
+            root = self._root
+            computed = vectors.program.run(vectors, rows if is_plain else rows.plain(), root)
             if computed is not None:
-                numbers = (
-                    None if is_plain else _differentiable(program, computed, vectors, rows, root)
-                )
+                numbers = None if is_plain else _differentiable(computed, vectors, rows, root)
                 return self._completed(rows, computed, computed.columns(numbers))
         results = rows.each(self._function)
         form = Form.of(results[0])
@@ -107,23 +101,18 @@ class Mapped(Transform):
         """Where the numbers of calls of a form stand, which was not known."""
         names = binding.argument_names(self._function, len(args))
         layout = Layout(names, args, kwargs, self._in_axes)
-        tree = binding.flattened((args, kwargs), None, True)[1]
-        known = self._known.vectors
-        if len(known) >= MOST_FORMS:
-            known.clear()
-        vectors = known[form] = Vectors(layout, tree, leaves, self._root)
-        return vectors
-
-    def _program(self, vectors: Vectors) -> RowProgram:
-        """The program for rows of this layout."""
-        known = self._known.programs
-        program = known.get(vectors.key)
+        vectors = Vectors(layout, leaves, self._root)
+        known = self._known
+        if len(known.vectors) >= MOST_FORMS:
+            known.vectors.clear()
+        program = known.programs.get(vectors.key)
         if program is None:
-            if len(known) >= MOST_LAYOUTS:
+            if len(known.programs) >= MOST_LAYOUTS:
                 self.clear()
-            program = known[vectors.key] = RowProgram(vectors, self._root)
+            program = known.programs[vectors.key] = RowProgram(vectors, self._root)
         vectors.program = program
-        return program
+        known.vectors[form] = vectors
+        return vectors
 
     def _of_none(self, rows: Rows) -> Any:
         """The result for no rows: arrays of the shapes that the function returns for ones."""
@@ -198,31 +187,29 @@ def _merged(computed: Computed, column: Any, others: list[Any]) -> Any:
 # --- derivatives of rows ---------------------------------------------------------------------
 
 
-def _differentiable(
-    program: RowProgram, computed: Computed, vectors: Vectors, rows: Rows, root: Root
-) -> Any:
+def _differentiable(computed: Computed, vectors: Vectors, rows: Rows, root: Root) -> Any:
     """The numbers that a program has computed, as a function of what they depend on."""
     points = vectors.points(rows)
     points = points[computed.served] if len(computed.rest) else points
-    shared, statics = vectors.shared(rows), vectors.statics(rows, root.function)
-    values = computed.matrix[computed.served]
+    shared, *statics = vectors.given(rows, root)
+    values = matrix_of(computed.results)[computed.served]
 
     def mapped(is_push: bool, k: int) -> Mapped:
-        return _derivative(program, is_push, k, len(shared) + len(statics))
+        return _derivative(vectors.program, is_push, k, 1 + len(statics))
 
     @primitive
-    def vmap(points: Any, *shared: Any) -> Any:
+    def vmap(points: Any, shared: Any) -> Any:
         return values
 
     vmap.defvjp(
-        lambda ans, p, *s: lambda g: mapped(False, 0)(p, g, *s, *statics),
+        lambda ans, p, s: lambda g: mapped(False, 0)(p, g, s, *statics),
         lambda ans, p, s: lambda g: _summed(mapped(False, 1), p, g, s, statics),
     )
     vmap.defjvp(
-        lambda g, ans, p, *s: mapped(True, 0)(p, g, *s, *statics),
+        lambda g, ans, p, s: mapped(True, 0)(p, g, s, *statics),
         lambda g, ans, p, s: mapped(True, 1)(p, g, s, *statics),
     )
-    return vmap(points, *shared)
+    return vmap(points, shared)
 
 
 def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Mapped:
@@ -248,12 +235,12 @@ def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Map
     return mapped
 
 
-def _summed(pull: Mapped, points: Any, g: Any, shared: Any, statics: tuple[Any, ...]) -> Any:
+def _summed(pull: Mapped, points: Any, g: Any, shared: Any, statics: list[Any]) -> Any:
     """The cotangent of what rows share: the sum of those that each row has."""
     if binding.carries((points, g, shared)):
         return total_of(pull(points, g, shared, *statics), 0)
     total = np.zeros(len(shared))
-    step = max(MOST_NUMBERS // len(shared), 1)
+    step = max(MOST_NUMBERS // max(len(shared), 1), 1)
     for begin in range(0, len(points), step):
         part = slice(begin, begin + step)
         total += pull(points[part], g[part], shared, *statics).sum(axis=0)

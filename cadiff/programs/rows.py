@@ -11,19 +11,19 @@ import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import binding
-from ..binding import Call, CallError, Code, Dual, Tree, Var
+from ..binding import Call, CallError, Code, Dual, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
 from ..transforms._base import Function, Transform
 from ..transforms._mapped import Form, Layout, Rows, is_plain
 from ..transforms._outputs import Shape, places, whole
-from .batches import Batch
+from .batches import Batch, Batches, key_of_batch
 from .program import Program
 from .recorded import FloatArray, Recorded
 from .verification import distances, rounding
@@ -34,6 +34,8 @@ PERIOD = 16
 MANY = 512  # numbers in an array, from which on loops of NumPy's own are as fast
 STEP = 16  # operations of f that take as long as a step of a program that calls Python
 LARGEST = 2.0**31  # of integers, of which programs take smaller ones alone
+
+_NO_NAMES: dict[str, Any] = {}
 
 
 # --- rows as vectors -------------------------------------------------------------------------
@@ -72,8 +74,14 @@ class Root:
         self.function = f
         self.key = tuple(shell.settings for shell in self._shells)
         program = _asked(f)
+        # A call of it, if there is nothing in it that changes.
+        is_own = isinstance(getattr(self.function, "__self__", self.function), Program)
+        self.alone = Call((self.function,), _NO_NAMES, ()) if is_own else None
         self.threads = None if program is None else program._traces.threads
         self.native = None if program is None else program._traces.machines.native
+
+    def __reduce__(self) -> Any:
+        return Root, (self.f,)
 
     def applied(self) -> Callable[[Function], Function]:
         """What applies the transforms to another function; it does not hold this one."""
@@ -96,96 +104,85 @@ def _asked(f: Any) -> Program[..., Any] | None:
 
 
 class Vectors:
-    """Where the numbers of calls of one form stand: those of each row side by side in a vector, and
-    those that all rows share in another one.
+    """Where the numbers of calls of one form stand, of which it holds none.
 
-    It holds none of them. What else rows share, and the function at the root, are `statics`.
+    Those of each row are side by side in a vector, those that all rows share in another one. What
+    else rows share, and the function at the root, are `statics`.
     """
 
-    program: RowProgram | None = None  # for rows of this layout, once there is one
+    program: RowProgram  # for rows of this layout
 
-    def __init__(self, layout: Layout, tree: Tree, leaves: Sequence[Any], root: Root) -> None:
+    def __init__(self, layout: Layout, leaves: Sequence[Any], root: Root) -> None:
         self.layout = layout
-        self._tree = tree  # of all arguments
-        self._pieces: list[Piece | None] = [None] * len(leaves)  # None: a static
-        self._own = [k for k, axis in enumerate(layout.axes) if axis is not None]
+        own = [k for k, axis in enumerate(layout.axes) if axis is not None]
         beside = [k for k, axis in enumerate(layout.axes) if axis is None]
         self._numbers = [k for k in beside if _is_number(leaves[k])]
         self._statics = [k for k in beside if not _is_number(leaves[k])]
-        shapes = [binding.shape(column)[1:] for column in layout.columns(leaves)]
-        self._place(leaves, self._own, shapes)
-        self._place(
-            leaves, self._numbers, [binding.shape(leaves[k]) for k in self._numbers], False
-        )
-        self.n_own, self.n_beside = (
-            sum(prod(x.shape) for x in self._pieces if x is not None and x.is_own is is_own)
-            for is_own in (True, False)
-        )
-        self._sizes = [*map(prod, shapes)]
-        self.are_taken = self.n_own > 0 and all(_is_taken(leaves[k]) for k in self._own)
-        self._have_whole = self.are_taken and any(
-            np.dtype(leaves[k].dtype).kind in "iu" for k in self._own
-        )
-        keys = [x and (x.is_own, x.shape, x.dtype) for x in self._pieces]
+        self._shapes = [binding.shape(column)[1:] for column in layout.columns(leaves)]
+        shared = [binding.shape(leaves[k]) for k in self._numbers]
+        self._pieces = {
+            k: Piece(place, shape, _dtype(leaves[k]), layout.axes[k] is not None)
+            for which, shapes in ((own, self._shapes), (self._numbers, shared))
+            for k, (place, shape) in zip(which, places(shapes), strict=True)
+        }
+        self.are_taken = any(map(prod, self._shapes)) and all(_is_taken(leaves[k]) for k in own)
         # What tells apart calls for which f is another function of vectors.
-        self.key = root.key, binding.key_of(tree), tuple(keys)
-
-    def _place(
-        self, leaves: Sequence[Any], which: list[int], shapes: list[Shape], is_own: bool = True
-    ) -> None:
-        for k, (place, shape) in zip(which, places(shapes), strict=True):
-            is_array = isinstance(leaves[k], (np.ndarray, np.generic))
-            dtype = leaves[k].dtype.str if is_array else "f8"
-            self._pieces[k] = Piece(place, shape, dtype, is_own)
+        pieces = [(k, piece.shape, piece.dtype) for k, piece in self._pieces.items()]
+        are_own = [axis is not None for axis in layout.axes]
+        self.key = root.key, binding.key_of(layout.tree), (*pieces, *are_own)
 
     def columns(self, rows: Rows) -> list[FloatArray] | None:
-        """What is mapped over, as floats, of which each point has a row in each."""
-        if self._have_whole and not all(map(_are_small, rows.columns)):
+        """What is mapped over, as floats, of which each point has a row in each.
+
+        None if there are integers that programs do not take.
+        """
+        if not all(map(_are_small, rows.columns)):
             return None
-        return [column.astype(np.float64, copy=False) for column in rows.columns]
+        return [*map(_as_floats, rows.columns)]
 
     def points(self, rows: Rows) -> Any:
         """Each row in a row."""
         parts = [
-            reshape(_as_floats(column), (self.layout.n, size))
-            for column, size in zip(rows.columns, self._sizes, strict=True)
+            reshape(_as_floats(column), (self.layout.n, prod(shape)))
+            for column, shape in zip(rows.columns, self._shapes, strict=True)
         ]
         return parts[0] if len(parts) == 1 else concatenate(parts, axis=1)
 
-    def shared(self, rows: Rows) -> tuple[Any, ...]:
-        """A vector of the numbers that all rows share, if there are any."""
-        if not self.n_beside:
-            return ()
-        return (concatenate([reshape(as_array(rows.leaves[k]), -1) for k in self._numbers]),)
+    def given(self, rows: Rows, root: Root) -> tuple[Any, ...]:
+        """What rows share: a vector of its numbers, and the statics."""
+        parts = [reshape(as_array(rows.leaves[k]), -1) for k in self._numbers]
+        shared = concatenate(parts) if parts else np.empty(0)
+        return (shared, *[rows.leaves[k] for k in self._statics], root.function)
 
-    def statics(self, rows: Rows, function: Function) -> tuple[Any, ...]:
-        return (*[rows.leaves[k] for k in self._statics], function)
-
-    def beside(self, rows: Rows, function: Function) -> Call:
-        """What all rows share, taken apart: the numbers of `shared` come first."""
-        numbers = [rows.leaves[k] for k in self._numbers]
-        return Call((*numbers, *self.statics(rows, function)), _NO_NAMES, ())
+    def beside(self, rows: Rows, root: Root) -> Call:
+        """The same, taken apart."""
+        if root.alone is not None and len(rows.columns) == len(rows.leaves):
+            return root.alone
+        shared = [rows.leaves[k] for k in (*self._numbers, *self._statics)]
+        return Call((*shared, root.function), _NO_NAMES, ())
 
     def function(self, root: Root) -> Function:
         """What f is for a row of the points, and for what rows share: it returns a vector."""
-        applied, tree, is_sharing = root.applied(), self._tree, self.n_beside > 0
-        pieces = tuple(self._pieces)
+        applied, tree = root.applied(), self.layout.tree
+        pieces = tuple(self._pieces.get(k) for k in range(len(self.layout.axes)))
 
-        def row(point: Any, *given: Any) -> Any:
-            shared, statics = (given[0], given[1:]) if is_sharing else (np.empty(0), given)
+        def row(point: Any, shared: Any, *statics: Any) -> Any:
             rest = iter(statics)
             args, kwargs = tree.fill(
                 next(rest) if piece is None else piece.of(point if piece.is_own else shared)
                 for piece in pieces
             )
-            return _as_vector(applied(given[-1])(*args, **kwargs))
+            return _as_vector(applied(statics[-1])(*args, **kwargs))
 
         return row
 
 
-_NO_NAMES: dict[str, Any] = {}
 FLOAT = np.dtype(np.float64)
 _PLAIN = (np.ndarray, np.float64, np.float32, np.float16)
+
+
+def _dtype(leaf: Any) -> str:
+    return leaf.dtype.str if isinstance(leaf, (np.ndarray, np.generic)) else "f8"
 
 
 def _is_number(leaf: Any) -> bool:
@@ -231,14 +228,17 @@ class RowProgram:
     def __init__(self, vectors: Vectors, root: Root) -> None:
         self.of_row = vectors.function(root)
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
-        # f is asked here, of rows: what their vectors make of f is not f itself.
-        self._program: Program[..., Any] = Program(
-            self.of_row, threads=root.threads, native=root.native, verify=False
-        )
-        self._program.be_quiet()
+        self._options = {"threads": root.threads, "native": root.native, "verify": False}
         self._n_seen = 0
         self._n_failures = 0
-        self._forms: WeakKeyDictionary[Recorded, Form] = WeakKeyDictionary()
+        self._forms: Forms = WeakKeyDictionary()
+
+    @functools.cached_property
+    def _batches(self) -> Batches:
+        # f is asked here, of rows: what their vectors make of f is not f itself.
+        program: Program[..., Any] = Program(self.of_row, **self._options)
+        program.be_quiet()
+        return program.batches
 
     def _note(self, n: int) -> bool:
         """Note that so many rows are asked for; whether it may be worth its time."""
@@ -255,17 +255,13 @@ class RowProgram:
         columns = vectors.columns(rows)
         if columns is None or not self._note(vectors.layout.n):
             return None
-        batches = self._program.batches
-        batches, n = self._program.batches, vectors.layout.n
-        beside = vectors.beside(rows, root.function)
-        shared, key = beside.vector(), batches.key_of(columns, beside)
-        found = batches.again(key, columns, shared, None)
+        batches, n, beside = self._batches, vectors.layout.n, vectors.beside(rows, root)
+        key = key_of_batch(n, beside)
+        found = batches.again(key, columns, beside.vector(), None)
         if found is not None:
             self._n_failures = 0
             return Computed(found[1], found[0].form, n)
-        others = (shared[: vectors.n_beside],) if vectors.n_beside else ()
-        others += vectors.statics(rows, root.function)
-        batch = MappedBatch(self, columns, (vectors.n_own,), others, rows, root.f)
+        batch = MappedBatch(self._forms, columns, vectors.given(rows, root), rows, root.f)
         batch.key = key
         with contextlib.suppress(Exception):  # f itself raises what there is to raise
             batches.run(batch, None)
@@ -276,19 +272,6 @@ class RowProgram:
         self._n_failures = max(self._n_failures + 1, MOST_FAILURES if batch.is_refused else 0)
         return None
 
-    def known_form(self, recorded: Recorded) -> Form | None:
-        """What f returns where a recording serves; None until it is known."""
-        return self._forms.get(recorded)
-
-    def form(self, recorded: Recorded, batch: MappedBatch, before: Any) -> Form | None:
-        """What f returns where a recording serves, of some rows; None if it is not what f does."""
-        form = self._forms.get(recorded)
-        if form is None and recorded.is_current:  # else f changes what it reads
-            form = batch.compared(before)
-            if form is not None:
-                self._forms[recorded] = form
-        return form
-
 
 def pays(recorded: Recorded, code: Code) -> bool:
     """Whether a code for points is faster than f, whose operations are NumPy's."""
@@ -298,20 +281,19 @@ def pays(recorded: Recorded, code: Code) -> bool:
     return code.n_operations <= MANY * n and alone * STEP <= n
 
 
+# What f returns where a recording serves, once that has been compared with f.
+Forms: TypeAlias = "WeakKeyDictionary[Recorded, Form]"
+
+
 class MappedBatch(Batch):
     """Rows as the points of a batch; those in `rest` are left for f itself."""
 
     def __init__(
-        self,
-        program: RowProgram,
-        columns: list[FloatArray],
-        shape: Shape,
-        others: tuple[Any, ...],
-        rows: Rows,
-        f: Function,
+        self, known: Forms, columns: list[FloatArray], given: tuple[Any, ...], rows: Rows, f: Any
     ) -> None:
-        super().__init__(columns, shape, others, {}, "value", (), True)
-        self._program = program
+        shape = (sum(column[0].size for column in columns),)
+        super().__init__(columns, shape, given, {}, "value", (), True)
+        self._known = known
         self._rows = rows
         self._function = f
         self.is_refused = False  # whether f is to be run for all rows
@@ -320,28 +302,32 @@ class MappedBatch(Batch):
     def prepare(self, recorded: Recorded) -> bool:
         if not super().prepare(recorded):
             return False
-        self.is_refused = not pays(recorded, self.plan.code)
-        form = self._program.known_form(recorded)
-        if len(self.rest) < self.n:  # as those that served before
-            self.plan.shapes = [rows.shape[1:] for rows in self.results]
+        self._recorded, form = recorded, self._known.get(recorded)
+        if self.forms:  # as those that served before
+            self.plan.shapes = self.forms[0].shapes
         elif form is not None:  # else all that f returns is one vector
             self.plan.shapes = form.shapes
-        self._recorded = recorded
+        self.is_refused = not pays(recorded, self.plan.code)
         return not self.is_refused
 
     def run(self, threads: int | None, most: int | None = None) -> None:
-        before = self.rest
+        before, recorded = self.rest, self._recorded
         if most is not None:  # f cannot be replayed in this call, perhaps in another one
             raise CallError
         super().run(threads)
         if len(self.rest) == len(before):
             return
-        form = self._program.form(self._recorded, self, before)
+        form = self._known.get(recorded)
+        if form is None and recorded.is_current:  # else f changes what it reads
+            form = self.compared(before)
         if form is None or (self.forms and not form.is_like(self.forms[0])):
             self.is_refused = True
             raise CallError
+        if self.plan.shapes != form.shapes:
+            self.results = [part.copy() for part in _split(self.results[0], form)]
         self.forms.append(form)
         self.plan.form, self.plan.shapes = form, form.shapes
+        self._known[recorded] = form
 
     def compared(self, before: Any) -> Form | None:
         """The form of what f returns for the first and the last of the rows just served.
@@ -349,7 +335,7 @@ class MappedBatch(Batch):
         They were among some others. None if it is not what was computed. Rows that are finite tell
         more than others.
         """
-        numbers = _matrix(self.results)
+        numbers = matrix_of(self.results)
         served = np.setdiff1d(before, self.rest, assume_unique=True)
         finite = served[np.isfinite(numbers[served]).all(axis=1)]
         rows = finite if len(finite) else served
@@ -373,11 +359,6 @@ class Computed(NamedTuple):
     rest: Any = ()
 
     @property
-    def matrix(self) -> FloatArray:
-        """All results, each point in a row."""
-        return _matrix(self.results)
-
-    @property
     def served(self) -> Any:
         """The rows that were computed."""
         if len(self.rest) == 0:
@@ -389,19 +370,17 @@ class Computed(NamedTuple):
 
         Others `numbers` stand for those computed where they are floats.
         """
-        form, served = self.form, self.served
-        is_split = [rows.shape[1:] for rows in self.results] == form.shapes
-        computed = self.results if is_split else _split(self.results[0], form)
-        others = computed if numbers is None else _split(numbers, form)
+        others = self.results if numbers is None else _split(numbers, self.form)
         return [
-            rows[served].astype(dtype, copy=not is_split)
-            if numbers is None or dtype.kind != "f"
-            else other
-            for rows, other, dtype in zip(computed, others, form.dtypes, strict=True)
+            other
+            if numbers is not None and dtype.kind == "f"
+            else rows[self.served].astype(dtype, copy=False)
+            for rows, other, dtype in zip(self.results, others, self.form.dtypes, strict=True)
         ]
 
 
-def _matrix(results: list[FloatArray]) -> FloatArray:
+def matrix_of(results: list[FloatArray]) -> FloatArray:
+    """All results, each point in a row."""
     parts = [rows.reshape(len(rows), -1) for rows in results]
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 

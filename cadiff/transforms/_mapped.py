@@ -74,14 +74,6 @@ def _described(item: Any, of_leaf: str) -> str:
 # --- arguments -------------------------------------------------------------------------------
 
 
-class Argument(NamedTuple):
-    """An argument of which some leaves are mapped over: its place, and its leaves among all."""
-
-    place: int | str
-    tree: Tree
-    leaves: slice
-
-
 class Layout:
     """What calls of one form have in common: which leaves of their arguments are mapped over.
 
@@ -96,6 +88,8 @@ class Layout:
     ----------
     n : int
         How many rows there are.
+    tree : Tree
+        The containers of all arguments, of positional ones and of those by keyword.
     axes : tuple
         Of each leaf of all arguments; None: all rows share it.
 
@@ -115,17 +109,19 @@ class Layout:
                 f"in_axes has an entry for each positional argument: there are {len(in_axes)} in "
                 f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
             )
+        self.tree: Any = binding.flattened((args, kwargs), None, True)[1]
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
         items += [(name, name, item, 0) for name, item in kwargs.items()]
+        trees = [tree for part in self.tree.children for tree in part.children]
         leaves: list[Leaf] = []
-        self._mapped = []
-        for place, path, item, axis in items:
+        # Arguments of which leaves are mapped over: places, trees, and their leaves among all.
+        self._mapped: list[tuple[int | str, Tree, slice]] = []
+        for tree, (place, path, item, axis) in zip(trees, items, strict=True):
             begin = len(leaves)
             leaves += leaves_with_axes(axis, item, path, "in_axes")
             if any(leaf.axis is not None for leaf in leaves[begin:]):
-                _, tree = binding.flattened(item, None, True)
-                self._mapped.append(Argument(place, tree, slice(begin, len(leaves))))
+                self._mapped.append((place, tree, slice(begin, len(leaves))))
         if not self._mapped:
             raise ValueError(
                 "vmap has nothing to map over: "
@@ -140,7 +136,7 @@ class Layout:
             if leaf.axis is not None
         ]
         # Whether what is mapped over is no part of a container, and is given by position.
-        self.is_flat = not kwargs and all(one.tree.container is None for one in self._mapped)
+        self.is_flat = not kwargs and all(tree.container is None for _, tree, _ in self._mapped)
 
     def columns(self, leaves: Sequence[Any]) -> list[Any]:
         """What is mapped over, with the axis for the rows first."""
@@ -214,9 +210,9 @@ def _slices(leaf: Any) -> Iterator[Any]:
     return (leaf[i] for i in range(binding.shape(leaf)[0]))  # no loop, which reads masks
 
 
-def _order(ndim: int, axis: int) -> tuple[int, ...]:
+def _order(ndim: int, axis: int) -> list[int]:
     """All axes, one of them first."""
-    return (axis % ndim, *(k for k in range(ndim) if k != axis % ndim))
+    return sorted(range(ndim), key=lambda k: k != axis % ndim)
 
 
 def _size(leaves: Sequence[Leaf]) -> int:
