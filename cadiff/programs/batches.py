@@ -25,6 +25,7 @@ WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 MOST_KNOWN = 16  # plans, each of which keeps a recording
 FEWEST, POINTS_EACH = 4, 4  # recordings of a batch, and points for each further one
 _SOME, _MANY = FROM_POINTS  # of which another code may serve than of fewer
+FLOAT = np.dtype(np.float64)
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
 
 
@@ -81,21 +82,9 @@ class Batches:
         """What Program.batch gives; `one` is the method that computes a point."""
         threads = checked_threads(threads)
         numbers, single = checked_argnums(argnums)
-        key = None
-        if (
-            type(X) is np.ndarray
-            and X.dtype == np.float64
-            and X.size > 0 < X.ndim
-            and (what == "value" or numbers == (0,))
-            and not is_eager(others, kwargs)
-        ):
-            beside = Call(others, kwargs, ())
-            key = key_of_batch(len(X), beside, X.shape[1:], what, single)
-            found = self.again(key, [X], beside.vector(), threads)
-            if found is not None:
-                return found[0].result(found[1])
         options = {} if what == "value" else {"argnums": argnums}
-        if not is_eager((X, *others), kwargs):
+        is_plain = not is_eager((X, *others), kwargs)
+        if is_plain and (type(X) is not np.ndarray or X.dtype != FLOAT):
             container = binding.opened(X)
             if container is not None and not container[0].is_sequence:
                 raise TypeError(
@@ -117,6 +106,19 @@ class Batches:
                 pass  # nothing is differentiated: integers are what they are
             elif not is_narrow and X.dtype.kind != "c":
                 X = X.astype(np.float64, copy=False)
+        key = None
+        if (
+            is_plain
+            and type(X) is np.ndarray
+            and X.dtype == FLOAT
+            and X.size > 0 < X.ndim
+            and (what == "value" or numbers == (0,))
+        ):
+            beside = Call(others, kwargs, ())
+            key = key_of_batch(len(X), beside, X.shape[1:], what, single)
+            found = self.again(key, [X], beside.vector(), threads)
+            if found is not None:
+                return found[0].result(found[1])
         if binding.ndim(X) == 0:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
@@ -127,7 +129,7 @@ class Batches:
 
         if len(X) == 0:
             return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), what, 0)
-        if self._traces.optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
+        if self._traces.optimize and isinstance(X, np.ndarray) and X.dtype == FLOAT:
             wrt = () if what == "value" else numbers
             batch = Batch([X], X.shape[1:], others, kwargs, what, wrt, single)
             batch.key = key
@@ -326,11 +328,8 @@ class Plan:
             shapes = recorded.output.shapes
             self.shapes = shapes if self._kind == "value" else [(), *self._structure.shapes]
         self._expected_machine = self.code.expects_machine
-
-    @property
-    def is_for_points(self) -> bool:
-        """Whether there is a code for many points."""
-        return self._matrix is None or self._matrix.point is None
+        # Whether it computes many points at once.
+        self.is_for_points = self._matrix is None or self._matrix.point is None
 
     @property
     def may_serve(self) -> bool:
@@ -340,7 +339,7 @@ class Plan:
 
     def returns_like(self, recorded: Recorded) -> bool:
         """Whether another recording has results of the same structure."""
-        return recorded.output.structure == self._recorded.output.structure
+        return bool(recorded.output.structure == self._recorded.output.structure)
 
     def run(
         self, arrays: list[FloatArray], shared: FloatArray, threads: int | None
@@ -369,12 +368,12 @@ class Plan:
             return gradients if self._what == "grad" else (values, gradients)
         below = structure.shapes
         above = below if self._kind == "hessian" else output.shapes
-        n = len(results[0])
+        n, columns = len(results[0]), [*places(below)]
         matrices = results[0].reshape(n, sum(map(prod, above)), sum(map(prod, below)))
         blocks = [
             [
-                matrices[:, rows, part].reshape(n, *shape, *leaf).copy()
-                for part, leaf in places(below)
+                np.ascontiguousarray(matrices[:, rows, part].reshape(n, *shape, *leaf))
+                for part, leaf in columns
             ]
             for rows, shape in places(above)
         ]

@@ -74,10 +74,10 @@ class Mapped(Transform):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         leaves: list[Any] = []
-        form = self._axes_key, self._root.key, binding.form_of((args, kwargs), leaves)
-        vectors = self._known.vectors.get(form)
+        key = self._axes_key, self._root.key, binding.form_of((args, kwargs), leaves)
+        vectors = self._known.vectors.get(key)
         if vectors is None:
-            vectors = self._vectors(form, args, kwargs, leaves)
+            vectors = self._vectors(key, args, kwargs, leaves)
         rows = Rows(vectors.layout, leaves, args, kwargs)
         if rows.layout.n == 0:
             return self._of_none(rows)
@@ -96,9 +96,9 @@ class Mapped(Transform):
         return form.put_together([*columns], self._out_axes)
 
     def _vectors(
-        self, form: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
+        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
     ) -> Vectors:
-        """Where the numbers of calls of a form stand, which was not known."""
+        """Where the numbers of calls of a form stand, whose key was not known."""
         names = binding.argument_names(self._function, len(args))
         layout = Layout(names, args, kwargs, self._in_axes)
         vectors = Vectors(layout, leaves, self._root)
@@ -111,7 +111,7 @@ class Mapped(Transform):
                 self.clear()
             program = known.programs[vectors.key] = RowProgram(vectors, self._root)
         vectors.program = program
-        known.vectors[form] = vectors
+        known.vectors[key] = vectors
         return vectors
 
     def _of_none(self, rows: Rows) -> Any:

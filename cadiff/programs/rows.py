@@ -23,7 +23,7 @@ from ..operations.replayed import Replayed
 from ..transforms._base import Function, Transform
 from ..transforms._mapped import Form, Layout, Rows, is_plain
 from ..transforms._outputs import Shape, places, whole
-from .batches import Batch, Batches, key_of_batch
+from .batches import FLOAT, Batch, Batches, key_of_batch
 from .program import Program
 from .recorded import FloatArray, Recorded
 from .verification import distances, rounding
@@ -177,7 +177,6 @@ class Vectors:
         return row
 
 
-FLOAT = np.dtype(np.float64)
 _PLAIN = (np.ndarray, np.float64, np.float32, np.float16)
 
 
@@ -228,7 +227,7 @@ class RowProgram:
     def __init__(self, vectors: Vectors, root: Root) -> None:
         self.of_row = vectors.function(root)
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
-        self._options = {"threads": root.threads, "native": root.native, "verify": False}
+        self._options: Any = {"threads": root.threads, "native": root.native, "verify": False}
         self._n_seen = 0
         self._n_failures = 0
         self._forms: Forms = WeakKeyDictionary()

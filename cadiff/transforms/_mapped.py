@@ -109,11 +109,11 @@ class Layout:
                 f"in_axes has an entry for each positional argument: there are {len(in_axes)} in "
                 f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
             )
-        self.tree: Any = binding.flattened((args, kwargs), None, True)[1]
+        self.tree = binding.flattened((args, kwargs), None, True)[1]
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
         items += [(name, name, item, 0) for name, item in kwargs.items()]
-        trees = [tree for part in self.tree.children for tree in part.children]
+        trees = [tree for part in self.tree.children or () for tree in part.children or ()]
         leaves: list[Leaf] = []
         # Arguments of which leaves are mapped over: places, trees, and their leaves among all.
         self._mapped: list[tuple[int | str, Tree, slice]] = []
