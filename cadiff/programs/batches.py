@@ -14,7 +14,7 @@ from .. import binding
 from ..binding import FROM_POINTS, Call, CallError, ObstacleError, PointError, is_eager
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
-from ..transforms._mapped import Form
+from ..transforms._mapped import FLOAT, Form
 from ..transforms._outputs import Output, places
 from .fallbacks import Eager
 from .recorded import FloatArray, Recorded, of_blocks
@@ -25,7 +25,6 @@ WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 MOST_KNOWN = 16  # plans, each of which keeps a recording
 FEWEST, POINTS_EACH = 4, 4  # recordings of a batch, and points for each further one
 _SOME, _MANY = FROM_POINTS  # of which another code may serve than of fewer
-FLOAT = np.dtype(np.float64)
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
 
 
@@ -195,14 +194,8 @@ class Batches:
                 return False
         if traces.known(call.key).obstacle:  # as all points will have it from now on
             batch.rest = np.setdiff1d(np.arange(batch.n), alone)
-        if (
-            batch.key is not None
-            and len(batch.rest) == 0
-            and len(tried) == 1
-            and serves_many
-            and tried[0].is_trusted
-            and not tried[0].catches_numbers
-        ):
+        one = tried[0] if len(tried) == 1 and serves_many and len(batch.rest) == 0 else None
+        if batch.key is not None and one and one.is_trusted and not one.catches_numbers:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known[batch.key] = batch.plan
@@ -225,7 +218,7 @@ class Batches:
 class Batch:
     """What is wanted for many points: the numbers of each stand in the rows of some arrays.
 
-    So do those of the points themselves, in `given`: nothing is brought side by side here, since
+    So do those of the points themselves, in `points`: nothing is brought side by side here, since
     one thread would do that for all of them. `results` has an array for each leaf of what is
     returned, with an axis more; of matrices, one for all of it. `rest` are the points, by their
     indices, for which it has not been computed yet; `key` tells it from others, unless it is None.
@@ -426,7 +419,7 @@ def _in_precision(outputs: Any, like: Any) -> Any:
 def _put(into: Any, indices: NDArray[np.intp], items: list[Any], what: str) -> None:
     """Results for some of several points in their places."""
     leaves, tree = binding.flattened(into)
-    form = Form(tree, [leaf.shape[1:] for leaf in leaves], [])
+    form = Form(tree, [leaf.shape[1:] for leaf in leaves], [], [])
     columns = _columns(form, items, what, indices)
     for all_points, column in zip(leaves, columns, strict=True):
         all_points[indices] = np.array(column)

@@ -21,9 +21,9 @@ from ..binding import Call, CallError, Code, Dual, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
 from ..transforms._base import Function, Transform
-from ..transforms._mapped import Form, Layout, Rows, is_plain
+from ..transforms._mapped import FLOAT, Form, Layout, Rows, dtype_of, is_plain
 from ..transforms._outputs import Shape, places, whole
-from .batches import FLOAT, Batch, Batches, key_of_batch
+from .batches import Batch, Batches, key_of_batch
 from .program import Program
 from .recorded import FloatArray, Recorded
 from .verification import distances, rounding
@@ -121,7 +121,7 @@ class Vectors:
         self._shapes = [binding.shape(column)[1:] for column in layout.columns(leaves)]
         shared = [binding.shape(leaves[k]) for k in self._numbers]
         self._pieces = {
-            k: Piece(place, shape, _dtype(leaves[k]), layout.axes[k] is not None)
+            k: Piece(place, shape, dtype_of(leaves[k]).str, layout.axes[k] is not None)
             for which, shapes in ((own, self._shapes), (self._numbers, shared))
             for k, (place, shape) in zip(which, places(shapes), strict=True)
         }
@@ -178,10 +178,6 @@ class Vectors:
 
 
 _PLAIN = (np.ndarray, np.float64, np.float32, np.float16)
-
-
-def _dtype(leaf: Any) -> str:
-    return leaf.dtype.str if isinstance(leaf, (np.ndarray, np.generic)) else "f8"
 
 
 def _is_number(leaf: Any) -> bool:

@@ -23,8 +23,9 @@ from ._outputs import Shape
 
 Axes = Any  # an int or None, or a container of such: a prefix of that of an argument
 
-_FLOAT = np.dtype(np.float64)
-_ARRAYS = (np.ndarray, np.generic, Var, Dual)
+FLOAT = np.dtype(np.float64)
+_ARRAYS = (np.ndarray, np.generic, Var, Dual, Replayed)
+NUMBERS = (*_ARRAYS, bool, int, float, complex)
 
 
 def check_axes(name: str, axes: Axes) -> None:
@@ -77,21 +78,9 @@ def _described(item: Any, of_leaf: str) -> str:
 class Layout:
     """What calls of one form have in common: which leaves of their arguments are mapped over.
 
-    It holds no argument. Arguments are mapped over the axes given, keywords over their first.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Those of the positional arguments.
-
-    Attributes
-    ----------
-    n : int
-        How many rows there are.
-    tree : Tree
-        The containers of all arguments, of positional ones and of those by keyword.
-    axes : tuple
-        Of each leaf of all arguments; None: all rows share it.
+    It holds no argument. There are `n` rows; `tree` has the containers of all arguments, those by
+    position and those by keyword, and `axes` the axis of each leaf, None if all rows share it.
+    Keywords are mapped over their first axis. `names` are those of the positional arguments.
 
     Raises
     ------
@@ -195,8 +184,11 @@ class Rows:
             shared = map(repeat, self._args)
             args, _ = self.layout.call(slices, self.leaves, shared, {})
             return [f(*row) for row in zip(*args)]  # noqa: B905 -- what is shared is endless
-        calls = map(self._call, zip(*slices, strict=True))
-        return [f(*args, **kwargs) for args, kwargs in calls]
+        results = []
+        for row in zip(*slices, strict=True):
+            args, kwargs = self._call(row)
+            results.append(f(*args, **kwargs))
+        return results
 
     def sample(self) -> tuple[list[Any], dict[str, Any]]:
         """Arguments like those of a row, where there are none: ones."""
@@ -219,7 +211,7 @@ def _size(leaves: Sequence[Leaf]) -> int:
     """How many rows there are."""
     sizes: dict[int, str] = {}  # where each was seen first
     for path, value, axis in leaves:
-        if not isinstance(value, (*_ARRAYS, Replayed)):
+        if not isinstance(value, _ARRAYS):
             raise TypeError(
                 f"vmap maps over axis {axis} of {path}, which has no axes: it is a "
                 f"{type(value).__name__}. Make it an array, or give it None in in_axes, so that "
@@ -244,20 +236,27 @@ def _size(leaves: Sequence[Leaf]) -> int:
 
 
 class Form(NamedTuple):
-    """The structure of a result, and the shapes and dtypes of its leaves."""
+    """The structure of some numbers: containers, shapes and dtypes; and which are Python's."""
 
     tree: Tree
     shapes: list[Shape]
     dtypes: list[np.dtype[Any]]
+    are_pythons: list[bool]
+    is_float: bool = False  # one number of float64, in no container
 
     @classmethod
-    def of(cls, result: Any) -> Form:
-        """Raise TypeError if there is something in the result that cannot be stacked."""
-        leaves, tree = binding.flattened(result)
+    def of(cls, item: Any, what: str = "") -> Form:
+        """Raise TypeError if there is something else in it than numbers.
+
+        `what` it is, with complex numbers in pairs; else a result that is to be stacked.
+        """
+        leaves, tree = binding.flattened(item, pairs=what != "")
         for leaf in leaves:
-            _check_leaf(leaf)
-        shapes = [*map(binding.shape, leaves)]
-        return cls(tree, shapes, [np.asarray(x).dtype if is_plain(x) else _FLOAT for x in leaves])
+            _check_leaf(leaf, what)
+        shapes, dtypes = [*map(binding.shape, leaves)], [*map(dtype_of, leaves)]
+        is_float = tree.container is None and (shapes, dtypes) == ([()], [FLOAT])
+        are_pythons = [isinstance(leaf, (bool, int, float)) for leaf in leaves]
+        return cls(tree, shapes, dtypes, are_pythons, is_float)
 
     def is_like(self, other: Form) -> bool:
         """Whether they differ in dtypes alone."""
@@ -319,12 +318,22 @@ def _is_single(x: Any) -> bool:
     return type(x) in (float, np.float64) or (type(x) in (Var, Dual) and binding.ndim(x) == 0)
 
 
-def _check_leaf(leaf: Any) -> None:
-    if not isinstance(leaf, (*_ARRAYS, Replayed, bool, int, float, complex)):
-        raise TypeError(
-            "what f returns is to be stacked: it must be numbers, arrays, or containers of them "
-            f"(for other classes: cadiff.register_container), not {type(leaf).__name__}"
-        )
+def dtype_of(leaf: Any) -> np.dtype[Any]:
+    if isinstance(leaf, (Var, Dual)):
+        return np.dtype(leaf.dtype)
+    return np.asarray(leaf._plain if isinstance(leaf, Replayed) else leaf).dtype
+
+
+def _check_leaf(leaf: Any, what: str = "") -> None:
+    if isinstance(leaf, NUMBERS):
+        return
+    kind = type(leaf).__name__
+    raise TypeError(
+        f"{what} consists of numbers, arrays, and containers of them, but there is a {kind}"
+        if what
+        else "what f returns is to be stacked: it must be numbers, arrays, or containers of them "
+        f"(for other classes: cadiff.register_container), not {kind}"
+    )
 
 
 def is_plain(leaf: Any) -> bool:
