@@ -46,7 +46,7 @@ class Mapped(Transform):
         self._in_axes = in_axes
         self._out_axes = out_axes
         self._axes_key = binding.key_of(in_axes)
-        self._root = Root(function)
+        self._root = Root(function, stays=known is not None)
         self._known = _known_of(self._root.function) if known is None else known
 
     @property

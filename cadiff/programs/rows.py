@@ -65,7 +65,7 @@ class Root:
     which the function at the root is one.
     """
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: Function, stays: bool = False) -> None:
         self.f = f
         self._shells = []  # the transforms, of no function
         while isinstance(f, Transform):
@@ -74,14 +74,13 @@ class Root:
         self.function = f
         self.key = tuple(shell.settings for shell in self._shells)
         program = _asked(f)
-        # A call of it, if there is nothing in it that changes.
-        is_own = isinstance(getattr(self.function, "__self__", self.function), Program)
-        self.alone = Call((self.function,), _NO_NAMES, ()) if is_own else None
+        # Whether it stays what it is; else what is in it is looked at in each call.
+        self.stays = stays or isinstance(getattr(f, "__self__", f), Program)
         self.threads = None if program is None else program._traces.threads
         self.native = None if program is None else program._traces.machines.native
 
     def __reduce__(self) -> Any:
-        return Root, (self.f,)
+        return Root, (self.f, self.stays)
 
     def applied(self) -> Callable[[Function], Function]:
         """What applies the transforms to another function; it does not hold this one."""
@@ -151,15 +150,13 @@ class Vectors:
     def given(self, rows: Rows, root: Root) -> tuple[Any, ...]:
         """What rows share: a vector of its numbers, and the statics."""
         parts = [reshape(as_array(rows.leaves[k]), -1) for k in self._numbers]
-        shared = concatenate(parts) if parts else np.empty(0)
+        shared = parts[0] if len(parts) == 1 else concatenate(parts or [np.empty(0)])
         return (shared, *[rows.leaves[k] for k in self._statics], root.function)
 
     def beside(self, rows: Rows, root: Root) -> Call:
-        """The same, taken apart."""
-        if root.alone is not None and len(rows.columns) == len(rows.leaves):
-            return root.alone
+        """The same, taken apart, but for a function that stays what it is."""
         shared = [rows.leaves[k] for k in (*self._numbers, *self._statics)]
-        return Call((*shared, root.function), _NO_NAMES, ())
+        return Call((*shared,) if root.stays else (*shared, root.function), _NO_NAMES, ())
 
     def function(self, root: Root) -> Function:
         """What f is for a row of the points, and for what rows share: it returns a vector."""
