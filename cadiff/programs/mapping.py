@@ -101,16 +101,18 @@ class Mapped(Transform):
         """Where the numbers of calls of a form stand, whose key was not known."""
         names = binding.argument_names(self._function, len(args))
         layout = Layout(names, args, kwargs, self._in_axes)
-        vectors = Vectors(layout, leaves, self._root)
-        known = self._known
+        tree = binding.flattened((args, kwargs), None, True)[1]
+        vectors, known = Vectors(layout, tree, leaves, self._root), self._known
         if len(known.vectors) >= MOST_FORMS:
             known.vectors.clear()
         program = known.programs.get(vectors.key)
-        if program is None:
+        if program is None and vectors.are_taken:
             if len(known.programs) >= MOST_LAYOUTS:
                 self.clear()
-            program = known.programs[vectors.key] = RowProgram(vectors, self._root)
-        vectors.program = program
+            program = RowProgram(vectors.function(tree, self._root), self._root)
+            known.programs[vectors.key] = program
+        if program is not None:
+            vectors.program = program
         known.vectors[key] = vectors
         return vectors
 

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import binding
-from ..binding import Call, CallError, Code, Dual, Var
+from ..binding import Call, CallError, Code, Dual, Tree, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
 from ..transforms._base import Function, Transform
@@ -109,9 +109,9 @@ class Vectors:
     else rows share, and the function at the root, are `statics`.
     """
 
-    program: RowProgram  # for rows of this layout
+    program: RowProgram  # if programs take such rows
 
-    def __init__(self, layout: Layout, leaves: Sequence[Any], root: Root) -> None:
+    def __init__(self, layout: Layout, tree: Tree, leaves: Sequence[Any], root: Root) -> None:
         self.layout = layout
         own = [k for k, axis in enumerate(layout.axes) if axis is not None]
         beside = [k for k, axis in enumerate(layout.axes) if axis is None]
@@ -128,7 +128,7 @@ class Vectors:
         # What tells apart calls for which f is another function of vectors.
         pieces = [(k, piece.shape, piece.dtype) for k, piece in self._pieces.items()]
         are_own = [axis is not None for axis in layout.axes]
-        self.key = root.key, binding.key_of(layout.tree), (*pieces, *are_own)
+        self.key = root.key, binding.key_of(tree), (*pieces, *are_own)
 
     def columns(self, rows: Rows) -> list[FloatArray] | None:
         """What is mapped over, as floats, of which each point has a row in each.
@@ -158,9 +158,12 @@ class Vectors:
         shared = [rows.leaves[k] for k in (*self._numbers, *self._statics)]
         return Call((*shared,) if root.stays else (*shared, root.function), _NO_NAMES, ())
 
-    def function(self, root: Root) -> Function:
-        """What f is for a row of the points, and for what rows share: it returns a vector."""
-        applied, tree = root.applied(), self.layout.tree
+    def function(self, tree: Tree, root: Root) -> Function:
+        """What f is for a row of the points, and for what rows share: it returns a vector.
+
+        `tree` has the containers of all arguments.
+        """
+        applied = root.applied()
         pieces = tuple(self._pieces.get(k) for k in range(len(self.layout.axes)))
 
         def row(point: Any, shared: Any, *statics: Any) -> Any:
@@ -217,8 +220,8 @@ def _as_vector(result: Any) -> Any:
 class RowProgram:
     """The program for the rows of one layout, and which of its recordings are believed."""
 
-    def __init__(self, vectors: Vectors, root: Root) -> None:
-        self.of_row = vectors.function(root)
+    def __init__(self, of_row: Function, root: Root) -> None:
+        self.of_row = of_row
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
         self._options: Any = {"threads": root.threads, "native": root.native, "verify": False}
         self._n_seen = 0

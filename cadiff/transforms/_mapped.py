@@ -7,6 +7,7 @@ is not known here.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -78,9 +79,10 @@ def _described(item: Any, of_leaf: str) -> str:
 class Layout:
     """What calls of one form have in common: which leaves of their arguments are mapped over.
 
-    It holds no argument. There are `n` rows; `tree` has the containers of all arguments, those by
-    position and those by keyword, and `axes` the axis of each leaf, None if all rows share it.
-    Keywords are mapped over their first axis. `names` are those of the positional arguments.
+    It holds nothing of them. There are `n` rows; `axes` has the axis of each leaf of all, None if
+    rows share it, and `mapped` each argument of which leaves are mapped over, by its number and
+    its place, with its leaves among all. Keywords are mapped over their first axis. `names` are
+    those of the positional arguments.
 
     Raises
     ------
@@ -98,20 +100,20 @@ class Layout:
                 f"in_axes has an entry for each positional argument: there are {len(in_axes)} in "
                 f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
             )
-        self.tree = binding.flattened((args, kwargs), None, True)[1]
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
         items += [(name, name, item, 0) for name, item in kwargs.items()]
-        trees = [tree for part in self.tree.children or () for tree in part.children or ()]
         leaves: list[Leaf] = []
-        # Arguments of which leaves are mapped over: places, trees, and their leaves among all.
-        self._mapped: list[tuple[int | str, Tree, slice]] = []
-        for tree, (place, path, item, axis) in zip(trees, items, strict=True):
+        self.mapped: list[tuple[int, int | str, slice]] = []
+        # Whether what is mapped over is no part of a container, and is given by position.
+        self.is_flat = not kwargs
+        for number, (place, path, item, axis) in enumerate(items):
             begin = len(leaves)
             leaves += leaves_with_axes(axis, item, path, "in_axes")
             if any(leaf.axis is not None for leaf in leaves[begin:]):
-                self._mapped.append((place, tree, slice(begin, len(leaves))))
-        if not self._mapped:
+                self.mapped.append((number, place, slice(begin, len(leaves))))
+                self.is_flat &= binding.opened(item) is None
+        if not self.mapped:
             raise ValueError(
                 "vmap has nothing to map over: "
                 + ("in_axes is None for all arguments" if args else "it was called without arrays")
@@ -124,8 +126,6 @@ class Layout:
             for k, leaf in enumerate(leaves)
             if leaf.axis is not None
         ]
-        # Whether what is mapped over is no part of a container, and is given by position.
-        self.is_flat = not kwargs and all(tree.container is None for _, tree, _ in self._mapped)
 
     def columns(self, leaves: Sequence[Any]) -> list[Any]:
         """What is mapped over, with the axis for the rows first."""
@@ -133,20 +133,6 @@ class Layout:
             leaves[k] if order is None else np.transpose(leaves[k], order)
             for k, order in self._orders
         ]
-
-    def call(
-        self, row: Iterable[Any], leaves: Sequence[Any], args: Iterable[Any], kwargs: Any
-    ) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of the function for a row, of those of all rows."""
-        own, by_place, by_name = iter(row), [*args], {**kwargs}
-        for place, tree, among in self._mapped:
-            filled: Any = by_place if isinstance(place, int) else by_name
-            if tree.container is None:
-                filled[place] = next(own)
-                continue
-            pairs = zip(leaves[among], self.axes[among], strict=True)
-            filled[place] = tree.fill(x if axis is None else next(own) for x, axis in pairs)
-        return by_place, by_name
 
 
 class Rows:
@@ -169,8 +155,21 @@ class Rows:
         given = self.leaves, self._args, self._kwargs
         return Rows(self.layout, *binding.map_numbers(given, binding.plain_values))
 
+    @functools.cached_property
+    def _trees(self) -> list[Tree]:
+        """Those of all arguments."""
+        return [binding.flattened(x, None, True)[1] for x in (*self._args, *self._kwargs.values())]
+
     def _call(self, row: Iterable[Any]) -> tuple[list[Any], dict[str, Any]]:
-        return self.layout.call(row, self.leaves, self._args, self._kwargs)
+        """The arguments of the function for a row."""
+        own, args, kwargs, axes = iter(row), [*self._args], {**self._kwargs}, self.layout.axes
+        for number, place, among in self.layout.mapped:
+            filled: Any = args if isinstance(place, int) else kwargs
+            tree = self._trees[number]
+            pairs = zip(self.leaves[among], axes[among], strict=True)
+            parts = (x if axis is None else next(own) for x, axis in pairs)
+            filled[place] = next(own) if tree.container is None else tree.fill(parts)
+        return args, kwargs
 
     def call(self, i: int) -> tuple[list[Any], dict[str, Any]]:
         """The arguments for a row, in which the function may write."""
@@ -181,8 +180,9 @@ class Rows:
         columns = [unshared(leaf if which is None else leaf[which]) for leaf in self.columns]
         slices = map(_slices, columns)
         if self.layout.is_flat:
-            shared = map(repeat, self._args)
-            args, _ = self.layout.call(slices, self.leaves, shared, {})
+            args: list[Any] = [*map(repeat, self._args)]
+            for (number, _, _), column in zip(self.layout.mapped, slices, strict=True):
+                args[number] = column
             return [f(*row) for row in zip(*args)]  # noqa: B905 -- what is shared is endless
         results = []
         for row in zip(*slices, strict=True):

@@ -7,6 +7,7 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -476,6 +477,24 @@ def test_what_rows_share_is_another_in_each_call(f: Function, shared: list[Any])
     for mapped in (vmap(f, (None, 0)), vmap(cadiff.compile(f), (None, 0))):
         for item in (*shared, *shared):
             assert_same(mapped(item, X), looped(f, (None, 0))(item, X))
+
+
+@dataclass
+class Weighed:
+    weight: Any
+
+
+def test_attributes_beside_fields_are_those_of_each_call() -> None:
+    def layer(scale: float) -> Any:
+        made: Any = Weighed(X)
+        made.scale = np.array([scale])
+        return made
+
+    mapped, first = vmap(lambda p: p.weight * p.scale[0]), layer(1.0)
+    assert_same(mapped(first), X)
+    first.scale[0] = 2.0
+    assert_same(mapped(first), 2.0 * X)
+    assert_same(mapped(layer(1.0)), X)
 
 
 def test_calls_of_a_known_form_need_their_plan_alone(
