@@ -25,7 +25,7 @@ from .complexes cimport Complex, is_complex, is_nothing, parts_of
 from .entries cimport put_apart
 from .signatures cimport SignatureNode, Filling, node_of, Taken
 from .tape cimport is_in_order, takes_entries
-from .trees cimport key_of, key_of_container, opened, opened_whole, Same
+from .trees cimport Container, key_of, key_of_container, opened, opened_whole, Same
 from .watches cimport Watch
 
 from .arguments import structure_of
@@ -378,32 +378,22 @@ def ways_to_take(tuple args) -> tuple[tuple[int, ...], ...]:
     return ((), FIRST) if taken.integers else (FIRST,)
 
 
-def form_of(item, list leaves):
+cpdef object form_of(item, list leaves):
     """What tells arguments from others but for the values of leaves: containers, types, shapes,
     dtypes. It is hashable; the leaves are added to `leaves`, in order."""
-    try:
-        return add_form(item, leaves)
-    except RecursionError:
-        cad_raise_nested()
-
-
-cdef object add_form(item, list leaves):
-    kind = type(item)
-    opened_item = None
-    if kind is tuple:
-        return tuple([add_form(part, leaves) for part in item])
-    if kind is not float and not cnp.PyArray_Check(item):
-        opened_item = opened_whole(item)
+    cdef Container container
+    opened_item = None if cnp.PyArray_Check(item) else opened_whole(item)
     if opened_item is None:
         leaves.append(item)
         if cnp.PyArray_Check(item) or CAD_IS_VAR(item) or CAD_IS_DUAL(item):
-            return kind, item.dtype, item.shape
-        return (kind, shape(item)) if cad_is_mask(item) else kind
+            return type(item), item.dtype, item.shape
+        return type(item), shape(item)
+    container, parts = opened_item
     cad_enter_container()
     try:
         return (
-            key_of_container(opened_item[0], [], None),
-            tuple([add_form(part, leaves) for part in opened_item[1]]),
+            key_of_container(container, [], None),
+            tuple([form_of(part, leaves) for part in <tuple>parts]),
         )
     finally:
         cad_leave_container()

@@ -73,6 +73,7 @@ class Mapped(Transform):
         self._known.programs.clear()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        is_plain = not is_eager(args, kwargs)
         leaves: list[Any] = []
         key = self._axes_key, self._root.key, binding.form_of((args, kwargs), leaves)
         vectors = self._known.vectors.get(key)
@@ -81,7 +82,6 @@ class Mapped(Transform):
         rows = Rows(vectors.layout, leaves, args, kwargs)
         if rows.layout.n == 0:
             return self._of_none(rows)
-        is_plain = not is_eager(args, kwargs)
         if vectors.are_taken and (
             is_plain or (binding.takes_entries() and not binding.is_guarding())
         ):
