@@ -105,14 +105,11 @@ class Mapped(Transform):
         vectors, known = Vectors(layout, tree, leaves, self._root), self._known
         if len(known.vectors) >= MOST_FORMS:
             known.vectors.clear()
-        program = known.programs.get(vectors.key)
-        if program is None and vectors.are_taken:
-            if len(known.programs) >= MOST_LAYOUTS:
-                self.clear()
+        if vectors.are_taken:
             program = RowProgram(vectors.function(tree, self._root), self._root)
-            known.programs[vectors.key] = program
-        if program is not None:
-            vectors.program = program
+            vectors.program = known.programs.setdefault(vectors.key, program)
+            if len(known.programs) > MOST_LAYOUTS:
+                self.clear()
         known.vectors[key] = vectors
         return vectors
 

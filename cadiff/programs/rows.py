@@ -35,7 +35,7 @@ MANY = 512  # numbers in an array, from which on loops of NumPy's own are as fas
 STEP = 16  # operations of f that take as long as a step of a program that calls Python
 LARGEST = 2.0**31  # of integers, of which programs take smaller ones alone
 
-_NO_NAMES: dict[str, Any] = {}
+_NOTHING = Call((), {}, ())
 
 
 # --- rows as vectors -------------------------------------------------------------------------
@@ -156,7 +156,9 @@ class Vectors:
     def beside(self, rows: Rows, root: Root) -> Call:
         """The same, taken apart, but for a function that stays what it is."""
         shared = [rows.leaves[k] for k in (*self._numbers, *self._statics)]
-        return Call((*shared,) if root.stays else (*shared, root.function), _NO_NAMES, ())
+        if not root.stays:
+            shared.append(root.function)
+        return Call((*shared,), {}, ()) if shared else _NOTHING
 
     def function(self, tree: Tree, root: Root) -> Function:
         """What f is for a row of the points, and for what rows share: it returns a vector.
