@@ -138,11 +138,14 @@ def calls() -> dict[str, Callable[[], Any]]:
     array, direction = np.array(many), np.ones(100)
     of_two, of_many = cadiff.compile(small), cadiff.compile(rosenbrock)
     over_arrays, exact = cadiff.compile(chain), cadiff.compile(rosenbrock, optimize=False)
-    outer = cadiff.grad(lambda x: of_many(x) * 2.0)
+    outer, mapped = cadiff.grad(lambda x: of_many(x) * 2.0), cadiff.vmap(of_two)
+    points = np.ones((8, 2))
     return {
         NOTHING: lambda: None,
         "value of a small program": lambda: of_two(two),
         "gradient of a small program": lambda: of_two.value_and_grad(two),
+        "batch of a small program": lambda: of_two.batch(points),
+        "rows of a small program": lambda: mapped(points),
         "gradient of a program": lambda: of_many.value_and_grad(many),
         "Hessian product of a program": lambda: of_many.hvp(array, direction),
         "gradient of a program of arrays": lambda: over_arrays.value_and_grad(array),

@@ -25,7 +25,7 @@ from .complexes cimport Complex, is_complex, is_nothing, parts_of
 from .entries cimport put_apart
 from .signatures cimport SignatureNode, Filling, node_of, Taken
 from .tape cimport is_in_order, takes_entries
-from .trees cimport key_of, opened, Same
+from .trees cimport Container, key_of, key_of_container, opened, opened_whole, Same
 from .watches cimport Watch
 
 from .arguments import structure_of
@@ -376,6 +376,27 @@ def ways_to_take(tuple args) -> tuple[tuple[int, ...], ...]:
     if taken.has_tables or taken.has_attributes:
         return ((),)
     return ((), FIRST) if taken.integers else (FIRST,)
+
+
+cpdef object form_of(item, list leaves):
+    """What tells arguments from others but for the values of leaves: containers, types, shapes,
+    dtypes. It is hashable; the leaves are added to `leaves`, in order."""
+    cdef Container container
+    opened_item = None if cnp.PyArray_Check(item) else opened_whole(item)
+    if opened_item is None:
+        leaves.append(item)
+        if cnp.PyArray_Check(item) or CAD_IS_VAR(item) or CAD_IS_DUAL(item):
+            return type(item), item.dtype, item.shape
+        return type(item), shape(item)
+    container, parts = opened_item
+    cad_enter_container()
+    try:
+        return (
+            key_of_container(container, [], None),
+            tuple([form_of(part, leaves) for part in <tuple>parts]),
+        )
+    finally:
+        cad_leave_container()
 
 
 # --- what was there before f ran ------------------------------------------------------------------

@@ -14,14 +14,15 @@ from .. import binding
 from ..binding import FROM_POINTS, Call, CallError, ObstacleError, PointError, is_eager
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
-from ..transforms._mapped import Form
+from ..transforms._mapped import FLOAT, Form
 from ..transforms._outputs import Output, places
 from .fallbacks import Eager
-from .recorded import Recorded, of_blocks
+from .recorded import FloatArray, Recorded, of_blocks
 from .traces import Traces
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
+MOST_KNOWN = 16  # plans, each of which keeps a recording
 FEWEST, POINTS_EACH = 4, 4  # recordings of a batch, and points for each further one
 _SOME, _MANY = FROM_POINTS  # of which another code may serve than of fewer
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
@@ -37,17 +38,35 @@ def checked_threads(threads: Any) -> int | None:
 _MOST_THREADS = 2**31 - 1  # which C has an int for
 
 
+def key_of_batch(n: int, beside: Call, *others: Any) -> Any:
+    """What tells batches apart that differ in numbers alone; `beside` is what n points share."""
+    return n < _SOME, n < _MANY, beside.key, others
+
+
 class Batches:
     """The batches of a Program, whose recordings `traces` has; `eager` runs f eagerly."""
 
     def __init__(self, traces: Traces, eager: Eager) -> None:
         self._traces = traces
         self._eager = eager
-        self._recent: Batch | None = None  # of points alone, that never miss
+        self._known: dict[Any, Plan] = {}  # each of one recording, which served a whole batch
 
     def clear(self) -> None:
-        """Forget the batch that was asked for last."""
-        self._recent = None
+        """Forget the batches that were asked for."""
+        self._known.clear()
+
+    def again(
+        self, key: Any, points: Sequence[FloatArray], shared: FloatArray, threads: int | None
+    ) -> tuple[Plan, list[FloatArray]] | None:
+        """The results of a batch by the plan that served the last one of its key, if it does."""
+        plan = self._known.get(key)
+        if plan is None or not plan.may_serve:
+            return None
+        try:
+            results, missed = plan.run([*map(_in_rows, points)], shared, threads)
+        except CallError:
+            return None
+        return (plan, results) if missed is None else None
 
     def batch(
         self,
@@ -62,19 +81,9 @@ class Batches:
         """What Program.batch gives; `one` is the method that computes a point."""
         threads = checked_threads(threads)
         numbers, single = checked_argnums(argnums)
-        recent = self._recent
-        if (
-            recent is not None
-            and not others
-            and not kwargs
-            and recent.is_current
-            and not is_eager((), {})
-        ):
-            batch = recent.again(X, what, numbers, single)
-            if batch is not None and batch.is_met(threads):
-                return batch.result()
         options = {} if what == "value" else {"argnums": argnums}
-        if not is_eager((X, *others), kwargs):
+        is_plain = not is_eager((X, *others), kwargs)
+        if is_plain and (type(X) is not np.ndarray or X.dtype != FLOAT):
             container = binding.opened(X)
             if container is not None and not container[0].is_sequence:
                 raise TypeError(
@@ -96,6 +105,19 @@ class Batches:
                 pass  # nothing is differentiated: integers are what they are
             elif not is_narrow and X.dtype.kind != "c":
                 X = X.astype(np.float64, copy=False)
+        key = None
+        if (
+            is_plain
+            and type(X) is np.ndarray
+            and X.dtype == FLOAT
+            and X.size > 0 < X.ndim
+            and (what == "value" or numbers == (0,))
+        ):
+            beside = Call(others, kwargs, ())
+            key = key_of_batch(len(X), beside, X.shape[1:], what, single)
+            found = self.again(key, [X], beside.vector(), threads)
+            if found is not None:
+                return found[0].result(found[1])
         if binding.ndim(X) == 0:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
@@ -106,13 +128,12 @@ class Batches:
 
         if len(X) == 0:
             return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), what, 0)
-        if self._traces.optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
+        if self._traces.optimize and isinstance(X, np.ndarray) and X.dtype == FLOAT:
             wrt = () if what == "value" else numbers
             batch = Batch([X], X.shape[1:], others, kwargs, what, wrt, single)
+            batch.key = key
             if self.run(batch, threads):
-                if batch.is_of_one and not others and not kwargs:
-                    self._recent = batch.without_points()
-                result = batch.result()
+                result = batch.plan.result(batch.results)
                 if len(batch.rest) > 0:
                     _put(result, np.asarray(batch.rest), self._left(batch, argnums, each), what)
                 return result
@@ -173,13 +194,11 @@ class Batches:
                 return False
         if traces.known(call.key).obstacle:  # as all points will have it from now on
             batch.rest = np.setdiff1d(np.arange(batch.n), alone)
-        batch.is_of_one = (
-            len(batch.rest) == 0
-            and len(tried) == 1
-            and serves_many
-            and tried[0].is_trusted
-            and not tried[0].catches_numbers
-        )
+        one = tried[0] if len(tried) == 1 and serves_many and len(batch.rest) == 0 else None
+        if batch.key is not None and one and one.is_trusted and not one.catches_numbers:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[batch.key] = batch.plan
         return len(tried) > 0
 
     def _is_verified(self, batch: Batch, recorded: Recorded, before: Any) -> bool:
@@ -199,19 +218,20 @@ class Batches:
 class Batch:
     """What is wanted for many points: the numbers of each stand in the rows of some arrays.
 
-    So do those of the points themselves, in `given`: nothing is brought side by side here, since
+    So do those of the points themselves, in `points`: nothing is brought side by side here, since
     one thread would do that for all of them. `results` has an array for each leaf of what is
     returned, with an axis more; of matrices, one for all of it. `rest` are the points, by their
-    indices, for which it has not been computed yet; `is_of_one`: whether one recording served all.
+    indices, for which it has not been computed yet; `key` tells it from others, unless it is None.
     """
 
-    is_of_one = False
-    results: list[NDArray[np.float64]]
+    key: Any = None
+    plan: Plan  # of the recording that is tried
+    results: list[FloatArray]
     rest: Sequence[int] | NDArray[np.intp]
 
     def __init__(
         self,
-        arrays: Sequence[NDArray[np.float64]],
+        arrays: Sequence[FloatArray],
         shape: tuple[int, ...],
         others: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -230,16 +250,10 @@ class Batch:
         count = 1 + len(others)
         self.numbers = tuple(k + count if k < 0 else k for k in numbers)
         self.first = first = self.call(0)
-        self._ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
-        self._structure = binding.structure_of(first.args, self.numbers)
+        self.ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
+        self.structure = binding.structure_of(first.args, self.numbers)
         self._shared = first.vector()[prod(shape) :]
-        self._recorded: Recorded | None = None
         self.rest = range(self.n)
-
-    @property
-    def is_current(self) -> bool:
-        """Whether what f has read beside its arguments is as it was."""
-        return self._recorded is None or self._recorded.is_current
 
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""
@@ -252,18 +266,10 @@ class Batch:
         """Whether a recording has a code for many points, and results of the same structure."""
         if not recorded.output.is_differentiable:
             return False  # so gradient functions, or those that stack values, say what is wrong
-        former = self._recorded
-        if former is not None and recorded.output.structure != former.output.structure:
+        if hasattr(self, "plan") and not self.plan.returns_like(recorded):
             return False
-        self._recorded = recorded
-        self._plan = None
-        if self.kind in ("jacobian", "hessian"):
-            self._plan = recorded.plan(self.kind, self._ranges, "dense", n_points=self.n)
-            self._code = self._plan.code
-        else:
-            self._code = recorded.code_for_points(self.kind, self.n, self._ranges)
-        self._expected_machine = self._code.expects_machine
-        return self._plan is None or self._plan.point is None
+        self.plan = Plan(recorded, self)
+        return self.plan.is_for_points
 
     def run(self, threads: int | None, most: int | None = None) -> None:
         """Compute the points that are left, or so many of them at most.
@@ -271,38 +277,22 @@ class Batch:
         Those that choose otherwise are left again.
         """
         chosen = self.rest[:most]
-        n, code = len(chosen), self._code
-        are_all = n == self.n
+        are_all = len(chosen) == self.n
         arrays = self.points if are_all else [rows[chosen] for rows in self.points]
-        results = [np.empty((n, *shape)) for shape in self._shapes()]
-        missed = np.empty(n, dtype=np.uint8)
-        assert self._recorded is not None
-        bound = self._recorded.graph.threads
-        if threads is None:
-            threads = min(bound or binding.cores(), code.n_operations * n // ENOUGH)
-        threads = max(1, min(threads, bound or threads, n))
-        n_missed = code.run_points(arrays, self._shared, results, missed, threads)
-        if self._plan is not None:
-            results = [self._plan.spread(results[0])]
+        results, missed = self.plan.run(arrays, self._shared, threads)
         if are_all:
             self.results = results
-        if are_all and n_missed == 0:
+        if are_all and missed is None:
             self.rest = range(0)
             return
-        served, chosen = missed == 0, np.asarray(chosen)
+        chosen = np.asarray(chosen)
+        served = np.ones(len(chosen), bool) if missed is None else missed == 0
         if not are_all:
             if len(self.rest) == self.n:
                 self.results = [np.empty((self.n, *rows.shape[1:])) for rows in results]
             for rows, computed in zip(self.results, results, strict=True):
                 rows[chosen[served]] = computed[served]
-        self.rest = np.concatenate((chosen[~served], self.rest[n:])).astype(np.intp)
-
-    def _shapes(self) -> Sequence[tuple[int, ...]]:
-        """Those of the results of the code for a point."""
-        assert self._recorded is not None
-        if self.kind == "value":
-            return self._recorded.output.shapes
-        return [(), *self._structure.shapes] if self._plan is None else [(self._code.n_results,)]
+        self.rest = np.concatenate((chosen[~served], self.rest[len(chosen) :])).astype(np.intp)
 
     def replied(self, recorded: Recorded, i: int) -> Callable[[], Any] | None:
         """What gives the value at a point that was computed; None if it was not."""
@@ -311,75 +301,79 @@ class Batch:
         rows = self.results if self.kind == "value" else self.results[:1]
         return lambda: recorded.returned(np.concatenate([row[i].reshape(-1) for row in rows]))
 
-    # --- more of them
 
-    def without_points(self) -> Batch:
-        """What is left of it for others, which its numbers are not to outlive."""
-        other = self._copied()
-        del other.points, other.results, other.first
-        return other
+class Plan:
+    """How a recording computes what a batch is of, and others like it: it holds no points."""
 
-    def _copied(self) -> Batch:
-        other = object.__new__(Batch)
-        other.__dict__.update(self.__dict__)
-        return other
+    form: Any = None  # of what is returned for each point, if that is no matter of the recording
 
-    def again(self, X: Any, what: str, numbers: tuple[int, ...], single: bool) -> Batch | None:
-        """A batch like this one at other points; None where they, or what is wanted, differ."""
-        if (
-            type(X) is not np.ndarray
-            or X.dtype != np.float64
-            or X.shape[1:] != self.shape
-            or X.size == 0
-            or what != self.what
-            or single != self.single
-            or (what != "value" and numbers != self.numbers)
-            or self._code.expects_machine != self._expected_machine
-            or (len(X) < _SOME) != (self.n < _SOME)
-            or (len(X) < _MANY) != (self.n < _MANY)
-        ):
-            return None
-        other = self._copied()
-        other.n = len(X)
-        other.points = [_in_rows(X)]
-        other.rest = range(len(X))
-        return other
+    def __init__(self, recorded: Recorded, batch: Batch) -> None:
+        self._recorded = recorded
+        self._what, self._kind = batch.what, batch.kind
+        self._structure, self._single = batch.structure, batch.single
+        self._matrix = None
+        if self._kind in ("jacobian", "hessian"):
+            self._matrix = recorded.plan(self._kind, batch.ranges, "dense", n_points=batch.n)
+            self.code = self._matrix.code
+            self.shapes: Sequence[tuple[int, ...]] = [(self.code.n_results,)]
+        else:
+            self.code = recorded.code_for_points(self._kind, batch.n, batch.ranges)
+            shapes = recorded.output.shapes
+            self.shapes = shapes if self._kind == "value" else [(), *self._structure.shapes]
+        self._expected_machine = self.code.expects_machine
+        # Whether it computes many points at once.
+        self.is_for_points = self._matrix is None or self._matrix.point is None
 
-    def is_met(self, threads: int | None) -> bool:
-        """Compute all points; whether none of them meets another outcome than was recorded."""
-        try:
-            self.run(threads)
-        except CallError:
-            return False
-        return len(self.rest) == 0
+    @property
+    def may_serve(self) -> bool:
+        """Whether it is as it was made: f reads the same, and the code is run in the same way."""
+        is_same_code = self.code.expects_machine == self._expected_machine
+        return is_same_code and self._recorded.is_current
 
-    # --- results
+    def returns_like(self, recorded: Recorded) -> bool:
+        """Whether another recording has results of the same structure."""
+        return bool(recorded.output.structure == self._recorded.output.structure)
 
-    def result(self) -> Any:
+    def run(
+        self, arrays: list[FloatArray], shared: FloatArray, threads: int | None
+    ) -> tuple[list[FloatArray], NDArray[np.uint8] | None]:
+        """The results for points in arrays, and marks of those that choose otherwise, if any."""
+        n, code, bound = len(arrays[0]), self.code, self._recorded.graph.threads
+        results = [np.empty((n, *shape)) for shape in self.shapes]
+        missed = np.empty(n, np.uint8)
+        if threads is None:
+            threads = code.n_operations * n // ENOUGH
+            threads = min(bound or binding.cores(), threads) if threads > 1 else 1
+        threads = max(1, min(threads, bound or threads, n))
+        n_missed = code.run_points(arrays, shared, results, missed, threads)
+        if self._matrix is not None:
+            results = [self._matrix.spread(results[0])]
+        return results, missed if n_missed else None
+
+    def result(self, results: list[FloatArray]) -> Any:
         """What the method of that name gives, with one leading axis more."""
-        assert self._recorded is not None
-        output, structure, single = self._recorded.output, self._structure, self.single
-        if self.kind == "value":
-            return output.fill(self.results)
-        if self.kind == "gradient":
-            values, *leaves = self.results
+        output, structure, single = self._recorded.output, self._structure, self._single
+        if self._kind == "value":
+            return output.fill(results)
+        if self._kind == "gradient":
+            values, *leaves = results
             gradients = structure.in_containers(leaves, single)
-            return gradients if self.what == "grad" else (values, gradients)
+            return gradients if self._what == "grad" else (values, gradients)
         below = structure.shapes
-        above = below if self.kind == "hessian" else output.shapes
-        n = self.n
-        matrices = self.results[0].reshape(n, sum(map(prod, above)), sum(map(prod, below)))
+        above = below if self._kind == "hessian" else output.shapes
+        n, columns = len(results[0]), [*places(below)]
+        matrices = results[0].reshape(n, sum(map(prod, above)), sum(map(prod, below)))
         blocks = [
             [
-                matrices[:, rows, part].reshape(n, *shape, *leaf).copy()
-                for part, leaf in places(below)
+                np.ascontiguousarray(matrices[:, rows, part].reshape(n, *shape, *leaf))
+                for part, leaf in columns
             ]
             for rows, shape in places(above)
         ]
-        return of_blocks(blocks, structure, single, None if self.kind == "hessian" else output)
+        return of_blocks(blocks, structure, single, None if self._kind == "hessian" else output)
 
 
-def _in_rows(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_rows(X: FloatArray) -> FloatArray:
     """An array whose numbers of one point stand side by side, as codes want them."""
     is_one = X.flags.aligned and X.strides[0] % X.itemsize == 0 and X[:1].flags.c_contiguous
     return X if is_one else np.array(X, order="C")
@@ -425,7 +419,7 @@ def _in_precision(outputs: Any, like: Any) -> Any:
 def _put(into: Any, indices: NDArray[np.intp], items: list[Any], what: str) -> None:
     """Results for some of several points in their places."""
     leaves, tree = binding.flattened(into)
-    form = Form(tree, [leaf.shape[1:] for leaf in leaves], [])
+    form = Form(tree, [leaf.shape[1:] for leaf in leaves], [], [])
     columns = _columns(form, items, what, indices)
     for all_points, column in zip(leaves, columns, strict=True):
         all_points[indices] = np.array(column)

@@ -16,111 +16,80 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Tree, Var
+from ..binding import Container, Dual, Tree, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.making import chooses_anew
 from ..operations.replayed import Replayed, kind_of
 from ..operations.scalars import MOST_INT, anew
 from ..transforms._base import Function, answering, check_function, is_int
 from ..transforms._closed import Closed
-from ..transforms._mapped import Form, stacked
+from ..transforms._mapped import FLOAT, NUMBERS, Form, dtype_of, stacked
 from ..transforms._outputs import Shape, places
 from .kept import Loop
 from .loop_steps import GIVEN, UNTIL, keep
-from .rows import Piece, is_row
+from .rows import Piece
 
-_FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
+_INT = np.dtype(np.int64)
 # Types of NumPy's whose numbers are Python's own.
 _OF_PYTHON: tuple[type[np.generic], ...] = (np.float64, np.int64, np.bool_)
-_NUMBERS = (Var, Dual, np.ndarray, np.generic, bool, int, float, complex, Replayed)
 
 # --- what goes round -----------------------------------------------------------------------------
 
 
-def _dtype(leaf: Any) -> np.dtype[Any]:
-    if isinstance(leaf, (Var, Dual)):
-        return np.dtype(leaf.dtype)
-    return np.asarray(leaf._plain if isinstance(leaf, Replayed) else leaf).dtype
+def _checked(form: Form, item: Any, name: str, what: str) -> Any:
+    """A returned item, if it has this form; in errors it is `name`, the form that of `what`.
+
+    Python's ints may be of other dtypes: as 0 that becomes 0.5, or the other way round.
+    """
+    if form.is_float and _is_float(item) and binding.shape(item) == ():
+        return item
+    try:
+        parts = form.tree.parts(item, name, what)
+    except ValueError as error:
+        raise TypeError(str(error)) from None
+    is_changed = False
+    for k, (path, leaf) in enumerate(parts):
+        shape, dtype = form.shapes[k], form.dtypes[k]
+        if _is_float(leaf) and binding.shape(leaf) == shape and dtype == FLOAT:
+            continue
+        if type(leaf) is int and -MOST_INT < leaf < MOST_INT and shape == () and dtype == _INT:
+            continue
+        given = dtype_of(leaf) if isinstance(leaf, NUMBERS) else None
+        if given is None or _shape(leaf) != shape:
+            pass
+        elif given == dtype:
+            continue
+        elif type(leaf) in (bool, int) and dtype.kind in "if":
+            number = int(leaf) if dtype.kind == "i" else float(leaf)
+            parts[k], is_changed = (path, number), True
+            continue
+        elif form.are_pythons[k] and dtype.kind == "i" and given.kind in "if":
+            form.dtypes[k] = given
+            continue
+        raise TypeError(
+            f"{path} is {_described(leaf)}, where {what} has {_named(shape, dtype)}: turns "
+            "keep shape and dtype; begin with those that it gets, or convert it"
+        )
+    return form.tree.fill(part for _, part in parts) if is_changed else item
 
 
-class _Form(NamedTuple):
-    """The structure of some numbers: containers, shapes and dtypes; and which are Python's."""
+def _may_be_kept(form: Form) -> bool:
+    """Whether a program can have such numbers as floats."""
+    are_real = not form.tree.imaginary()
+    return are_real and all(d.kind in "bi" or d == FLOAT for d in form.dtypes)
 
-    tree: Tree
-    shapes: list[Shape]
-    dtypes: list[np.dtype[Any]]
-    are_pythons: list[bool]
-    is_complex: bool = False  # numbers stand in pairs
-    is_float: bool = False  # one number of float64, in no container
 
-    @classmethod
-    def of(cls, what: str, item: Any) -> _Form:
-        leaves, tree = binding.flattened(item, pairs=True)
-        for leaf in leaves:
-            if not isinstance(leaf, _NUMBERS):
-                raise TypeError(
-                    f"{what} consists of numbers, arrays, and containers of them, but there is a "
-                    f"{type(leaf).__name__}"
-                )
-        pythons = [isinstance(x, (bool, int, float)) for x in leaves]
-        is_complex = len(leaves) != len(binding.flattened(item)[0])
-        shapes, dtypes = [*map(_shape, leaves)], [*map(_dtype, leaves)]
-        is_float = tree.container is None and (shapes, dtypes) == ([()], [_FLOAT])
-        return cls(tree, shapes, dtypes, pythons, is_complex, is_float)
+def _of_vector(form: Form, vector: Any) -> Any:
+    """The containers of a form, with numbers of a vector."""
+    leaves = zip(places(form.shapes), form.dtypes, strict=True)
+    pieces = (Piece(*where, dtype.str).of(vector) for where, dtype in leaves)
+    if isinstance(vector, np.ndarray):  # where Python's numbers are its own
+        pieces = (x.item() if isinstance(x, _OF_PYTHON) else x for x in pieces)
+    return form.tree.fill(pieces)
 
-    def checked(self, item: Any, name: str, what: str) -> Any:
-        """A returned item, if it has this form; in errors it is `name`, the form that of `what`.
 
-        Python's ints may be of other dtypes: as 0 that becomes 0.5, or the other way round.
-        """
-        if self.is_float and _is_float(item) and binding.shape(item) == ():
-            return item
-        try:
-            parts = self.tree.parts(item, name, what)
-        except ValueError as error:
-            raise TypeError(str(error)) from None
-        is_changed = False
-        for k, (path, leaf) in enumerate(parts):
-            shape, dtype = self.shapes[k], self.dtypes[k]
-            if _is_float(leaf) and binding.shape(leaf) == shape and dtype == _FLOAT:
-                continue
-            if type(leaf) is int and -MOST_INT < leaf < MOST_INT and shape == () and dtype == _INT:
-                continue
-            given = _dtype(leaf) if isinstance(leaf, _NUMBERS) else None
-            if given is None or _shape(leaf) != shape:
-                pass
-            elif given == dtype:
-                continue
-            elif type(leaf) in (bool, int) and dtype.kind in "if":
-                number = int(leaf) if dtype.kind == "i" else float(leaf)
-                parts[k], is_changed = (path, number), True
-                continue
-            elif self.are_pythons[k] and dtype.kind == "i" and given.kind in "if":
-                self.dtypes[k] = given
-                continue
-            raise TypeError(
-                f"{path} is {_described(leaf)}, where {what} has {_named(shape, dtype)}: turns "
-                "keep shape and dtype; begin with those that it gets, or convert it"
-            )
-        return self.tree.fill(part for _, part in parts) if is_changed else item
-
-    @property
-    def may_be_kept(self) -> bool:
-        """Whether a program can have such numbers as floats."""
-        are_real = not self.is_complex
-        return are_real and all(d.kind in "bi" or d == np.float64 for d in self.dtypes)
-
-    def of_vector(self, vector: Any) -> Any:
-        """The containers, with numbers of a vector."""
-        leaves = zip(places(self.shapes), self.dtypes, strict=True)
-        pieces = (Piece(*where, dtype.str).of(vector) for where, dtype in leaves)
-        if isinstance(vector, np.ndarray):  # where Python's numbers are its own
-            pieces = (x.item() if isinstance(x, _OF_PYTHON) else x for x in pieces)
-        return self.tree.fill(pieces)
-
-    @property
-    def size(self) -> int:
-        return sum(map(math.prod, self.shapes))
+def _size(form: Form) -> int:
+    return sum(map(math.prod, form.shapes))
 
 
 def _is_float(leaf: Any) -> bool:
@@ -145,9 +114,9 @@ def _number(leaf: Any) -> Any:
 
 
 def _described(leaf: Any) -> str:
-    if not isinstance(leaf, _NUMBERS):
+    if not isinstance(leaf, NUMBERS):
         return f"a {type(leaf).__name__}"
-    return _named(_shape(leaf), _dtype(leaf))
+    return _named(_shape(leaf), dtype_of(leaf))
 
 
 def _named(shape: Shape, dtype: np.dtype[Any]) -> str:
@@ -175,7 +144,7 @@ def _are_small(item: Any) -> bool:
     same.
     """
     leaves = binding.flattened(item, pairs=True)[0]
-    ints = (x for x in leaves if _dtype(x).kind in "iu")
+    ints = (x for x in leaves if dtype_of(x).kind in "iu")
     bounded = ((x, is_inside) for x in ints for is_inside in (x > -MOST_INT, x < MOST_INT))
     return all(np.all(is_inside) if _shape(x) else is_inside for x, is_inside in bounded)
 
@@ -183,7 +152,7 @@ def _are_small(item: Any) -> bool:
 def _truth(x: Any, name: str) -> bool:
     if x is True or x is False:
         return x
-    if not isinstance(x, _NUMBERS) or math.prod(_shape(x)) != 1:
+    if not isinstance(x, NUMBERS) or math.prod(_shape(x)) != 1:
         raise TypeError(f"{name} is one truth value, not {_described(x)}")
     return bool(x)
 
@@ -228,10 +197,10 @@ class _Rows:
             yield self.tree.fill([column[t] for column in columns])
 
     @property
-    def form(self) -> _Form:
-        dtypes = [*map(_dtype, self.arrays)]
+    def form(self) -> Form:
+        dtypes = [*map(dtype_of, self.arrays)]
         shapes = [_shape(x)[1:] for x in self.arrays]
-        return _Form(self.tree, shapes, dtypes, [False] * len(shapes))
+        return Form(self.tree, shapes, dtypes, [False] * len(shapes))
 
     def plain(self) -> _Rows:
         return _Rows(self.tree, _plain(self.arrays), self.n)
@@ -252,14 +221,14 @@ def _is_of_numbers(x: Any) -> bool:
 
 def _in_python(
     kind: _Kind, functions: Any, state: Any, rows: Iterable[Any]
-) -> tuple[_Form, Any, list[Any]]:
+) -> tuple[Form, Any, list[Any]]:
     """The form of the state, the last one, and the outputs of all turns."""
-    form = _Form.of(kind.first, state)
+    form = Form.of(state, kind.first)
     outputs: list[Any] = []
     if kind.begins is None or kind.begins(functions, state):
         for row in rows:
             new, output, goes_on = kind.turn(functions, state, row)
-            state = form.checked(new, kind.returned, kind.first)
+            state = _checked(form, new, kind.returned, kind.first)
             if output is not None:
                 outputs.append(output)
             if not goes_on:
@@ -308,11 +277,11 @@ def _as_a_step(
     theta, call = found.theta, found.detached()
     at, plain_rows = _plain(state), rows.plain()
     row_form = plain_rows.form
-    are_kept = row_form.may_be_kept and _Form.of(kind.first, at).may_be_kept
+    are_kept = _may_be_kept(row_form) and _may_be_kept(Form.of(at, kind.first))
     if found.has_iterators or not are_kept:
         return None
 
-    def run() -> tuple[_Form, Any, list[Any]]:
+    def run() -> tuple[Form, Any, list[Any]]:
         with binding.OutsideDifferentiation():
             functions = call.at(binding.plain_values(theta))
             return _in_python(kind, functions, at, plain_rows.each(_plain(count)))
@@ -321,10 +290,10 @@ def _as_a_step(
     if is_changed:  # which may carry derivatives, or belong to the user
         return None
     ys = _stacked(outputs, rows.n)
-    output_form = _Form.of("an output", outputs[0] if outputs else None)
+    output_form = Form.of(outputs[0] if outputs else None, "an output")
     for output in outputs[1:]:
-        output_form.checked(output, "an output", "the first one")
-    if binding.carries((last, ys)) or not (form.may_be_kept and output_form.may_be_kept):
+        _checked(output_form, output, "an output", "the first one")
+    if binding.carries((last, ys)) or not (_may_be_kept(form) and _may_be_kept(output_form)):
         return None
     if not _are_small((at, plain_rows.arrays, last, outputs)):
         return None
@@ -335,22 +304,22 @@ def _as_a_step(
     # In the program the form stays: an int of Python's there becomes no float in another turn.
     form = form._replace(are_pythons=[False] * len(form.shapes))
     output_form = output_form._replace(are_pythons=[False] * len(output_form.shapes))
-    n_head, n = len(head), form.size
+    n_head, n = len(head), _size(form)
 
     def turn(shared: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
-        args = call.at(shared[n_head:]), form.of_vector(state), row_form.of_vector(row)
+        args = call.at(shared[n_head:]), _of_vector(form, state), _of_vector(row_form, row)
         new, output, goes_on = kind.turn(*args)
-        output = output_form.checked(output, "an output", "the first one")
-        new = form.checked(new, kind.returned, kind.first)
+        output = _checked(output_form, output, "an output", "the first one")
+        new = _checked(form, new, kind.returned, kind.first)
         if not _are_small((new, output)):
             raise OverflowError(f"{kind.name}: an int is not below {MOST_INT:,}")
         return _vector(new), _vector(output), goes_on
 
     def begins(shared: Any, state: Any) -> bool:
         assert kind.begins is not None
-        return kind.begins(call.at(shared[n_head:]), form.of_vector(state))
+        return kind.begins(call.at(shared[n_head:]), _of_vector(form, state))
 
-    sizes = n_head + binding.shape(theta)[0], n, row_form.size, output_form.size
+    sizes = n_head + binding.shape(theta)[0], n, _size(row_form), _size(output_form)
     loop = Loop(
         *(kind.name, turn, kind.begins and begins, sizes),
         rows.n if rows.n else UNTIL if count is None else GIVEN,
@@ -362,7 +331,7 @@ def _as_a_step(
     results = keep(numbers, loop=loop)
     ends = zip(places(form.shapes), form.shapes, strict=True)
     states = (reshape(results[i], shape) if shape else results[i.start] for (i, _), shape in ends)
-    if not output_form.size:
+    if not _size(output_form):
         return _filled(states, last), ys
     matrix = reshape(results[n:], (rows.n, -1))
     columns = (
@@ -438,11 +407,11 @@ def scan(
     (6.0, array([0., 2., 9.]))
     """
     check_function("scan", f)
-    leaves, tree = binding.flattened(xs, is_row)
+    leaves, tree = binding.flattened(xs, _is_row)
     arrays = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in leaves]
     lengths: dict[int, None] = {}
     for x in arrays:
-        if not isinstance(x, _NUMBERS) or not _shape(x):
+        if not isinstance(x, NUMBERS) or not _shape(x):
             raise TypeError(
                 f"xs consists of arrays, with a row for each turn, not {_described(x)}"
             )
@@ -462,6 +431,11 @@ def scan(
         return init, _none_of(f, init, tree.fill([np.ones(_shape(x)[1:]) for x in arrays]))
     carry, ys = _run(_SCAN, (f,), init, _Rows(tree, arrays, n))
     return carry, binding.map_leaves(lambda y: y[::-1], ys) if reverse else ys
+
+
+def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
+    """Whether a container is a list of floats, which is one leaf."""
+    return container.is_sequence and not container.beside and set(map(type, parts)) == {float}
 
 
 def _none_of(f: Function, init: Any, x: Any) -> Any:
@@ -536,9 +510,9 @@ def while_loop(
     check_function("while_loop", body_fun)
     if _may_be_a_step():
         return _run(_WHILE, (cond_fun, body_fun), init_val, _NO_ROWS)[0]
-    form = _Form.of("init_val", init_val)
+    form = Form.of(init_val, "init_val")
     while _truth(cond_fun(init_val), "what cond_fun returned"):
-        init_val = form.checked(body_fun(init_val), "what body_fun returned", "init_val")
+        init_val = _checked(form, body_fun(init_val), "what body_fun returned", "init_val")
     return init_val
 
 
@@ -589,9 +563,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
             raise TypeError(f"{name} is an int, not {_described(bound)}")
     if _may_be_a_step():
         return _run(_FORI, (body_fun,), (lower, init_val), _NO_ROWS, upper - lower)[0][1]
-    i, value, form = lower, init_val, _Form.of("init_val", init_val)
+    i, value, form = lower, init_val, Form.of(init_val, "init_val")
     for _ in range(upper - lower):
-        value = form.checked(body_fun(i, value), "what body_fun returned", "init_val")
+        value = _checked(form, body_fun(i, value), "what body_fun returned", "init_val")
         i = i + 1
     return value
 
@@ -618,7 +592,7 @@ _ONE_ROW = _Rows(_NO_ROWS.tree, [], 1)
 
 def _branch(kind: _Kind, functions: tuple[Function, ...], state: Any) -> Any:
     """What a branch gives: a loop of one turn, of which the output is all that is wanted."""
-    are_numbers = all(isinstance(leaf, _NUMBERS) for leaf in binding.flattened(state)[0])
+    are_numbers = all(isinstance(leaf, NUMBERS) for leaf in binding.flattened(state)[0])
     if are_numbers and _may_be_a_step():
         result = _as_a_step(kind, functions, state, _ONE_ROW, None)
         if result is not None:

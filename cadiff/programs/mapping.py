@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,21 +20,18 @@ from ..operations.arrays import sum as total_of
 from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
 from ..transforms._base import Function, P, Transform, answering, is_int
-from ..transforms._mapped import Axes, Form, Rows, check_axes, is_plain, rows_of, stacked
-from .rows import MappedBatch, Root, RowProgram, Vectors
+from ..transforms._mapped import Axes, Form, Layout, Rows, check_axes, is_plain, stacked
+from .rows import Computed, Root, RowProgram, Vectors, matrix_of
 
 MOST_LAYOUTS = 64  # of which programs are kept
+MOST_FORMS = 256  # of calls that are known
 MOST_BYTES = 1 << 20  # in arrays of the closure of a function that others may take the place of
 MOST_NUMBERS = 1 << 22  # of derivatives by what rows share, at the same time
 
 
 class Mapped(Transform):
     def __init__(
-        self,
-        function: Function,
-        in_axes: Axes = 0,
-        out_axes: Axes = 0,
-        programs: dict[Any, RowProgram] | None = None,
+        self, function: Function, in_axes: Axes, out_axes: Axes = 0, known: Known | None = None
     ) -> None:
         super().__init__("vmap", function)
         if isinstance(in_axes, list):
@@ -48,9 +45,9 @@ class Mapped(Transform):
         check_axes("out_axes", out_axes)
         self._in_axes = in_axes
         self._out_axes = out_axes
-        self._names: list[str] = []  # of the arguments
-        self._root = Root(function)
-        self._programs = _programs_of(self._root.function) if programs is None else programs
+        self._axes_key = binding.key_of(in_axes)
+        self._root = Root(function, stays=known is not None)
+        self._known = _known_of(self._root.function) if known is None else known
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -59,11 +56,11 @@ class Mapped(Transform):
     def applied_to(self, function: Any) -> Transform:
         other = super().applied_to(function)
         root = Root(function)
-        vars(other).update(_root=root, _programs=_programs_of(root.function))
+        vars(other).update(_root=root, _known=_known_of(root.function))
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_programs": {}}  # programs are those of a process
+        return {**self.__dict__, "_known": Known({}, {})}  # programs are those of a process
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))
@@ -72,27 +69,49 @@ class Mapped(Transform):
 
     def clear(self) -> None:
         """Forget what was recorded: see `Program.clear`."""
-        self._programs.clear()
+        self._known.vectors.clear()
+        self._known.programs.clear()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if len(self._names) != len(args):
-            self._names = binding.argument_names(self._function, len(args))
-        rows = rows_of(self._names, args, kwargs, self._in_axes)
-        if rows.n == 0:
-            return self._of_none(rows)
         is_plain = not is_eager(args, kwargs)
-        if is_plain or (binding.takes_entries() and not binding.is_guarding()):
-            vectors = Vectors(rows, self._root)
-            program = self._program(vectors)
-            plain = vectors if is_plain else Vectors(rows.plain(), self._root)
-            batch = None if program is None else program.run(plain)
-            if program is not None and batch is not None:
-                numbers = None if is_plain else _differentiable(program, batch, vectors)
-                return self._completed(rows, batch, batch.columns(numbers))
+        leaves: list[Any] = []
+        key = self._axes_key, self._root.key, binding.form_of((args, kwargs), leaves)
+        vectors = self._known.vectors.get(key)
+        if vectors is None:
+            vectors = self._vectors(key, args, kwargs, leaves)
+        rows = Rows(vectors.layout, leaves, args, kwargs)
+        if rows.layout.n == 0:
+            return self._of_none(rows)
+        if vectors.are_taken and (
+            is_plain or (binding.takes_entries() and not binding.is_guarding())
+        ):
+            root = self._root
+            computed = vectors.program.run(vectors, rows if is_plain else rows.plain(), root)
+            if computed is not None:
+                numbers = None if is_plain else _differentiable(computed, vectors, rows, root)
+                return self._completed(rows, computed, computed.columns(numbers))
         results = rows.each(self._function)
         form = Form.of(results[0])
         columns = map(stacked, form.columns(results, range(len(results))))
         return form.put_together([*columns], self._out_axes)
+
+    def _vectors(
+        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
+    ) -> Vectors:
+        """Where the numbers of calls of a form stand, whose key was not known."""
+        names = binding.argument_names(self._function, len(args))
+        layout = Layout(names, args, kwargs, self._in_axes)
+        tree = binding.flattened((args, kwargs), None, True)[1]
+        vectors, known = Vectors(layout, tree, leaves, self._root), self._known
+        if len(known.vectors) >= MOST_FORMS:
+            known.vectors.clear()
+        if vectors.are_taken:
+            program = RowProgram(vectors.function(tree, self._root), self._root)
+            vectors.program = known.programs.setdefault(vectors.key, program)
+            if len(known.programs) > MOST_LAYOUTS:
+                self.clear()
+        known.vectors[key] = vectors
+        return vectors
 
     def _of_none(self, rows: Rows) -> Any:
         """The result for no rows: arrays of the shapes that the function returns for ones."""
@@ -111,39 +130,34 @@ class Mapped(Transform):
         ]
         return form.put_together(columns, self._out_axes)
 
-    def _program(self, vectors: Vectors) -> RowProgram | None:
-        """The program for such rows, if there may be one and it may be worth its time."""
-        if not vectors.are_taken:
-            return None
-        key = vectors.key
-        program = self._programs.get(key)
-        if program is None:
-            if len(self._programs) >= MOST_LAYOUTS:
-                self._programs.clear()
-            program = self._programs[key] = RowProgram(vectors)
-        return program if program.note(vectors.rows.n) else None
-
-    def _completed(self, rows: Rows, batch: MappedBatch, columns: list[Any]) -> Any:
+    def _completed(self, rows: Rows, computed: Computed, columns: list[Any]) -> Any:
         """The result, of which `columns` has the rows that a program has computed."""
-        if len(batch.rest) > 0:
-            left = batch.form.columns(rows.each(self._function, batch.rest), batch.rest)
+        if len(computed.rest) > 0:
+            left = computed.form.columns(rows.each(self._function, computed.rest), computed.rest)
             both = zip(columns, left, strict=True)
-            columns = [_merged(batch, column, others) for column, others in both]
-        return batch.form.put_together(columns, self._out_axes)
+            columns = [_merged(computed, column, others) for column, others in both]
+        return computed.form.put_together(columns, self._out_axes)
+
+
+class Known(NamedTuple):
+    """What is known of the calls of a function that is mapped."""
+
+    vectors: dict[Any, Vectors]  # by their forms
+    programs: dict[Any, RowProgram]  # by their layouts
 
 
 # By the code of functions: one that is made anew for each call is not recorded anew.
-_PROGRAMS: WeakKeyDictionary[CodeType, dict[Any, RowProgram]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[CodeType, Known] = WeakKeyDictionary()
 
 
-def _programs_of(function: Any) -> dict[Any, RowProgram]:
-    """The programs of all functions of its code, or a dict for those of this one alone.
+def _known_of(function: Any) -> Known:
+    """What is known of all functions of its code, or what will be of this one alone.
 
     Recordings keep what a closure holds, so that of few functions it may be much.
     """
     if type(function) is not FunctionType or _is_heavy(function):
-        return {}
-    return _PROGRAMS.setdefault(function.__code__, {})
+        return Known({}, {})
+    return _KNOWN.setdefault(function.__code__, Known({}, {}))
 
 
 def _is_heavy(function: FunctionType) -> bool:
@@ -155,16 +169,16 @@ def _is_heavy(function: FunctionType) -> bool:
     return sum(leaf.nbytes for leaf in leaves if isinstance(leaf, np.ndarray)) > MOST_BYTES
 
 
-def _merged(batch: MappedBatch, column: Any, others: list[Any]) -> Any:
+def _merged(computed: Computed, column: Any, others: list[Any]) -> Any:
     """All rows in order: those that were computed, and the others."""
-    n = batch.n
+    n = computed.n
     if is_plain(column) and all(map(is_plain, others)):
         left = stacked(others)
         merged = np.empty((n, *column.shape[1:]), np.result_type(column, left))
-        merged[batch.served], merged[batch.rest] = column, left
+        merged[computed.served], merged[computed.rest] = column, left
         return merged
     parts: list[Any] = [None] * n
-    for i, part in zip((*batch.served, *batch.rest), (*column, *others), strict=True):
+    for i, part in zip((*computed.served, *computed.rest), (*column, *others), strict=True):
         parts[i] = part
     return stacked(parts)
 
@@ -172,28 +186,29 @@ def _merged(batch: MappedBatch, column: Any, others: list[Any]) -> Any:
 # --- derivatives of rows ---------------------------------------------------------------------
 
 
-def _differentiable(program: RowProgram, batch: MappedBatch, vectors: Vectors) -> Any:
+def _differentiable(computed: Computed, vectors: Vectors, rows: Rows, root: Root) -> Any:
     """The numbers that a program has computed, as a function of what they depend on."""
-    points = vectors.points[batch.served] if len(batch.rest) else vectors.points
-    shared, statics = vectors.shared, vectors.statics
-    values = batch.matrix[batch.served]
+    points = vectors.points(rows)
+    points = points[computed.served] if len(computed.rest) else points
+    shared, *statics = vectors.given(rows, root)
+    values = matrix_of(computed.results)[computed.served]
 
     def mapped(is_push: bool, k: int) -> Mapped:
-        return _derivative(program, is_push, k, len(shared) + len(statics))
+        return _derivative(vectors.program, is_push, k, 1 + len(statics))
 
     @primitive
-    def vmap(points: Any, *shared: Any) -> Any:
+    def vmap(points: Any, shared: Any) -> Any:
         return values
 
     vmap.defvjp(
-        lambda ans, p, *s: lambda g: mapped(False, 0)(p, g, *s, *statics),
+        lambda ans, p, s: lambda g: mapped(False, 0)(p, g, s, *statics),
         lambda ans, p, s: lambda g: _summed(mapped(False, 1), p, g, s, statics),
     )
     vmap.defjvp(
-        lambda g, ans, p, *s: mapped(True, 0)(p, g, *s, *statics),
+        lambda g, ans, p, s: mapped(True, 0)(p, g, s, *statics),
         lambda g, ans, p, s: mapped(True, 1)(p, g, s, *statics),
     )
-    return vmap(points, *shared)
+    return vmap(points, shared)
 
 
 def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Mapped:
@@ -215,16 +230,16 @@ def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Map
         return jvp(by_one, (args[k],), (g,))[1] if is_push else vjp(by_one, args[k])[1](g)
 
     axes = (0, None if is_push and k == 1 else 0, *(None,) * n_given)
-    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, programs={})
+    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, known=Known({}, {}))
     return mapped
 
 
-def _summed(pull: Mapped, points: Any, g: Any, shared: Any, statics: tuple[Any, ...]) -> Any:
+def _summed(pull: Mapped, points: Any, g: Any, shared: Any, statics: list[Any]) -> Any:
     """The cotangent of what rows share: the sum of those that each row has."""
     if binding.carries((points, g, shared)):
         return total_of(pull(points, g, shared, *statics), 0)
     total = np.zeros(len(shared))
-    step = max(MOST_NUMBERS // len(shared), 1)
+    step = max(MOST_NUMBERS // max(len(shared), 1), 1)
     for begin in range(0, len(points), step):
         part = slice(begin, begin + step)
         total += pull(points[part], g[part], shared, *statics).sum(axis=0)

@@ -11,19 +11,19 @@ import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Code, Container, Dual, Var
+from ..binding import Call, CallError, Code, Dual, Tree, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
 from ..transforms._base import Function, Transform
-from ..transforms._mapped import Form, Rows, is_plain
+from ..transforms._mapped import FLOAT, Form, Layout, Rows, dtype_of, is_plain
 from ..transforms._outputs import Shape, places, whole
-from .batches import Batch
+from .batches import Batch, Batches, key_of_batch
 from .program import Program
 from .recorded import FloatArray, Recorded
 from .verification import distances, rounding
@@ -35,6 +35,8 @@ MANY = 512  # numbers in an array, from which on loops of NumPy's own are as fas
 STEP = 16  # operations of f that take as long as a step of a program that calls Python
 LARGEST = 2.0**31  # of integers, of which programs take smaller ones alone
 
+_NOTHING = Call((), {}, ())
+
 
 # --- rows as vectors -------------------------------------------------------------------------
 
@@ -45,31 +47,15 @@ class Piece(NamedTuple):
     place: slice
     shape: Shape
     dtype: str
-    container: Container | None = None  # if they are a list of floats
+    is_own: bool = True  # a row's; else all rows share it
 
     def of(self, vector: Any) -> Any:
         """As f is to have it; in arrays of floats it may write."""
         dtype = np.dtype(self.dtype)
-        part = vector[self.place] if self.shape else vector[self.place.start]
-        if self.container is not None:
-            return self.container.make([*part])
-        part = reshape(part, self.shape) if self.shape else part
+        part = reshape(vector[self.place], self.shape) if self.shape else vector[self.place.start]
         if dtype.kind != "f":
             return whole(part, self.shape, dtype)
         return part.copy() if self.shape else part
-
-
-def _pieces(leaves: Sequence[Any], shapes: Sequence[Shape]) -> tuple[Piece, ...]:
-    return tuple(
-        Piece(place, shape, *_kind(leaf))
-        for leaf, (place, shape) in zip(leaves, places(shapes), strict=True)
-    )
-
-
-def _kind(leaf: Any) -> tuple[str, Container | None]:
-    found = binding.opened(leaf)
-    dtype = leaf.dtype.str if isinstance(leaf, (np.ndarray, np.generic)) else "f8"
-    return dtype, None if found is None else found[0]
 
 
 class Root:
@@ -79,7 +65,7 @@ class Root:
     which the function at the root is one.
     """
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: Function, stays: bool = False) -> None:
         self.f = f
         self._shells = []  # the transforms, of no function
         while isinstance(f, Transform):
@@ -88,8 +74,13 @@ class Root:
         self.function = f
         self.key = tuple(shell.settings for shell in self._shells)
         program = _asked(f)
+        # Whether it stays what it is; else what is in it is looked at in each call.
+        self.stays = stays or isinstance(getattr(f, "__self__", f), Program)
         self.threads = None if program is None else program._traces.threads
         self.native = None if program is None else program._traces.machines.native
+
+    def __reduce__(self) -> Any:
+        return Root, (self.f, self.stays)
 
     def applied(self) -> Callable[[Function], Function]:
         """What applies the transforms to another function; it does not hold this one."""
@@ -112,84 +103,83 @@ def _asked(f: Any) -> Program[..., Any] | None:
 
 
 class Vectors:
-    """The numbers of some rows: those of each row side by side, and those that all rows share.
+    """Where the numbers of calls of one form stand, of which it holds none.
 
-    `statics` are what else they share, and the function at the root last.
+    Those of each row are side by side in a vector, those that all rows share in another one. What
+    else rows share, and the function at the root, are `statics`.
     """
 
-    def __init__(self, rows: Rows, root: Root) -> None:
-        self.rows = rows
-        self.root = root
-        leaves, self._tree = binding.flattened(rows.others, is_row, True)
-        self._are_numbers = tuple(map(_is_number, leaves))
-        self._shared = [leaf for leaf in leaves if _is_number(leaf)]
-        self.statics = (*(leaf for leaf in leaves if not _is_number(leaf)), root.function)
-        self._own = _pieces(rows.leaves, [binding.shape(leaf)[1:] for leaf in rows.leaves])
-        self._beside = _pieces(self._shared, [*map(_shape, self._shared)])
-        self._is_sharing = any(prod(piece.shape) for piece in self._beside)
+    program: RowProgram  # if programs take such rows
 
-    @property
-    def are_taken(self) -> bool:
-        """Whether programs take such rows."""
-        return any(prod(piece.shape) for piece in self._own) and all(
-            map(_is_taken, self.rows.leaves)
-        )
+    def __init__(self, layout: Layout, tree: Tree, leaves: Sequence[Any], root: Root) -> None:
+        self.layout = layout
+        own = [k for k, axis in enumerate(layout.axes) if axis is not None]
+        beside = [k for k, axis in enumerate(layout.axes) if axis is None]
+        self._numbers = [k for k in beside if _is_number(leaves[k])]
+        self._statics = [k for k in beside if not _is_number(leaves[k])]
+        self._shapes = [binding.shape(column)[1:] for column in layout.columns(leaves)]
+        shared = [binding.shape(leaves[k]) for k in self._numbers]
+        self._pieces = {
+            k: Piece(place, shape, dtype_of(leaves[k]).str, layout.axes[k] is not None)
+            for which, shapes in ((own, self._shapes), (self._numbers, shared))
+            for k, (place, shape) in zip(which, places(shapes), strict=True)
+        }
+        self.are_taken = any(map(prod, self._shapes)) and all(_is_taken(leaves[k]) for k in own)
+        # What tells apart calls for which f is another function of vectors.
+        pieces = [(k, piece.shape, piece.dtype) for k, piece in self._pieces.items()]
+        are_own = [axis is not None for axis in layout.axes]
+        self.key = root.key, binding.key_of(tree), (*pieces, *are_own)
 
-    @property
-    def key(self) -> Any:
-        """What tells apart calls for which f is another function of vectors."""
-        pieces = [
-            (p.shape, p.dtype, None if p.container is None else p.container.type)
-            for p in (*self._own, *self._beside)
-        ]
-        tree = binding.key_of(self._tree)
-        return self.root.key, self.rows.layout.key, tuple(pieces), tree, self._are_numbers
+    def columns(self, rows: Rows) -> list[FloatArray] | None:
+        """What is mapped over, as floats, of which each point has a row in each.
 
-    @property
-    def columns(self) -> list[Any]:
-        """What is mapped over, as floats, of which each point has a row in each."""
-        return [_as_floats(leaf) for leaf in self.rows.leaves]
+        None if there are integers that programs do not take.
+        """
+        if not all(map(_are_small, rows.columns)):
+            return None
+        return [*map(_as_floats, rows.columns)]
 
-    @property
-    def points(self) -> Any:
+    def points(self, rows: Rows) -> Any:
         """Each row in a row."""
         parts = [
-            reshape(leaf, (self.rows.n, prod(piece.shape)))
-            for leaf, piece in zip(self.columns, self._own, strict=True)
+            reshape(_as_floats(column), (self.layout.n, prod(shape)))
+            for column, shape in zip(rows.columns, self._shapes, strict=True)
         ]
         return parts[0] if len(parts) == 1 else concatenate(parts, axis=1)
 
-    @property
-    def n_own(self) -> int:
-        """How many numbers a point has."""
-        return sum(prod(piece.shape) for piece in self._own)
+    def given(self, rows: Rows, root: Root) -> tuple[Any, ...]:
+        """What rows share: a vector of its numbers, and the statics."""
+        parts = [reshape(as_array(rows.leaves[k]), -1) for k in self._numbers]
+        shared = parts[0] if len(parts) == 1 else concatenate(parts or [np.empty(0)])
+        return (shared, *[rows.leaves[k] for k in self._statics], root.function)
 
-    @property
-    def shared(self) -> tuple[Any, ...]:
-        """A vector of the numbers that all rows share, if there are any."""
-        if not self._is_sharing:
-            return ()
-        return (concatenate([reshape(as_array(leaf), -1) for leaf in self._shared]),)
+    def beside(self, rows: Rows, root: Root) -> Call:
+        """The same, taken apart, but for a function that stays what it is."""
+        shared = [rows.leaves[k] for k in (*self._numbers, *self._statics)]
+        if not root.stays:
+            shared.append(root.function)
+        return Call((*shared,), {}, ()) if shared else _NOTHING
 
-    def function(self) -> Function:
-        """What f is for a row of the points, and for what rows share: it returns a vector."""
-        applied = self.root.applied()
-        layout, own, beside = self.rows.layout, self._own, self._beside
-        are_numbers, tree, is_sharing = self._are_numbers, self._tree, self._is_sharing
+    def function(self, tree: Tree, root: Root) -> Function:
+        """What f is for a row of the points, and for what rows share: it returns a vector.
 
-        def row(point: Any, *given: Any) -> Any:
-            shared, statics = (given[0], given[1:]) if is_sharing else (np.empty(0), given)
-            numbers, rest = iter(beside), iter(statics)
-            leaves = [next(numbers).of(shared) if is_one else next(rest) for is_one in are_numbers]
-            args, kwargs = layout.call([piece.of(point) for piece in own], tree.fill(leaves))
-            return _as_vector(applied(given[-1])(*args, **kwargs))
+        `tree` has the containers of all arguments.
+        """
+        applied = root.applied()
+        pieces = tuple(self._pieces.get(k) for k in range(len(self.layout.axes)))
+
+        def row(point: Any, shared: Any, *statics: Any) -> Any:
+            rest = iter(statics)
+            args, kwargs = tree.fill(
+                next(rest) if piece is None else piece.of(point if piece.is_own else shared)
+                for piece in pieces
+            )
+            return _as_vector(applied(statics[-1])(*args, **kwargs))
 
         return row
 
 
-def is_row(container: Container, parts: tuple[Any, ...]) -> bool:
-    """Whether a container is a list of floats, which is one leaf."""
-    return container.is_sequence and not container.beside and set(map(type, parts)) == {float}
+_PLAIN = (np.ndarray, np.float64, np.float32, np.float16)
 
 
 def _is_number(leaf: Any) -> bool:
@@ -198,26 +188,21 @@ def _is_number(leaf: Any) -> bool:
         return leaf.dtype.kind == "f" and leaf.dtype.itemsize <= 8 and type(leaf) in _PLAIN
     if isinstance(leaf, (Var, Dual)):
         return leaf.dtype == FLOAT
-    return isinstance(leaf, (float, list, tuple))
-
-
-FLOAT = np.dtype(np.float64)
-_PLAIN = (np.ndarray, np.float64, np.float32, np.float16)
+    return type(leaf) is float
 
 
 def _is_taken(leaf: Any) -> bool:
-    """Whether programs take what is mapped over."""
+    """Whether programs take what is mapped over, as far as its type tells."""
     if isinstance(leaf, (Var, Dual)):
         return leaf.dtype == FLOAT
-    if type(leaf) is not np.ndarray or leaf.dtype.itemsize > 8:
-        return False
-    if leaf.dtype.kind in "iu":
-        return leaf.size == 0 or bool(leaf.max() < LARGEST and leaf.min() > -LARGEST)
-    return leaf.dtype.kind in "fb"
+    return type(leaf) is np.ndarray and leaf.dtype.itemsize <= 8 and leaf.dtype.kind in "iufb"
 
 
-def _shape(leaf: Any) -> Shape:
-    return (len(leaf),) if isinstance(leaf, (list, tuple)) else binding.shape(leaf)
+def _are_small(column: Any) -> bool:
+    """Whether integers are of a size that programs take."""
+    if column.dtype.kind not in "iu" or column.size == 0:
+        return True
+    return bool(column.max() < LARGEST and column.min() > -LARGEST)
 
 
 def _as_floats(leaf: Any) -> Any:
@@ -237,19 +222,22 @@ def _as_vector(result: Any) -> Any:
 class RowProgram:
     """The program for the rows of one layout, and which of its recordings are believed."""
 
-    def __init__(self, vectors: Vectors) -> None:
-        self.of_row = vectors.function()
+    def __init__(self, of_row: Function, root: Root) -> None:
+        self.of_row = of_row
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
-        # f is asked here, of rows: what their vectors make of f is not f itself.
-        self._program: Program[..., Any] = Program(
-            self.of_row, threads=vectors.root.threads, native=vectors.root.native, verify=False
-        )
-        self._program.be_quiet()
+        self._options: Any = {"threads": root.threads, "native": root.native, "verify": False}
         self._n_seen = 0
         self._n_failures = 0
-        self._forms: WeakKeyDictionary[Recorded, Form] = WeakKeyDictionary()
+        self._forms: Forms = WeakKeyDictionary()
 
-    def note(self, n: int) -> bool:
+    @functools.cached_property
+    def _batches(self) -> Batches:
+        # f is asked here, of rows: what their vectors make of f is not f itself.
+        program: Program[..., Any] = Program(self.of_row, **self._options)
+        program.be_quiet()
+        return program.batches
+
+    def _note(self, n: int) -> bool:
         """Note that so many rows are asked for; whether it may be worth its time."""
         self._n_seen += n
         if self._n_seen < ENOUGH_ROWS:
@@ -259,30 +247,27 @@ class RowProgram:
         self._n_failures += 1
         return self._n_failures % PERIOD == 0
 
-    def run(self, vectors: Vectors) -> MappedBatch | None:
-        """Compute rows of plain numbers; those in its `rest` are left. None: all are."""
-        batch = MappedBatch(self, vectors)
+    def run(self, vectors: Vectors, rows: Rows, root: Root) -> Computed | None:
+        """Compute rows without derivatives; those in its `rest` are left. None: all are."""
+        columns = vectors.columns(rows)
+        if columns is None or not self._note(vectors.layout.n):
+            return None
+        batches, n, beside = self._batches, vectors.layout.n, vectors.beside(rows, root)
+        key = key_of_batch(n, beside)
+        found = batches.again(key, columns, beside.vector(), None)
+        if found is not None:
+            self._n_failures = 0
+            return Computed(found[1], found[0].form, n)
+        batch = MappedBatch(self._forms, columns, vectors.given(rows, root), rows, root.f)
+        batch.key = key
         with contextlib.suppress(Exception):  # f itself raises what there is to raise
-            self._program.batches.run(batch, None)
+            batches.run(batch, None)
         if batch.forms and not batch.is_refused:
             self._n_failures = 0
-            return batch
+            form = functools.reduce(Form.joined, batch.forms)
+            return Computed(batch.results, form, n, batch.rest)
         self._n_failures = max(self._n_failures + 1, MOST_FAILURES if batch.is_refused else 0)
         return None
-
-    def known_shapes(self, recorded: Recorded) -> list[Shape]:
-        """Those of the leaves that f returns where a recording serves; none until it is known."""
-        form = self._forms.get(recorded)
-        return [] if form is None else form.shapes
-
-    def form(self, recorded: Recorded, batch: MappedBatch, before: Any) -> Form | None:
-        """What f returns where a recording serves, of some rows; None if it is not what f does."""
-        form = self._forms.get(recorded)
-        if form is None and recorded.is_current:  # else f changes what it reads
-            form = batch.compared(before)
-            if form is not None:
-                self._forms[recorded] = form
-        return form
 
 
 def pays(recorded: Recorded, code: Code) -> bool:
@@ -293,50 +278,53 @@ def pays(recorded: Recorded, code: Code) -> bool:
     return code.n_operations <= MANY * n and alone * STEP <= n
 
 
+# What f returns where a recording serves, once that has been compared with f.
+Forms: TypeAlias = "WeakKeyDictionary[Recorded, Form]"
+
+
 class MappedBatch(Batch):
     """Rows as the points of a batch; those in `rest` are left for f itself."""
 
-    def __init__(self, program: RowProgram, vectors: Vectors) -> None:
-        shared = (*vectors.shared, *vectors.statics)
-        super().__init__(vectors.columns, (vectors.n_own,), shared, {}, "value", (), True)
-        self._program = program
-        self._rows = vectors.rows
-        self._function = vectors.root.f
+    def __init__(
+        self, known: Forms, columns: list[FloatArray], given: tuple[Any, ...], rows: Rows, f: Any
+    ) -> None:
+        shape = (sum(column[0].size for column in columns),)
+        super().__init__(columns, shape, given, {}, "value", (), True)
+        self._known = known
+        self._rows = rows
+        self._function = f
         self.is_refused = False  # whether f is to be run for all rows
         self.forms: list[Form] = []  # of the recordings that served
 
     def prepare(self, recorded: Recorded) -> bool:
         if not super().prepare(recorded):
             return False
-        self.is_refused = not pays(recorded, self._code)
+        self._recorded, form = recorded, self._known.get(recorded)
+        if self.forms:  # as those that served before
+            self.plan.shapes = self.forms[0].shapes
+        elif form is not None:  # else all that f returns is one vector
+            self.plan.shapes = form.shapes
+        self.is_refused = not pays(recorded, self.plan.code)
         return not self.is_refused
 
     def run(self, threads: int | None, most: int | None = None) -> None:
-        before = self.rest
+        before, recorded = self.rest, self._recorded
         if most is not None:  # f cannot be replayed in this call, perhaps in another one
             raise CallError
         super().run(threads)
         if len(self.rest) == len(before):
             return
-        assert self._recorded is not None
-        form = self._program.form(self._recorded, self, before)
+        form = self._known.get(recorded)
+        if form is None and recorded.is_current:  # else f changes what it reads
+            form = self.compared(before)
         if form is None or (self.forms and not form.is_like(self.forms[0])):
             self.is_refused = True
             raise CallError
+        if self.plan.shapes != form.shapes:
+            self.results = [part.copy() for part in _split(self.results[0], form)]
         self.forms.append(form)
-
-    def _shapes(self) -> Sequence[Shape]:
-        """Those of the leaves that f returns, once they are known; at first all are one."""
-        if len(self.rest) < self.n:
-            return [rows.shape[1:] for rows in self.results]
-        assert self._recorded is not None
-        return self._program.known_shapes(self._recorded) or super()._shapes()
-
-    @property
-    def matrix(self) -> FloatArray:
-        """All results, each point in a row."""
-        parts = [rows.reshape(self.n, -1) for rows in self.results]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        self.plan.form, self.plan.shapes = form, form.shapes
+        self._known[recorded] = form
 
     def compared(self, before: Any) -> Form | None:
         """The form of what f returns for the first and the last of the rows just served.
@@ -344,7 +332,7 @@ class MappedBatch(Batch):
         They were among some others. None if it is not what was computed. Rows that are finite tell
         more than others.
         """
-        numbers = self.matrix
+        numbers = matrix_of(self.results)
         served = np.setdiff1d(before, self.rest, assume_unique=True)
         finite = served[np.isfinite(numbers[served]).all(axis=1)]
         rows = finite if len(finite) else served
@@ -358,10 +346,14 @@ class MappedBatch(Batch):
         first, last = forms
         return first.joined(last) if first.is_like(last) else None
 
-    @property
-    def form(self) -> Form:
-        """The form of all rows that were computed."""
-        return functools.reduce(Form.joined, self.forms)
+
+class Computed(NamedTuple):
+    """What a program has computed of n rows, all but those in `rest`."""
+
+    results: list[FloatArray]
+    form: Form
+    n: int
+    rest: Any = ()
 
     @property
     def served(self) -> Any:
@@ -375,20 +367,19 @@ class MappedBatch(Batch):
 
         Others `numbers` stand for those computed where they are floats.
         """
-        form, served = self.form, self.served
-        is_split = len(self.results) == len(form.shapes)
-        computed = self.results if is_split else _split(self.results[0], form)
-        others = computed if numbers is None else _split(numbers, form)
-        found = []
-        for rows, other, shape, dtype in zip(
-            computed, others, form.shapes, form.dtypes, strict=True
-        ):
-            if numbers is not None and dtype.kind == "f":
-                found.append(other)
-                continue
-            own = rows.reshape(self.n, *shape)[served]
-            found.append(own.astype(dtype, copy=not is_split))
-        return found
+        others = self.results if numbers is None else _split(numbers, self.form)
+        return [
+            other
+            if numbers is not None and dtype.kind == "f"
+            else rows[self.served].astype(dtype, copy=False)
+            for rows, other, dtype in zip(self.results, others, self.form.dtypes, strict=True)
+        ]
+
+
+def matrix_of(results: list[FloatArray]) -> FloatArray:
+    """All results, each point in a row."""
+    parts = [rows.reshape(len(rows), -1) for rows in results]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def _split(matrix: Any, form: Form) -> list[Any]:

@@ -171,6 +171,8 @@ def checked_argnums(
 
     `name` is what makes a function of `function`, if its argnums may have been meant for a point.
     """
+    if type(argnums) is int:
+        return (argnums,), True
     single = is_int(argnums)
     chosen: tuple[Any, ...] = (argnums,)
     if isinstance(argnums, (tuple, list)):

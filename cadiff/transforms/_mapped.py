@@ -7,6 +7,7 @@ is not known here.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -23,8 +24,9 @@ from ._outputs import Shape
 
 Axes = Any  # an int or None, or a container of such: a prefix of that of an argument
 
-_FLOAT = np.dtype(np.float64)
-_ARRAYS = (np.ndarray, np.generic, Var, Dual)
+FLOAT = np.dtype(np.float64)
+_ARRAYS = (np.ndarray, np.generic, Var, Dual, Replayed)
+NUMBERS = (*_ARRAYS, bool, int, float, complex)
 
 
 def check_axes(name: str, axes: Axes) -> None:
@@ -74,126 +76,13 @@ def _described(item: Any, of_leaf: str) -> str:
 # --- arguments -------------------------------------------------------------------------------
 
 
-class Argument(NamedTuple):
-    """An argument of which some leaves are mapped over: its place, and what it is made of."""
-
-    place: int | str
-    tree: Tree
-    are_mapped: tuple[bool, ...]
-
-
 class Layout:
-    """How calls are made of rows: of one slice for each leaf that is mapped over, and the others.
+    """What calls of one form have in common: which leaves of their arguments are mapped over.
 
-    The others are what all rows share: whole arguments, and leaves of those that are mapped over
-    in part.
-    """
-
-    def __init__(self, n_args: int, names: Sequence[str], mapped: Sequence[Argument]) -> None:
-        self._n_args = n_args
-        self._mapped = {argument.place: argument for argument in mapped}
-        self._places = (*range(n_args), *names)
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether what is mapped over is no part of a container, and is given by position."""
-        return len(self._places) == self._n_args and all(
-            argument.tree.container is None for argument in self._mapped.values()
-        )
-
-    @property
-    def key(self) -> Any:
-        """What tells it from others; it is hashable."""
-        parts = [(a.place, binding.key_of(a.tree), a.are_mapped) for a in self._mapped.values()]
-        return self._places, tuple(parts)
-
-    def call(self, row: Iterable[Any], others: Iterable[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of the function for a row."""
-        own, shared = iter(row), iter(others)
-        filled = []
-        for place in self._places:
-            argument = self._mapped.get(place)
-            if argument is None:
-                filled.append(next(shared))
-            elif argument.tree.container is None:
-                filled.append(next(own))
-            else:
-                leaves = [next(own if mapped else shared) for mapped in argument.are_mapped]
-                filled.append(argument.tree.fill(leaves))
-        named: Any = zip(self._places[self._n_args :], filled[self._n_args :], strict=True)
-        return filled[: self._n_args], dict(named)
-
-
-class Rows:
-    """The arguments of a call, to be taken row by row.
-
-    Parameters
-    ----------
-    layout : Layout
-    leaves : list
-        What is mapped over, with the axis for the rows first.
-    others : list
-        What all rows share.
-
-    Attributes
-    ----------
-    n : int
-        How many rows there are.
-    """
-
-    def __init__(self, layout: Layout, leaves: list[Any], others: list[Any]) -> None:
-        self.layout = layout
-        self.leaves = leaves
-        self.others = others
-        self.n = int(binding.shape(leaves[0])[0])
-
-    def plain(self) -> Rows:
-        """The same without derivatives."""
-        return Rows(
-            self.layout,
-            [binding.plain_values(leaf) for leaf in self.leaves],
-            [binding.map_numbers(other, binding.plain_values) for other in self.others],
-        )
-
-    def call(self, i: int) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments for a row, in which the function may write."""
-        row = [unshared(leaf[i]) for leaf in self.leaves]
-        return self.layout.call(row, self.others)
-
-    def each(self, f: Function, which: Any = None) -> list[Any]:
-        """What f returns for each row, or for some; it may write in what is a row's own."""
-        leaves = [unshared(leaf if which is None else leaf[which]) for leaf in self.leaves]
-        slices = map(_slices, leaves)
-        if self.layout.is_flat:
-            columns = self.layout.call(slices, map(repeat, self.others))[0]
-            return [f(*row) for row in zip(*columns)]  # noqa: B905 -- what is shared is endless
-        results = []
-        for row in zip(*slices, strict=True):
-            args, kwargs = self.layout.call(row, self.others)
-            results.append(f(*args, **kwargs))
-        return results
-
-    def sample(self) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments like those of a row, where there are none: ones."""
-        row = []
-        for leaf in map(binding.plain_values, self.leaves):
-            ones = np.ones(leaf.shape[1:], leaf.dtype)
-            row.append(ones if ones.ndim else ones[()])
-        return self.layout.call(row, self.others)
-
-
-def _slices(leaf: Any) -> Iterator[Any]:
-    if is_plain(leaf):
-        return iter(leaf)
-    return (leaf[i] for i in range(binding.shape(leaf)[0]))  # no loop, which reads masks
-
-
-def rows_of(
-    names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Axes
-) -> Rows:
-    """The arguments of a call, by the axes that they are mapped over; keywords by their first.
-
-    names: those of the positional arguments.
+    It holds nothing of them. There are `n` rows; `axes` has the axis of each leaf of all, None if
+    rows share it, and `mapped` each argument of which leaves are mapped over, by its number and
+    its place, with its leaves among all. Keywords are mapped over their first axis. `names` are
+    those of the positional arguments.
 
     Raises
     ------
@@ -202,40 +91,127 @@ def rows_of(
     TypeError
         If something without axes is to be mapped over.
     """
-    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-        raise ValueError(
-            f"in_axes has an entry for each positional argument: there are {len(in_axes)} in "
-            f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
-        )
-    axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-    items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
-    items += [(name, name, item, 0) for name, item in kwargs.items()]
-    mapped_leaves: list[Leaf] = []
-    mapped, others = [], []
-    for place, path, item, axis in items:
-        _, tree = binding.flattened(item, None, True)
-        leaves = leaves_with_axes(axis, item, path, "in_axes")
-        are_mapped = tuple(leaf.axis is not None for leaf in leaves)
-        if not any(are_mapped):
-            others.append(item)
-            continue
-        mapped.append(Argument(place, tree, are_mapped))
-        mapped_leaves += [leaf for leaf in leaves if leaf.axis is not None]
-        others += [leaf.value for leaf in leaves if leaf.axis is None]
-    if not mapped_leaves:
-        raise ValueError(
-            "vmap has nothing to map over: "
-            + ("in_axes is None for all arguments" if args else "it was called without arrays")
-        )
-    _check_sizes(mapped_leaves)
-    rows = [np.moveaxis(x.value, x.axis, 0) if x.axis else x.value for x in mapped_leaves]
-    return Rows(Layout(len(args), [*kwargs], mapped), rows, others)
+
+    def __init__(
+        self, names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Axes
+    ) -> None:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                f"in_axes has an entry for each positional argument: there are {len(in_axes)} in "
+                f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
+            )
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        items: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
+        items += [(name, name, item, 0) for name, item in kwargs.items()]
+        leaves: list[Leaf] = []
+        self.mapped: list[tuple[int, int | str, slice]] = []
+        # Whether what is mapped over is no part of a container, and is given by position.
+        self.is_flat = not kwargs
+        for number, (place, path, item, axis) in enumerate(items):
+            begin = len(leaves)
+            leaves += leaves_with_axes(axis, item, path, "in_axes")
+            if any(leaf.axis is not None for leaf in leaves[begin:]):
+                self.mapped.append((number, place, slice(begin, len(leaves))))
+                self.is_flat &= binding.opened(item) is None
+        if not self.mapped:
+            raise ValueError(
+                "vmap has nothing to map over: "
+                + ("in_axes is None for all arguments" if args else "it was called without arrays")
+            )
+        self.n = _size([leaf for leaf in leaves if leaf.axis is not None])
+        self.axes = tuple(leaf.axis for leaf in leaves)
+        # The axes of each leaf that is mapped over, the one for the rows first; None: it is.
+        self._orders = [
+            (k, _order(binding.ndim(leaf.value), leaf.axis) if leaf.axis else None)
+            for k, leaf in enumerate(leaves)
+            if leaf.axis is not None
+        ]
+
+    def columns(self, leaves: Sequence[Any]) -> list[Any]:
+        """What is mapped over, with the axis for the rows first."""
+        return [
+            leaves[k] if order is None else np.transpose(leaves[k], order)
+            for k, order in self._orders
+        ]
 
 
-def _check_sizes(leaves: Sequence[Leaf]) -> None:
+class Rows:
+    """The arguments of a call, to be taken row by row: its leaves, by the layout of its form.
+
+    `columns` are what is mapped over, with the axis for the rows first.
+    """
+
+    def __init__(
+        self, layout: Layout, leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.layout = layout
+        self.leaves = leaves
+        self.columns = layout.columns(leaves)
+        self._args = args
+        self._kwargs = kwargs
+
+    def plain(self) -> Rows:
+        """The same without derivatives."""
+        given = self.leaves, self._args, self._kwargs
+        return Rows(self.layout, *binding.map_numbers(given, binding.plain_values))
+
+    @functools.cached_property
+    def _trees(self) -> list[Tree]:
+        """Those of all arguments."""
+        return [binding.flattened(x, None, True)[1] for x in (*self._args, *self._kwargs.values())]
+
+    def _call(self, row: Iterable[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the function for a row."""
+        own, args, kwargs, axes = iter(row), [*self._args], {**self._kwargs}, self.layout.axes
+        for number, place, among in self.layout.mapped:
+            filled: Any = args if isinstance(place, int) else kwargs
+            tree = self._trees[number]
+            pairs = zip(self.leaves[among], axes[among], strict=True)
+            parts = (x if axis is None else next(own) for x, axis in pairs)
+            filled[place] = next(own) if tree.container is None else tree.fill(parts)
+        return args, kwargs
+
+    def call(self, i: int) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments for a row, in which the function may write."""
+        return self._call([unshared(column[i]) for column in self.columns])
+
+    def each(self, f: Function, which: Any = None) -> list[Any]:
+        """What f returns for each row, or for some; it may write in what is a row's own."""
+        columns = [unshared(leaf if which is None else leaf[which]) for leaf in self.columns]
+        slices = map(_slices, columns)
+        if self.layout.is_flat:
+            args: list[Any] = [*map(repeat, self._args)]
+            for (number, _, _), column in zip(self.layout.mapped, slices, strict=True):
+                args[number] = column
+            return [f(*row) for row in zip(*args)]  # noqa: B905 -- what is shared is endless
+        results = []
+        for row in zip(*slices, strict=True):
+            args, kwargs = self._call(row)
+            results.append(f(*args, **kwargs))
+        return results
+
+    def sample(self) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments like those of a row, where there are none: ones."""
+        columns = map(binding.plain_values, self.columns)
+        return self._call([np.ones(column.shape[1:], column.dtype)[()] for column in columns])
+
+
+def _slices(leaf: Any) -> Iterator[Any]:
+    if is_plain(leaf):
+        return iter(leaf)
+    return (leaf[i] for i in range(binding.shape(leaf)[0]))  # no loop, which reads masks
+
+
+def _order(ndim: int, axis: int) -> list[int]:
+    """All axes, one of them first."""
+    return sorted(range(ndim), key=lambda k: k != axis % ndim)
+
+
+def _size(leaves: Sequence[Leaf]) -> int:
+    """How many rows there are."""
     sizes: dict[int, str] = {}  # where each was seen first
     for path, value, axis in leaves:
-        if not isinstance(value, (*_ARRAYS, Replayed)):
+        if not isinstance(value, _ARRAYS):
             raise TypeError(
                 f"vmap maps over axis {axis} of {path}, which has no axes: it is a "
                 f"{type(value).__name__}. Make it an array, or give it None in in_axes, so that "
@@ -253,26 +229,34 @@ def _check_sizes(leaves: Sequence[Leaf]) -> None:
         sizes.setdefault(shape[axis], f"{path} has {shape[axis]} (axis {axis} of shape {shape})")
     if len(sizes) > 1:
         raise ValueError(f"vmap maps over axes of one size, but {', '.join(sizes.values())}")
+    return int(next(iter(sizes)))
 
 
 # --- results ---------------------------------------------------------------------------------
 
 
 class Form(NamedTuple):
-    """The structure of a result, and the shapes and dtypes of its leaves."""
+    """The structure of some numbers: containers, shapes and dtypes; and which are Python's."""
 
     tree: Tree
     shapes: list[Shape]
     dtypes: list[np.dtype[Any]]
+    are_pythons: list[bool]
+    is_float: bool = False  # one number of float64, in no container
 
     @classmethod
-    def of(cls, result: Any) -> Form:
-        """Raise TypeError if there is something in the result that cannot be stacked."""
-        leaves, tree = binding.flattened(result)
+    def of(cls, item: Any, what: str = "") -> Form:
+        """Raise TypeError if there is something else in it than numbers.
+
+        `what` it is, with complex numbers in pairs; else a result that is to be stacked.
+        """
+        leaves, tree = binding.flattened(item, pairs=what != "")
         for leaf in leaves:
-            _check_leaf(leaf)
-        shapes = [*map(binding.shape, leaves)]
-        return cls(tree, shapes, [np.asarray(x).dtype if is_plain(x) else _FLOAT for x in leaves])
+            _check_leaf(leaf, what)
+        shapes, dtypes = [*map(binding.shape, leaves)], [*map(dtype_of, leaves)]
+        is_float = tree.container is None and (shapes, dtypes) == ([()], [FLOAT])
+        are_pythons = [isinstance(leaf, (bool, int, float)) for leaf in leaves]
+        return cls(tree, shapes, dtypes, are_pythons, is_float)
 
     def is_like(self, other: Form) -> bool:
         """Whether they differ in dtypes alone."""
@@ -321,6 +305,8 @@ class Form(NamedTuple):
 
         columns: these arrays, with the rows along their first axes.
         """
+        if type(out_axes) is int and out_axes == 0:  # as they are
+            return self.tree.fill(columns)
         single = self.tree.fill([0.0] * len(columns))
         if len(binding.flattened(single)[0]) < len(columns):  # the parts of complex numbers
             single = self.tree.fill([Dual(0.0, 0.0)] * len(columns))
@@ -332,12 +318,22 @@ def _is_single(x: Any) -> bool:
     return type(x) in (float, np.float64) or (type(x) in (Var, Dual) and binding.ndim(x) == 0)
 
 
-def _check_leaf(leaf: Any) -> None:
-    if not isinstance(leaf, (*_ARRAYS, Replayed, bool, int, float, complex)):
-        raise TypeError(
-            "what f returns is to be stacked: it must be numbers, arrays, or containers of them "
-            f"(for other classes: cadiff.register_container), not {type(leaf).__name__}"
-        )
+def dtype_of(leaf: Any) -> np.dtype[Any]:
+    if isinstance(leaf, (Var, Dual)):
+        return np.dtype(leaf.dtype)
+    return np.asarray(leaf._plain if isinstance(leaf, Replayed) else leaf).dtype
+
+
+def _check_leaf(leaf: Any, what: str = "") -> None:
+    if isinstance(leaf, NUMBERS):
+        return
+    kind = type(leaf).__name__
+    raise TypeError(
+        f"{what} consists of numbers, arrays, and containers of them, but there is a {kind}"
+        if what
+        else "what f returns is to be stacked: it must be numbers, arrays, or containers of them "
+        f"(for other classes: cadiff.register_container), not {kind}"
+    )
 
 
 def is_plain(leaf: Any) -> bool:

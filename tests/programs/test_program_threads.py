@@ -212,6 +212,17 @@ def test_batches_after_others_are_of_their_own_points_and_kind() -> None:
         program.batch(X, what="value", argnums="0")  # type: ignore[arg-type]
 
 
+def test_batches_after_others_have_their_own_arguments_beside_the_points() -> None:
+    program = cadiff.compile(lambda x, w, k=1.0, kind="one": cnp.sum(x * w) * k + len(kind))
+    X, w = np.arange(12.0).reshape(4, 3), np.array([1.0, -2.0, 0.5])
+    for k in (1, 2.0, 3, 1, np.float32(2.0)):
+        for kind in ("one", "other"):
+            near(program.batch(X, w, k, kind=kind), np.sum(X * w, axis=1) * k + len(kind))
+            near(program.batch(X, w + k, kind=kind), np.sum(X * (w + k), axis=1) + len(kind))
+            near(program.batch(X, w, k, what="grad"), np.tile(w * k, (4, 1)))
+            near(program.batch(X, w, k, what="grad", argnums=1), X * k)
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", ">f4", "f8", "i4"])
 def test_batches_are_of_the_dtypes_of_single_calls(dtype: str) -> None:
     program = cadiff.compile(lambda x: {"a": wave(x), "b": [x * x]})

@@ -286,7 +286,7 @@ def test_batches_use_as_many_threads_as_the_program_may(
 
     def prepare(self: Any, recorded: Any) -> bool:
         is_made = former(self, recorded)
-        self._code = Spy(self._code)
+        self.plan.code = Spy(self.plan.code)
         return is_made
 
     former = batches.Batch.prepare

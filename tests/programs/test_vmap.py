@@ -7,6 +7,7 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -189,8 +190,12 @@ def random_calls(count: int) -> Callable[[Any], Any]:
 @pytest.mark.thorough
 @random_calls(60)
 def test_values_are_those_of_a_loop(call: Any) -> None:
+    """In a first call, and in later ones with other numbers, whose form is known by then."""
     f, args, axes = call
-    assert_same(vmap(f, axes)(*args), looped(f, axes)(*args), 1e-5)
+    mapped, loop = vmap(f, axes), looped(f, axes)
+    for shift in (0, 0, 1):
+        args = binding.map_leaves(lambda x: (x + shift).astype(x.dtype), args)  # noqa: B023
+        assert_same(mapped(*args), loop(*args), 1e-5)
 
 
 def weighted(f: Function) -> Function:
@@ -453,6 +458,71 @@ def test_a_change_of_what_f_reads_is_seen() -> None:
     mapped = vmap(lambda x: x * scale["by"])
     for scale["by"] in (2.0, 3.0):
         assert_same(mapped(V), V * scale["by"])
+
+
+SHARED: list[tuple[Function, list[Any]]] = [
+    (lambda k, x: x[k], [0, 1, np.int64(2), 0]),
+    (lambda k, x: x[k["at"][0]], [{"at": [0]}, {"at": [1]}, {"at": (1,)}, {"at": [0]}]),
+    (lambda k, x: x[k].sum(), [np.array([0, 1]), np.array([1, 2]), np.array([0, 1])]),
+    (lambda kind, x: x if kind == "one" else -x, ["one", "other", "one"]),
+    (lambda z, x: z.real * x[0] + z.imag * x[1], [1.0 + 2.0j, 3.0 - 1.0j]),
+    (lambda w, x: w[0] * x[1] + w[1], [[1.0, 2.0], (3.0, 4.0), [3.0, 4.0], [np.float32(3.0), 4]]),
+    (lambda w, x: w * x[0], [2.0, np.float32(3.0), np.array(4.0), 3]),
+    (lambda w, x: w["a"] * x[0] + w["b"], [{"a": 1.0, "b": 2.0}, {"b": 1.0, "a": 2.0}]),
+]
+
+
+@pytest.mark.parametrize(("f", "shared"), SHARED)
+def test_what_rows_share_is_another_in_each_call(f: Function, shared: list[Any]) -> None:
+    for mapped in (vmap(f, (None, 0)), vmap(cadiff.compile(f), (None, 0))):
+        for item in (*shared, *shared):
+            assert_same(mapped(item, X), looped(f, (None, 0))(item, X))
+
+
+@dataclass
+class Weighed:
+    weight: Any
+
+
+def test_attributes_beside_fields_are_those_of_each_call() -> None:
+    def layer(scale: float) -> Any:
+        made: Any = Weighed(X)
+        made.scale = np.array([scale])
+        return made
+
+    mapped, first = vmap(lambda p: p.weight * p.scale[0]), layer(1.0)
+    assert_same(mapped(first), X)
+    first.scale[0] = 2.0
+    assert_same(mapped(first), 2.0 * X)
+    assert_same(mapped(layer(1.0)), X)
+
+
+def test_calls_of_a_known_form_need_their_plan_alone(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = cadiff.compile(lambda w, x: x @ w)
+    value, gradient = vmap(program, (None, 0)), vmap(program.grad, (None, 1))
+    for shift in (0.0, 1.0):
+        assert_same(value(W + shift, X), X @ (W + shift))
+        assert_same(gradient(W, X.T + shift), X + shift)
+        if way == "by a program":
+            monkeypatch.setattr(rows, "MappedBatch", None)
+
+
+def test_what_rows_shared_is_not_kept() -> None:
+    def f(options: set[str], x: Any) -> Any:
+        return x if "one" in options else -x
+
+    class Options(set[str]):
+        pass
+
+    options, mapped = Options({"one"}), vmap(f, (None, 0))
+    for _ in range(3):
+        assert_same(mapped(options, V), V)
+    died = weakref.ref(options)
+    del options
+    gc.collect()
+    assert died() is None
 
 
 def test_rows_are_copies_and_arguments_are_not_changed() -> None:
