@@ -86,8 +86,8 @@ _LATER = {
     "nn": [],
     "numpy": [],
     "programs": [
-        *("Program", "StaleProgramWarning", "build", "compile", "sparse_hessian"),
-        *("sparse_jacobian", "vmap"),
+        *("PerformanceWarning", "Program", "StaleProgramWarning", "build", "compile"),
+        *("sparse_hessian", "sparse_jacobian", "vmap"),
     ],
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in (module, *names)}
@@ -100,6 +100,7 @@ if _typing.TYPE_CHECKING:
     from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
     from .operations.numerical import numerical
     from .programs import (
+        PerformanceWarning,
         Program,
         StaleProgramWarning,
         build,
@@ -129,6 +130,7 @@ __all__ = [
     "Dual",
     "MissingRuleError",
     "NonFiniteError",
+    "PerformanceWarning",
     "Program",
     "StaleProgramWarning",
     "StaleVarError",

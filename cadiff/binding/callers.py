@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
-from types import FrameType, FunctionType, ModuleType, TracebackType
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .bytecode import Kind, kind_at
@@ -558,15 +558,25 @@ def _value_of(node: ast.expr, frame: FrameType) -> Any:
     return None
 
 
+def users_place() -> tuple[CodeType, int, int] | None:
+    """For who is told of an operation: the code of the user's at work, where it is, its line."""
+    frame, _ = _found(sys._getframe(2))
+    return None if frame is None else (frame.f_code, max(frame.f_lasti, 0), frame.f_lineno)
+
+
 def _text_at(frame: FrameType, at: int) -> str | None:
     """What stands in the source where a frame is; None if that is not known."""
-    code = frame.f_code
+    return text_of(frame.f_code, at, frame.f_globals)
+
+
+def text_of(code: CodeType, at: int, names: dict[str, Any] | None = None) -> str | None:
+    """What stands in the source of a code at a place; None if that is not known."""
     if not hasattr(code, "co_positions"):
         return None
     line, last, begin, end = list(code.co_positions())[at // 2]
     if line is None or begin is None or end is None:
         return None
-    lines = linecache.getlines(code.co_filename, frame.f_globals)[line - 1 : last]
+    lines = linecache.getlines(code.co_filename, names)[line - 1 : last]
     whole = [text.encode() for text in lines] or [b""]
     whole[-1] = whole[-1][:end]
     return b"".join([whole[0][begin:], *whole[1:]]).decode(errors="replace").strip() or None

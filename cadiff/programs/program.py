@@ -20,8 +20,9 @@ from .fallbacks import EAGER, Eager, run_once
 from .matrices import Format, SparseMatrices, requested
 from .native import Machines, Native
 from .report import Report
-from .traces import OnBranchChange, Traces, watch_of
+from .traces import MAX_TRACES, OnBranchChange, Traces
 from .verification import Verify, checked_verify
+from .walks import watch_of
 
 ENOUGH_USES = 4  # of recordings, so that they were worth their time
 
@@ -41,7 +42,7 @@ class Program(Report, ProgramMethods, Generic[P, T]):
         f: Callable[P, T],
         on_branch_change: OnBranchChange = "retrace",
         optimize: bool = True,
-        max_traces: int = 8,
+        max_traces: int = MAX_TRACES,
         threads: int | None = None,
         native: Native = None,
         verify: Verify | None = None,
@@ -290,7 +291,7 @@ def compile(
     *,
     on_branch_change: OnBranchChange = "retrace",
     optimize: bool = True,
-    max_traces: int = 8,
+    max_traces: int = MAX_TRACES,
     threads: int | None = None,
     native: Native = None,
     verify: Verify | None = None,
