@@ -13,23 +13,13 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from .. import binding
-from ..binding.callers import text_of, users_place
+from ..binding.callers import text_of, users_place, without_branch
 from .recorded import Recorded
 
 FIRST = 24  # such calls, after which it is asked for the first time whether they are most
 LOOKED_AT = 4  # calls before, whose choices are compared
 MOST_CHOICES = 1_000  # of such a call
 _MOST_TEXT = 60
-
-# What chooses by a comparison, as it is written, and what to write instead.
-_INSTEAD = {
-    "max(": "np.maximum(v, w), or cadiff.maximum, has no branch",
-    "min(": "np.minimum(v, w), or cadiff.minimum, has no branch",
-    "sorted(": "np.sort(v) has no branch",
-    ".sort(": "np.sort(v) has no branch",
-    "while ": "cadiff.while_loop is one program for any number of turns",
-}
-_CHOOSE = "np.where(condition, v, w), or cadiff.where, has no branch"
 
 
 class PerformanceWarning(UserWarning):
@@ -46,10 +36,10 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         line = linecache.getline(self.code.co_filename, self.line).strip()
         text = text_of(self.code, self.at) or line
-        within = line if line.startswith("while ") else text
-        instead = next((way for name, way in _INSTEAD.items() if name in within), _CHOOSE)
+        instead = without_branch(line if line.startswith("while ") else text)
         shown = f", `{text}`" if text and len(text) <= _MOST_TEXT else ""
-        return f"line {self.line} of {self.code.co_filename}{shown}: {instead}"
+        where = f"line {self.line} of {self.code.co_filename}{shown}"
+        return f"{where}: one recording would serve {instead}"
 
 
 class Partings:
@@ -121,7 +111,7 @@ class Partings:
         if names := ", ".join(name for name, change in watched.items() if change):
             return f"what it reads changes from call to call ({names}): pass that as an argument"
         if self._counts["branch_changes"] > least:
-            return f"{text}: {_CHOOSE}"
+            return f"{text}: one would serve {without_branch('')}"
         if self._counts["derivative_misses"] > least:
             return "a derivative is not finite where they are, or not what was recorded"
         return (

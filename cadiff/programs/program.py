@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from ..binding import ProgramMethods, WeakMethod, callers, foreign_names, is_eager, ways_to_take
 from ..operations.naming import name_for_pickle
 from ..transforms._base import Function, P, T, answering, check_function, show_as
-from .batches import WHAT, Batches, checked_threads
+from .batches import WHAT, Batches, checked_threads, note_rows
 from .derivatives import Derivatives
 from .fallbacks import EAGER, Eager, run_once
 from .matrices import Format, SparseMatrices, requested
@@ -209,6 +209,7 @@ class Program(Report, ProgramMethods, Generic[P, T]):
         try:
             return self.batches.batch(one, X, others, kwargs, what, threads, argnums)
         except Exception as error:
+            note_rows(error, what, X, others)
             raise callers.shortened(error)  # noqa: B904
 
     def sparse_jacobian(

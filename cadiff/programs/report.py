@@ -288,10 +288,10 @@ class Report:
         <BLANKLINE>
         recording 0: 99 inputs, 1 output, 3 operations, 0 guards
         <BLANKLINE>
-        value: 99 inputs, 1 result, 297 operations, 3 instructions, 199 places
-        #0  vector  99 × sin       w[100..198] = sin(w[0..98])
-        #1  vector  99 × multiply  w[100..198] = w[100..198] * w[0..98]
-        #2  sum     (99,)          w[99] = sum of w[100 + i0]
+        value: 99 inputs, 1 result, 297 operations, 3 instructions, 208 places
+        #0  vector  99 × sin       w[104..202] = sin(w[0..98])
+        #1  vector  99 × multiply  w[104..202] = w[104..202] * w[0..98]
+        #2  sum     (99,)          w[99] = sum of w[104 + i0]
             result  1 number       w[99]
         """
         from ..inspection.texts import check_rows

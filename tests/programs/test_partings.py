@@ -71,7 +71,7 @@ def test_the_line_is_named_at_which_calls_part(
     program = cadiff.compile(f)
     (told,) = told_by(program, lambda: [getattr(program, method)(x) for x in POINTS])
     assert f"line {line_of(f, text)} of {__file__}" in told
-    assert f": {instead}" in told
+    assert f": one recording would serve {instead}" in told
     if sys.version_info >= (3, 11):
         assert re.search(rf"`[^`]*{re.escape(text)}[^`]*`", told)
     assert f"line {line_of(f, text)} of" in " ".join(str(program).split())
@@ -81,7 +81,7 @@ def test_loops_whose_turns_numbers_count_have_a_function() -> None:
     program = cadiff.compile(rooted)
     (told,) = told_by(program, lambda: [program.grad(x) for x in 3.0 * POINTS])
     assert f"line {line_of(rooted, 'while')} of {__file__}" in told
-    assert ": cadiff.while_loop" in told
+    assert ": one recording would serve cadiff.while_loop" in told
 
 
 def test_constants_and_what_is_read_are_reasons() -> None:
