@@ -2,7 +2,7 @@
 
 from .. import numpy as _numpy  # noqa: F401 - its import is no part of what is recorded
 from .mapping import vmap
-from .partings import PerformanceWarning
+from .pace import PerformanceWarning
 from .program import Program, build, compile
 from .sparse import sparse_hessian, sparse_jacobian
 from .verification import StaleProgramWarning

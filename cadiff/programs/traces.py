@@ -37,8 +37,7 @@ from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .library_types import n_followed
 from .native import Machines, make_machine_code, make_machine_code_later, note
-from .pace import Pace
-from .partings import Partings, PerformanceWarning
+from .pace import Pace, Partings, PerformanceWarning
 from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled
 from .recorded import NOT_SERVED, MissedError, Recorded, Vain, is_portable, met
 from .recordings import WRITES, Attempt, Changes, changes_of, record
@@ -290,7 +289,7 @@ class Traces:
             except (MissedError, PointError) as error:
                 missed = self._miss_of(call, recorded, error)
                 former, miss = miss, missed or miss
-                recorded.miss()
+                recorded.n_missed += 1
                 tried.append(recorded)
                 if is_fresh and missed is None and self._gives_up_loops(recorded):
                     self._remove(call, recorded)

@@ -156,7 +156,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"found_turns"},
             {"slots"},
             {"found_loops"},
-            {"codegen", "listings", "pace", "partings", "recordings", "traced"},
+            {"codegen", "listings", "pace", "recordings", "traced"},
             {"verification"},
             {"traces"},
             {"fallbacks"},
