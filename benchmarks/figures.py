@@ -245,21 +245,22 @@ def lines(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def headlines(name: str, text: str) -> Iterator[list[str]]:
-    """The rows of a block, from the text of the page."""
+def headlines(name: str, text: str) -> Iterator[str]:
+    """The lines of a block, from the text of the page: lists, which telephones wrap."""
     rows = (row for section in read(text).values() for row in section)
     found = {(work, against): figure for work, against, figure in rows}
     for work, against, says, beside in BLOCKS[name]:
         median = found[work, against].partition(" (")[0]
-        yield [says, beside, median.replace(" x", " ×").replace("us a call", "µs")]
+        figure = median.replace(" x", " ×").replace("us a call", "µs")
+        than = "than " if beside and figure.endswith("faster") else ""
+        yield f"* {says}: **{figure}** {than}{beside}".rstrip() + "\n"
 
 
 def with_headlines(document: str, text: str) -> str:
     """A document with figures of the page between its marks."""
 
     def block(found: re.Match[str]) -> str:
-        rows = list(headlines(found["name"], text))
-        return found["begin"] + lines(["work", "against", "measured"], rows) + found["end"]
+        return found["begin"] + "".join(headlines(found["name"], text)) + found["end"]
 
     return MARKS.sub(block, document)
 

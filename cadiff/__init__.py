@@ -85,8 +85,8 @@ _LATER = {
     "nn": [],
     "numpy": [],
     "programs": [
-        *("Program", "StaleProgramWarning", "build", "compile", "sparse_hessian"),
-        *("sparse_jacobian", "vmap"),
+        *("PerformanceWarning", "Program", "StaleProgramWarning", "build", "compile"),
+        *("sparse_hessian", "sparse_jacobian", "vmap"),
     ],
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in (module, *names)}
@@ -99,6 +99,7 @@ if _typing.TYPE_CHECKING:
     from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
     from .operations.numerical import numerical
     from .programs import (
+        PerformanceWarning,
         Program,
         StaleProgramWarning,
         build,
@@ -128,6 +129,7 @@ __all__ = [
     "Dual",
     "MissingRuleError",
     "NonFiniteError",
+    "PerformanceWarning",
     "Program",
     "StaleProgramWarning",
     "StaleVarError",

@@ -38,6 +38,19 @@ def test_the_code_of_a_page_runs(page: Path) -> None:
     pages.run(page)
 
 
+# Whose blocks are copied one by one.
+COPIED = [DOCS.parent / "README.md", *(p for p in PAGES if p.parent.name in ("howto", "start"))]
+CONTINUES = "# continues the code above\n"
+
+
+@pytest.mark.parametrize("page", COPIED, ids=lambda page: page.name)
+def test_a_block_runs_by_itself_or_says_that_it_goes_on(page: Path) -> None:
+    for block in pages.blocks(page.read_text(encoding="utf-8"), "python"):
+        needed = pages.needed(block[1])
+        goes_on = block[1].startswith(CONTINUES)
+        assert bool(needed) == goes_on, f"{page} needs {needed or 'nothing'}:\n{block[1]}"
+
+
 @pytest.mark.parametrize("section", pages.sections(OTHERS))
 def test_the_code_for_another_package_runs(section: str) -> None:
     """Where it is installed, as `nox -s seams` has all of them."""

@@ -7,6 +7,7 @@ knows nothing of numbers, and nothing depends on what it finds.
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import linecache
 import os
@@ -16,7 +17,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
-from types import FrameType, FunctionType, ModuleType, TracebackType
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .bytecode import Kind, kind_at
@@ -35,17 +36,31 @@ _WRITERS = (
     *(_NAMELESS + "fractions", _NAMELESS + "json"),
 )
 
+_OF_TABLES = (
+    "compute with arrays, x or table.to_numpy(): cadiff.numpy has mean, std, cumsum and, for "
+    "windows, lib.stride_tricks.sliding_window_view"
+)
 # What to write in the place of what is in a library, by how its names begin.
 _INSTEAD = {
     "scipy.fft.": "cadiff.scipy.fft has them; once it is imported, these take v, too",
     "scipy.sparse.linalg._interface.": "multiply what an operator gives, or its matrix, "
     "not the operator",
-    "pandas.": "cadiff.numpy has mean, std, cumsum and others for arrays",
+    "jax.": "cadiff.numpy has its functions, and cadiff.interop.jax.primitive(f) makes a function "
+    "of JAX's arrays an operation, after `import cadiff.interop.jax`",
+    "mpmath.": "cadiff.scipy.special has many of its functions",
+    "pandas.": _OF_TABLES,
+    "polars.": _OF_TABLES,
     "statistics.": "cadiff.numpy has mean, median, var and std",
     "numpy.lib.as_strided": "take x.reshape(-1)[places] at places of "
     "as_strided(np.arange(x.size), ...)",
-    "torch.": "write it with functions of cadiff.numpy and cadiff.nn",
+    "sympy.": 'sympy.lambdify(symbols, expression, "numpy") makes a function that takes v',
+    "torch.": "cadiff.numpy and cadiff.nn have its functions, and "
+    "cadiff.interop.torch.primitive(f) makes a function of tensors an operation, after "
+    "`import cadiff.interop.torch`",
 }
+# Whose tables may hold numbers with derivatives.
+_TABLES = ("pandas", "polars")
+_HOSTS = (*_TABLES, "jax", "numba", "sympy", "torch")  # which have exceptions of their own
 # What is raised where something is no plain number, and how it says so.
 _FOREIGN = (
     *(TypeError, ValueError, AttributeError, IndexError, RuntimeError, struct.error),
@@ -61,10 +76,10 @@ _ANSWERS = (
     (
         "The truth value of an array",
         "",
-        "cadiff.where(condition, x, y) chooses for each element, condition.all() and "
-        "condition.any() ask for all of them, np.maximum(v, w) is max(v, w) of each pair, and "
-        "np.max(v) is the greatest",
+        "write {}, which chooses for each element; np.max(v) is the greatest, and "
+        "condition.all() and condition.any() ask for all of them",
     ),
+    ("array is read-only", "permutation", "write x[rng.permutation(len(x))]"),
     ("unexpected keyword argument 'dim'", "dim", "write axis="),
     ("unexpected keyword argument 'keepdim'", "keepdim", "write keepdims="),
     *(
@@ -225,7 +240,7 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     message = str(error)
     in_line, answer = next((rest for words, *rest in _ANSWERS if words in message), ("", ""))
     if (
-        not isinstance(error, _FOREIGN)
+        not (isinstance(error, _FOREIGN) or _host_of(type(error)) in _HOSTS)
         or not hasattr(error, "add_note")
         or any("cadiff." in note for note in getattr(error, "__notes__", ()))
         or "computes with plain numbers" in message
@@ -243,19 +258,19 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
         return
     if answer:
         text = _text_at(user, at) or ""
-        found = answer if in_line in text and _are_met(_named_in(text, user), carries) else ""
+        is_met = in_line in text and _are_met(_named_in(text, user), carries)
+        found = answer.format(without_branch(text)) if is_met else ""
     elif inner:
-        if _module_of(inner[0]).startswith("cadiff.") or not _are_met(
-            inner[0].f_locals.values(), carries
-        ):
+        values = [*inner[0].f_locals.values(), *_named_in(_text_at(user, at), user)]
+        if _module_of(inner[0]).startswith("cadiff.") or not _are_met(values, carries):
             return
-        found = _of_library(inner)
+        found = _of_library(inner, _text_at(user, at))
     else:
         if not _are_met(_named_in(_text_at(user, at), user), carries):
             return
         told = _of_kinds(message)
         found = _of_line(user, at) if told is None else told
-    if found:
+    if found and found not in getattr(error, "__notes__", ()):
         error.add_note(found)
 
 
@@ -310,9 +325,23 @@ def shortened(error: BaseException) -> BaseException:
 
 def _are_met(values: Any, carries: Callable[[Any], bool]) -> bool:
     """Whether there are numbers with derivatives among some values, and in closures of these."""
-    given = list(values)
+    given = [_opened(x) for x in values]
     cells = [c for x in given if isinstance(x, FunctionType) for c in x.__closure__ or ()]
     return any(map(carries, [*given, *(c.cell_contents for c in cells)]))
+
+
+def _host_of(kind: type) -> str:
+    """The library that a class is of."""
+    return module_of(kind).partition(".")[0]
+
+
+def _opened(x: Any) -> Any:
+    """What is in a table, or in what is made of one, as a window; x of anything else."""
+    x = getattr(x, "obj", x) if _host_of(type(x)) in _TABLES else x
+    if _host_of(type(x)) in _TABLES:
+        with contextlib.suppress(Exception):  # it may be half made
+            return x.to_numpy()
+    return x
 
 
 def _named_in(text: str | None, frame: FrameType) -> list[Any]:
@@ -340,7 +369,8 @@ def advice() -> str:
     if user is not None and _is_scipys(user):  # f itself
         inner = [user, *inner]
     if inner:
-        found = _of_library(inner)
+        at_work = None if user is None or user in inner else user
+        found = _of_library(inner, at_work and _text_at(at_work, max(at_work.f_lasti, 0)))
     else:
         found = "" if user is None else _of_line(user, max(user.f_lasti, 0))
     if not found or "cadiff.value(v)" in found:
@@ -367,15 +397,19 @@ def _is_scipys(frame: FrameType) -> bool:
     return name.startswith("scipy.") and _is_own(name)
 
 
-def _of_library(frames: list[FrameType]) -> str:
-    """For a call of a library, by the first of its functions that has a public name."""
+def _of_library(frames: list[FrameType], text: str | None) -> str:
+    """For a call of a library, by the first of its functions that has a public name.
+
+    Where it was called by an operator, as other libraries' are, the text of the call tells more.
+    """
     names = [_public(frame) for frame in frames[:_DEPTH]]
     name = next((name for name in names if not name.startswith(_NAMELESS)), names[0])
     if name.startswith("operations."):
         return ""  # it was called by NumPy's protocols
     if name.startswith(_WRITERS):
         return f"{name} takes plain numbers: give it {_VALUE}"
-    return f"{name} computes with plain numbers: {_instead_of(name)}"
+    is_hosts = name.partition(".")[0] in _HOSTS and text and len(text) <= _MOST_TEXT
+    return f"{repr(text) if is_hosts else name} computes with plain numbers: {_instead_of(name)}"
 
 
 def _instead_of(name: str) -> str:
@@ -521,8 +555,8 @@ def _of_call(function: Any, name: str, here: str) -> str:
             f"{here}draws numbers, which have no derivative by its arguments: draw them for plain "
             "ones, and compute with what is drawn, as loc + scale * rng.standard_normal()"
         )
-    if getattr(function, "__module__", "") == "math":
-        for package in ("cadiff", "cadiff.math"):
+    if (home := getattr(function, "__module__", "")) in ("cmath", "math"):
+        for package in ("cadiff", "cadiff.math") if home == "math" else ("cadiff.cmath",):
             if own and _attribute(f"{package}.{own}") is not None:
                 return f"write {package}.{own}(v) instead of {name}(v)"
     if isinstance(function, type):
@@ -543,6 +577,7 @@ def _of_call(function: Any, name: str, here: str) -> str:
     for one, called in ((function, own), (kind, kind.__name__)):
         if place := next((m for m in public if vars(sys.modules[m]).get(called) is one), ""):
             break
+    place = place or str(getattr(function, "__module__", ""))
     return f"{here}computes with plain numbers: {_instead_of(f'{place}.{own}')}"
 
 
@@ -558,15 +593,41 @@ def _value_of(node: ast.expr, frame: FrameType) -> Any:
     return None
 
 
+# What chooses by a comparison, as it is written, and what has no branch.
+_CHOICES = {
+    "while ": "cadiff.while_loop",
+    "max(": "np.maximum(v, w), or cadiff.maximum",
+    "min(": "np.minimum(v, w), or cadiff.minimum",
+    "sorted(": "np.sort(v)",
+    ".sort(": "np.sort(v)",
+}
+_CHOOSE = "np.where(condition, v, w), or cadiff.where"
+
+
+def without_branch(text: str) -> str:
+    """What to write in the place of what compares numbers."""
+    return next((way for name, way in _CHOICES.items() if name in text), _CHOOSE)
+
+
+def users_place() -> tuple[CodeType, int, int] | None:
+    """For who is told of an operation: the code of the user's at work, where it is, its line."""
+    frame, _ = _found(sys._getframe(2))
+    return None if frame is None else (frame.f_code, max(frame.f_lasti, 0), frame.f_lineno)
+
+
 def _text_at(frame: FrameType, at: int) -> str | None:
     """What stands in the source where a frame is; None if that is not known."""
-    code = frame.f_code
+    return text_of(frame.f_code, at, frame.f_globals)
+
+
+def text_of(code: CodeType, at: int, names: dict[str, Any] | None = None) -> str | None:
+    """What stands in the source of a code at a place; None if that is not known."""
     if not hasattr(code, "co_positions"):
         return None
     line, last, begin, end = list(code.co_positions())[at // 2]
     if line is None or begin is None or end is None:
         return None
-    lines = linecache.getlines(code.co_filename, frame.f_globals)[line - 1 : last]
+    lines = linecache.getlines(code.co_filename, names)[line - 1 : last]
     whole = [text.encode() for text in lines] or [b""]
     whole[-1] = whole[-1][:end]
     return b"".join([whole[0][begin:], *whole[1:]]).decode(errors="replace").strip() or None

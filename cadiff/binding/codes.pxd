@@ -25,6 +25,7 @@ cdef class Code:
     cdef readonly bint is_for_lanes  # and it is made for points side by side
     cdef public bint expects_machine # whether there is machine code, or will be
     cdef readonly Py_ssize_t uses  # by fast paths
+    cdef readonly Py_ssize_t misses  # calls of these that met other outcomes
     cdef readonly list steps  # what its calls call
     cdef list natives         # of each of them: what carries it out in C, or None,
     cdef const CadNative **natives_in_c

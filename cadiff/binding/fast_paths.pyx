@@ -470,6 +470,7 @@ cdef class FastPath:
                 return self.result.make_result(results, ready)
             return self.result.make_result(results, ready), self.pullback.at(inputs)
         if missed >= 0:
+            code.misses += 1
             miss.guard = missed
             miss.outcome = cad_program_outcome(code.program, room, missed)
             return MISSED
@@ -496,6 +497,7 @@ cdef class FastPath:
         except CallError:
             return REFUSED
         if not cnp.PyArray_CheckExact(data):
+            self.code.misses += 1
             miss.guard, miss.outcome = data
             return MISSED
         if self.catches and not cad_are_finite(cnp.doubles(data), cnp.PyArray_SIZE(data)):

@@ -144,7 +144,8 @@ NUMBERS = _by_name(
         "write x + y": "add_n",
         "write x.T": "t",
         "write cadiff.numpy.append(x, y), or collect numbers in a list": "append",
-        _TABLE: "loc iloc iat columns index",
+        _TABLE: "loc iloc iat columns index ewm expanding groupby resample",
+        "write np.lib.stride_tricks.sliding_window_view(x, n).mean(axis=-1)": "rolling",
         f"it is an array already; {_VALUE}": "values to_numpy",
         "write cadiff.custom(f, ...), which takes derivatives of your own": "register_hook",
     }

@@ -135,18 +135,25 @@ def depends(tree) -> bool:
 
 
 def choices_of(
-    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+    listener: Callable[[int], None] | None = None,
 ) -> tuple[Any, int]:
-    """What f returns, and a number that tells the outcomes of its comparisons from others."""
+    """What f returns, and a number that tells the outcomes of its comparisons from others.
+
+    The listener is told of each of them."""
     cdef CadTape *tape = cad_current_tape()
     cdef uint64_t outer = tape.choices
     tape.choices = 0
     cad_state.choosing += 1
+    if listener is not None:
+        listeners[<size_t>tape] = listener
     try:
         result = f(*args, **kwargs)
         return result, tape.choices
     finally:
         cad_state.choosing -= 1
+        if listener is not None:
+            listeners.pop(<size_t>tape, None)
         # A function around it has chosen what this one has, too.
         tape.choices = (outer + tape.choices) * <uint64_t>0x9E3779B97F4A7C15
 
@@ -325,7 +332,16 @@ cdef public int cad_note_taken(object number) except -1:
     return 0
 
 
-cdef dict listeners = {}  # by tape, and serial of a recording: who is told of its guards
+# By tape, and serial of a recording: who is told of its guards; by tape alone, of choices.
+cdef dict listeners = {}
+
+
+cdef public int cad_note_choice(int truth) except -1:
+    if listeners:
+        listener = listeners.get(<size_t>cad_current_tape())
+        if listener is not None:
+            listener(truth)
+    return 0
 
 
 cdef public int cad_note_guard(object outcome) except -1:

@@ -52,8 +52,8 @@ def readable(name: str) -> str:
     return _READABLE.get(name, name.removeprefix("_"))
 
 
-def counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def counted(count: int, what: str, several: str = "") -> str:
+    return f"{count} {what if count == 1 else several or f'{what}s'}"
 
 
 def number_text(x: float) -> str:

@@ -24,6 +24,7 @@ from ..operations.naming import name_for_pickle
 from ..operations.numerical import arguments_of
 from ..programs.program import program_of
 from ..transforms import jvp, vjp
+from ..transforms._base import check_function
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -42,6 +43,17 @@ def check_arguments(name: str, args: Sequence[Any], named: dict[str, Any]) -> No
             f"{name} takes arrays by position, as all functions between packages do, not "
             f"{given[0]}: give it a function of arrays alone, such as lambda x: f(x, a=1.0)"
         )
+
+
+def each_of(results: Any, kind: type, plain: Callable[[Any], np.ndarray]) -> Any:
+    """An array of another package as a plain one, or each of a tuple of such."""
+    for one in as_tuple(results):
+        if not isinstance(one, kind):
+            raise TypeError(
+                f"the function returned {type(one).__name__}, where an operation gives an array "
+                "or a tuple of them: return tuple(d.values()) for a dict d, tuple(x) for a list x"
+            )
+    return tuple(map(plain, results)) if isinstance(results, tuple) else plain(results)
 
 
 def plain_argument(x: np.ndarray, name: str) -> Any:
@@ -155,6 +167,7 @@ class Foreign(primitive):
         g: Callable[..., Any],
         made: Callable[..., Any] | None = None,
     ) -> None:
+        check_function("primitive", g)
         super().__init__(functools.partial(computed, evaluate, g))
         self.called = str(getattr(g, "__name__", type(g).__name__))
         if made is not None:

@@ -21,7 +21,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ._seams import Foreign, Seam, as_tuple, check_arguments, differentiated
+from ._seams import Foreign, Seam, as_tuple, check_arguments, differentiated, each_of
 
 __all__ = ["function", "primitive"]
 
@@ -186,8 +186,7 @@ def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
 
 def _evaluate(g: Callable[..., Any], args: Sequence[Any]) -> Any:
     with jax.enable_x64(True):
-        results = _compiled(g)(*args)
-        return tuple(map(np.array, results)) if isinstance(results, tuple) else np.array(results)
+        return each_of(_compiled(g)(*args), jax.Array, np.array)
 
 
 @functools.cache

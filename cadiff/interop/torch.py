@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ._seams import Foreign, Seam, as_tuple, check_arguments
+from ._seams import Foreign, Seam, as_tuple, check_arguments, each_of
 
 __all__ = ["function", "primitive"]
 
@@ -110,4 +110,4 @@ def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
 
 def _evaluate(g: Callable[..., Any], args: Sequence[Any]) -> Any:
     results = g(*[torch.tensor(np.asarray(x)) for x in args])
-    return tuple(map(_plain, results)) if isinstance(results, tuple) else _plain(results)
+    return each_of(results, torch.Tensor, _plain)

@@ -160,8 +160,9 @@ def function_for(ufunc: Any) -> Callable[..., Any]:
         function = FUNCTIONS.get(ufunc)
     if function is None:
         raise binding.MissingRuleError(
-            f"cadiff has no derivative for {ufunc!r}: write it with the functions of cadiff, or "
-            "apply it to cadiff.value(v), which has none"
+            f"cadiff has no derivative for {ufunc!r}: write it with the functions of cadiff, "
+            "as cadiff.numpy.vectorize(f) does of a function f in Python, apply it to "
+            "cadiff.value(v), which has none, or make it an operation (cadiff.primitive)"
         )
     return function
 

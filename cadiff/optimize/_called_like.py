@@ -20,15 +20,18 @@ SERVING = ("grad", "jacobian", "hessian")  # whose functions SciPy can take
 DERIVATIVES = ("jac", "hess", "hessp", "fprime", "fprime2")  # arguments of SciPy's functions
 
 
-def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
+def called_like(
+    reference: Callable[..., Any], others: Sequence[str] = ()
+) -> Callable[[Inner], Inner]:
     """Make `inner(given, progress)` a function of the arguments of `reference`, and of `progress`.
 
     `given` are the arguments of a call by their names: those that were given, no others. So a
-    function has the arguments of the SciPy that is installed, and `help` shows them.
+    function has the arguments of the SciPy that is installed, and `help` shows them. `others` are
+    methods beside SciPy's.
     """
     signature = inspect.signature(reference)
     names = vars(sys.modules[reference.__module__])
-    methods = names.get(f"{reference.__name__.upper()}_METHODS", ())
+    methods = [*names.get(f"{reference.__name__.upper()}_METHODS", ()), *others]
     parameters = list(signature.parameters.values())
     required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]

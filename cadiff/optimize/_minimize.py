@@ -32,7 +32,7 @@ NLOPT = "nlopt:"  # before the name of an algorithm
 WITHOUT_FIXED = ("l-bfgs-b", "slsqp", "tnc")  # of numbers that bounds fix
 
 
-@called_like(optimize.minimize)
+@called_like(optimize.minimize, ("ipopt", f"{NLOPT}slsqp"))
 def minimize(kwargs: dict[str, Any], progress: bool) -> Any:
     """Minimise a function of several numbers, as `scipy.optimize.minimize` does.
 

@@ -444,3 +444,17 @@ def _with_vectors(item: Any, what: str) -> Any:
         return item
     output = Output(item)
     return output.fill(output.atoms)
+
+
+def note_rows(error: Exception, what: str, X: Any, others: tuple[Any, ...]) -> None:
+    """Note on what f has raised that another argument may have a row for each point, too."""
+    n = np.shape(X)[:1] if isinstance(X, np.ndarray) else ()
+    arrays = [(k, x) for k, x in enumerate(others, 1) if isinstance(x, np.ndarray)]
+    which = next((k for k, x in arrays if n and x.shape[:1] == n), None)
+    if which is not None and hasattr(error, "add_note"):  # from Python 3.11 on
+        method = "program" if what == "value" else f"program.{what}"
+        error.add_note(
+            f"batch gives each row of the first argument to f, and all of argument {which}, which "
+            f"has {n[0]} rows, too: if these belong to the points, write "
+            f"cadiff.vmap({method})(X, Z)"
+        )

@@ -25,8 +25,9 @@ from .reasons import OTHER, NoStandIns, TellsApart
 from .recorded import NOT_ENTERED, MissedError, Recorded
 from .recordings import Attempt, carries_derivatives, is_raising, run
 from .settling import settled
-from .traces import Traces, watch_of
+from .traces import Traces
 from .verification import difference_of_eager
+from .walks import watch_of
 
 JUDGED = 8  # eager derivatives whose values are compared
 

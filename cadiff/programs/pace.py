@@ -1,16 +1,28 @@
-"""Whether another recording is worth its time: one rule, whatever keeps others from serving.
+"""Calls that no recording serves: whether another recording is worth its time, and what is said.
 
-The reason may be a signature, a change of what f reads, or other outcomes. Here each of these is a
-number that tells one thing from another.
+There is one rule, whatever keeps others from serving: a signature, a change of what f reads, other
+outcomes. Here each of these is a number that tells one thing from another. Where most calls run f
+as it is, that is said once, by counts, with the line at which they part.
 """
 
 from __future__ import annotations
 
+import linecache
 import weakref
-from collections import deque
-from typing import Any
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import combinations
+from types import CodeType
+from typing import Any, NamedTuple
 
+from .. import binding
+from ..binding.callers import text_of, users_place, without_branch
 from .recorded import Recorded
+
+FIRST = 24  # such calls, after which it is asked for the first time whether they are most
+LOOKED_AT = 4  # calls before, whose choices are compared
+MOST_CHOICES = 1_000  # of such a call
+_MOST_TEXT = 60
 
 
 class Pace:
@@ -84,3 +96,101 @@ class Pace:
             elif recorded.uses >= self.ENOUGH_USES:
                 self._latest.remove(reference)
                 self._credit = min(max(self._credit, 0) + 2, self.FREE)
+
+
+class PerformanceWarning(UserWarning):
+    """A compiled function runs as it is in most calls: ``print(program)`` says why."""
+
+
+class Place(NamedTuple):
+    """Where a user's code compares."""
+
+    code: CodeType
+    at: int
+    line: int
+
+    def __str__(self) -> str:
+        line = linecache.getline(self.code.co_filename, self.line).strip()
+        text = text_of(self.code, self.at) or line
+        instead = without_branch(line if line.startswith("while ") else text)
+        shown = f", `{text}`" if text and len(text) <= _MOST_TEXT else ""
+        where = f"line {self.line} of {self.code.co_filename}{shown}"
+        return f"{where}: one recording would serve {instead}"
+
+
+class Partings:
+    """The choices of calls that run f eagerly, for some of them.
+
+    `counts` are a program's, which `may_tell` unless users have asked for what it does.
+    """
+
+    def __init__(self, counts: Mapping[str, int], may_tell: bool) -> None:
+        self._counts = counts
+        self._may_tell = may_tell
+        self._asks = FIRST
+        self._choices: list[list[tuple[Place, int]]] = []
+        self._place: Place | None = None  # where most of those that were compared part
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the choices of this call are to be noted."""
+        return self._counts["eager"] > self._asks - LOOKED_AT
+
+    def noted(self, eager: Callable[..., Any]) -> Callable[..., Any]:
+        """What runs f eagerly, and notes how it chooses."""
+        choices: list[tuple[Place, int]] = []
+        self._choices.append(choices)
+
+        def note(outcome: int) -> None:
+            if len(choices) < MOST_CHOICES and (place := users_place()) is not None:
+                choices.append((Place(*place), outcome))
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return binding.choices_of(eager, args, kwargs, note)[0]
+
+        return run
+
+    def told(
+        self,
+        recordings: Iterable[Recorded],
+        obstacles: Collection[str],
+        watched: Mapping[str, str | None],
+    ) -> str:
+        """What is to be said if most calls run f eagerly, and nothing else is known to be why."""
+        n_eager = self._counts["eager"]
+        if n_eager < self._asks:
+            return ""
+        self._asks *= 2
+        found = Counter(
+            place
+            for one, other in combinations(self._choices, 2)
+            for (place, outcome), known in zip(one, other, strict=False)
+            if known == (place, 1 - outcome)
+        )
+        self._choices.clear()
+        self._place = max(found, key=found.__getitem__, default=self._place)
+        n_replayed = sum(recorded.uses for recorded in recordings)
+        if not self._may_tell or n_eager <= n_replayed or obstacles:
+            return ""
+        self._may_tell = False
+        return (
+            f"ran its function eagerly in {n_eager} calls, and replayed {n_replayed}: "
+            f"{self.why(watched)}. `print(program)` tells more"
+        )
+
+    def why(self, watched: Mapping[str, str | None]) -> str:
+        """Why calls run f eagerly, where no obstacle is known."""
+        least = self._counts["eager"] // 2
+        text = "comparisons come to outcomes that no recording has"
+        if self._place is not None:
+            return f"{text}, at {self._place}"
+        if names := ", ".join(name for name, change in watched.items() if change):
+            return f"what it reads changes from call to call ({names}): pass that as an argument"
+        if self._counts["branch_changes"] > least:
+            return f"{text}: one would serve {without_branch('')}"
+        if self._counts["derivative_misses"] > least:
+            return "a derivative is not finite where they are, or not what was recorded"
+        return (
+            "calls differ in what is constant in a recording: shapes, texts, objects, ints that "
+            "f reads (floats, and arrays of them, are inputs)"
+        )

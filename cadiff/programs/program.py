@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from ..binding import ProgramMethods, WeakMethod, callers, foreign_names, is_eager, ways_to_take
 from ..operations.naming import name_for_pickle
 from ..transforms._base import Function, P, T, answering, check_function, show_as
-from .batches import WHAT, Batches, checked_threads
+from .batches import WHAT, Batches, checked_threads, note_rows
 from .derivatives import Derivatives
 from .fallbacks import EAGER, Eager, run_once
 from .matrices import Format, SparseMatrices, requested
 from .native import Machines, Native
 from .report import Report
-from .traces import OnBranchChange, Traces, watch_of
+from .traces import MAX_TRACES, OnBranchChange, Traces
 from .verification import Verify, checked_verify
+from .walks import watch_of
 
 ENOUGH_USES = 4  # of recordings, so that they were worth their time
 
@@ -41,7 +42,7 @@ class Program(Report, ProgramMethods, Generic[P, T]):
         f: Callable[P, T],
         on_branch_change: OnBranchChange = "retrace",
         optimize: bool = True,
-        max_traces: int = 8,
+        max_traces: int = MAX_TRACES,
         threads: int | None = None,
         native: Native = None,
         verify: Verify | None = None,
@@ -208,6 +209,7 @@ class Program(Report, ProgramMethods, Generic[P, T]):
         try:
             return self.batches.batch(one, X, others, kwargs, what, threads, argnums)
         except Exception as error:
+            note_rows(error, what, X, others)
             raise callers.shortened(error)  # noqa: B904
 
     def sparse_jacobian(
@@ -290,7 +292,7 @@ def compile(
     *,
     on_branch_change: OnBranchChange = "retrace",
     optimize: bool = True,
-    max_traces: int = 8,
+    max_traces: int = MAX_TRACES,
     threads: int | None = None,
     native: Native = None,
     verify: Verify | None = None,

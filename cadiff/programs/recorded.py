@@ -93,6 +93,7 @@ class Recorded:
         self.replays = [*replays]  # of an exact program; not pickled: it is recorded again
         self.exact: dict[Any, Function] = {}  # what was made of them
         self._uses = 0  # besides those of its codes
+        self.n_missed = 0  # calls that met other outcomes, besides those of its codes
         self.in_vain: set[Any] = set()  # misses of derivatives for which another one was no help
         self._codes: dict[Any, Code | MatrixPlan | ObstacleError | PointError] = {}
 
@@ -233,6 +234,11 @@ class Recorded:
         for code in self.codes.values():
             uses += code.code.uses if isinstance(code, MatrixPlan) else code.uses
         return uses
+
+    @property
+    def misses(self) -> int:
+        """How many calls met other outcomes."""
+        return self.n_missed + sum(code.misses for code in self.all_codes)
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, in floats, given all its numbers in a row."""

@@ -6,6 +6,8 @@ What writes these is loaded when it is asked for.
 from __future__ import annotations
 
 import functools
+import itertools
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +37,8 @@ _CODES = {
 _MATRICES = ("jacobian", "hessian")
 _OF_NUMBERS = ("grad", "value_and_grad", "hvp", "hessian")
 
-_COUNTS = ("recordings", "branch_changes", "eager")
-_MOST_SHOWN = 10  # recordings, and programs of each, in notebooks
+_MOST_SHOWN = 10  # recordings, and programs of each, in tables
+_WIDTH = 99
 
 
 class Report:
@@ -212,20 +214,52 @@ class Report:
             )
         return plan.code
 
-    def _repr_html_(self) -> str:
-        """For notebooks: a table of the recordings, and of what was made of them."""
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        """What serves and how often, and why f is run eagerly: names and texts."""
         from ..inspection.texts import counted
+        from .found_steps import FoundLoop
 
-        stats = self.stats()
-        rows = [(name.replace("_", " "), str(stats[name])) for name in _COUNTS if stats[name]]
-        rows += [("run eagerly", reason) for reason in stats["obstacles"]]
-        for title, programs in list(self._programs())[:_MOST_SHOWN]:
-            recording, _, counts = title.partition(": ")
-            rows.append((recording, counts))
+        traces, counts = self._traces, self._traces.counts
+        recordings = list(traces)
+        n_replayed = sum(recorded.uses for recorded in recordings)
+        if any(counts.values()):
+            calls = f"{counts['recordings']} recorded, {n_replayed} replayed"
+            yield "calls", f"{calls}, {counts['eager']} run eagerly"
+        obstacles = traces.obstacles
+        if counts["eager"] and not obstacles:
+            obstacles = [traces.partings.why(traces.watched)]
+        yield from (("run eagerly", reason) for reason in obstacles)
+        yield from ((f"{name}, which f reads", how) for name, how in traces.watched.items() if how)
+        shown = zip(recordings, self._programs(), strict=False)
+        for recorded, (title, programs) in itertools.islice(shown, _MOST_SHOWN):
+            name, _, text = title.partition(": ")
+            is_loop = FoundLoop.name in [step.name for step in recorded.graph.steps]
+            times = counted(recorded.uses, "replay"), counted(recorded.misses, "miss", "misses")
+            yield name, f"{', '.join(times)}: {'a found loop, ' * is_loop}{text}"
             for what, code in programs[:_MOST_SHOWN]:
-                operations = counted(code.n_operations, "operation")
-                rows.append((what, f"{operations}, {counted(code.nbytes, 'byte')}"))
-        return page(repr(self._traces).strip("<>"), rows)
+                sizes = counted(code.n_operations, "operation"), counted(code.nbytes, "byte")
+                yield f"  {what}", f"{', '.join(sizes)}, {traces.machines.serving([code])}"
+        if left := len(recordings[_MOST_SHOWN:]):
+            yield "...", f"{counted(left, 'recording')} more"
+
+    def __str__(self) -> str:
+        """A table of what serves, how often it did, and why f is run eagerly where it is."""
+        rows = list(self._rows())
+        width = max((len(name) for name, _ in rows), default=0) + 2
+        lines = [
+            textwrap.fill(
+                *(text, _WIDTH),
+                initial_indent=name.ljust(width),
+                subsequent_indent=" " * width,
+                break_long_words=False,
+            )
+            for name, text in rows
+        ]
+        return "\n".join([repr(self), *lines])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same table."""
+        return page(repr(self._traces).strip("<>"), self._rows())
 
     def to_text(self, max_rows: int = 200) -> str:
         """The programs that were made so far, instruction by instruction.

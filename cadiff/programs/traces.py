@@ -37,18 +37,19 @@ from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .library_types import n_followed
 from .native import Machines, make_machine_code, make_machine_code_later, note
-from .pace import Pace
-from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
+from .pace import Pace, Partings, PerformanceWarning
+from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled
 from .recorded import NOT_SERVED, MissedError, Recorded, Vain, is_portable, met
 from .recordings import WRITES, Attempt, Changes, changes_of, record
 from .settling import settled
 from .traced import Integers, Traced
 from .verification import RAISES, StaleProgramWarning, Verify, difference, slope_difference
-from .walks import watch_call
+from .walks import watch_of
 
 if TYPE_CHECKING:
     from .found_loops import LoopFinder
 
+MAX_TRACES = 8  # recordings of a signature, unless told
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
 LEAST_RECORDINGS = 2  # of a signature, before loops are looked for
@@ -106,6 +107,8 @@ class Traces:
         self._missing_derivatives: dict[str, None] = {}  # why f is run eagerly for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
+        is_usual = self.on_branch_change == "retrace" and self.max_traces == MAX_TRACES
+        self.partings = Partings(self.counts, is_usual)
         self.keeps_loops = True
         self._unchecked = 0  # bytes
 
@@ -286,6 +289,7 @@ class Traces:
             except (MissedError, PointError) as error:
                 missed = self._miss_of(call, recorded, error)
                 former, miss = miss, missed or miss
+                recorded.n_missed += 1
                 tried.append(recorded)
                 if is_fresh and missed is None and self._gives_up_loops(recorded):
                     self._remove(call, recorded)
@@ -480,6 +484,10 @@ class Traces:
     ) -> Any:
         """What runs f eagerly. What f keeps of its numbers are plain ones."""
         self.counts["eager"] += 1
+        if self.partings.is_due:
+            if told := self.partings.told(self, self.obstacles, self.watched):
+                self._warn(f"{self!r} {told}", PerformanceWarning)
+            eager = self.partings.noted(eager)
         if self._kept is not None and self._kept.is_over:  # f has replaced what it keeps
             self._kept = watch_of(self.function)
         try:
@@ -775,14 +783,6 @@ class Traces:
         if obstacle not in self._missing_derivatives:
             self._missing_derivatives[obstacle] = None
             self._warn(f"{self!r} runs its function eagerly for a derivative: {obstacle}")
-
-
-def watch_of(f: Function, args: tuple[Any, ...] = ()) -> Watch | None:
-    """What f reads beside numbers; None if that cannot be watched."""
-    try:
-        return watch_call(f, [*args])
-    except UnwatchableError:
-        return None
 
 
 _NOTHING = Traced()  # is known of what was never called

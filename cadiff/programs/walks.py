@@ -373,3 +373,11 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
         raise UnwatchableError(f"it reads what raises {type(error).__name__}: {error}") from None
     watch.n_followed = library_types.n_followed()
     return watch
+
+
+def watch_of(f: Any, args: tuple[Any, ...] = ()) -> Watch | None:
+    """What f reads beside numbers; None if that cannot be watched."""
+    try:
+        return watch_call(f, [*args])
+    except UnwatchableError:
+        return None

@@ -3,6 +3,7 @@ says what to write instead."""
 
 from __future__ import annotations
 
+import cmath
 import decimal
 import json
 import math
@@ -12,6 +13,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,10 @@ def _assigned(x: Any) -> Any:
 
 WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "math": (lambda x: math.erf(x), [r"write cadiff\.erf\(v\) instead of math\.erf\(v\)"]),
+    "cmath": (
+        lambda x: cmath.exp(x),
+        [r"write cadiff\.cmath\.exp\(v\) instead of cmath\.exp\(v\)"],
+    ),
     "math alone": (lambda x: math.isnan(x), [r"write cadiff\.math\.isnan\(v\) instead of"]),
     "float": (lambda x: float(x), [r"'float\(x\)'", "computes like a float"]),
     "int": (lambda x: int(x), [r"'int\(x\)'", r"int\(cadiff\.value\(v\)\)"]),
@@ -125,6 +131,19 @@ NOTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
         [r"^scipy\.signal\.upfirdn computes", r"write cadiff\.scipy\.signal\.upfirdn"],
     ),
     "NumPy": (lambda x: np.arctan2([x, 1.0], 2.0), [r"write cadiff\.numpy\.arctan2"]),
+    "greatest": (
+        lambda x: max(x * np.ones(2), 0.0),
+        [r"^write np\.maximum\(v, w\), or cadiff\.maximum, which chooses for each element"],
+    ),
+    "least": (lambda x: min(1.0, x * np.ones(2)), [r"^write np\.minimum\(v, w\)"]),
+    "chosen": (
+        lambda x: x if x * np.ones(2) > 0.0 else 0.0,
+        [r"^write np\.where\(condition, v, w\), or cadiff\.where, which chooses for each element"],
+    ),
+    "shuffled": (
+        lambda x: np.random.default_rng(0).permutation(x * np.ones(3)),
+        [r"write x\[rng\.permutation\(len\(x\)\)\]"],
+    ),
     "of several lines": (
         lambda x: np.nditer(
             [x, None],
@@ -149,6 +168,72 @@ def test_errors_of_other_code_are_noted_with_what_to_write_instead(name: str, ki
         run(1.5)
     notes = caught.value.__notes__  # from Python 3.14 on json adds its own
     (note,) = [each for each in notes if not each.startswith("when serializing")]
+    for word in words:
+        assert re.search(word, note), note
+
+
+def _in_jax(x: Any) -> Any:
+    import jax
+
+    return jax.numpy.sin(x)
+
+
+def _jitted(x: Any) -> Any:
+    import jax
+
+    return jax.jit(lambda y: y * y)(x)
+
+
+def _in_torch(x: Any) -> Any:
+    import torch
+
+    return torch.sin(x)
+
+
+def _averaged(package: str, x: Any) -> Any:
+    series = import_module(package).Series([x, 2.0 * x])
+    return series.rolling(2).mean().sum() if package == "pandas" else series.sum()
+
+
+def _windowed(x: Any) -> Any:
+    windows = import_module("pandas").Series([x, 2.0 * x]).rolling(2)
+    return windows.mean()
+
+
+OF_TABLES = [r"table\.to_numpy\(\): cadiff\.numpy has mean", "sliding_window_view"]
+# What has its own numbers, arrays or tables, and exceptions: the package, a use of it, the words.
+HOSTS: dict[str, tuple[str, Callable[[Any], Any], list[str]]] = {
+    "jax": ("jax", _in_jax, [r"^'jax\.numpy\.sin\(x\)'", r"interop\.jax\.primitive\(f\)"]),
+    "jax.jit": ("jax", _jitted, [r"cadiff\.interop\.jax\.primitive\(f\)"]),
+    "torch": ("torch", _in_torch, [r"cadiff\.interop\.torch\.primitive\(f\)"]),
+    "pandas": ("pandas", lambda x: _averaged("pandas", x), OF_TABLES),
+    "pandas, later": ("pandas", _windowed, [r"^'windows\.mean\(\)' computes", *OF_TABLES]),
+    "polars": ("polars", lambda x: _averaged("polars", x), OF_TABLES),
+    "polars by an operator": (
+        "polars",
+        lambda x: import_module("polars").Series([1.0, 2.0]) * x,
+        [r"^'import_module\(\"polars\"\)\.Series\(\[1\.0, 2\.0\]\) \* x' computes", *OF_TABLES],
+    ),
+    "sympy": (
+        "sympy",
+        lambda x: import_module("sympy").symbols("a") * x,
+        [r"sympy\.lambdify\(symbols, expression, \"numpy\"\)"],
+    ),
+}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="errors take no notes")
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
+@pytest.mark.parametrize("kind", ["grad", "compile"])
+@pytest.mark.parametrize("name", HOSTS)
+def test_packages_with_numbers_of_their_own_are_told_of_a_way(name: str, kind: str) -> None:
+    package, f, words = HOSTS[name]
+    pytest.importorskip(package)
+    run = cadiff.compile(f, verify=False).grad if kind == "compile" else cadiff.grad(f)
+    with pytest.raises(Exception) as caught:
+        run(1.5)
+    told = [*getattr(caught.value, "__notes__", ()), str(caught.value)]
+    note = next(text for text in told if "computes with plain numbers" in text)
     for word in words:
         assert re.search(word, note), note
 

@@ -13,10 +13,12 @@ results in two ways:
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import doctest
 import io
 import re
+import symtable
 import sys
 import tokenize
 from collections.abc import Iterator
@@ -41,6 +43,23 @@ def sections(page: Path) -> dict[str, str]:
     found = zip(parts[::2], parts[1::2], strict=True)
     code = {title: "".join(block[1] for block in blocks(text, "python")) for title, text in found}
     return {title: source for title, source in code.items() if source}
+
+
+def needed(source: str) -> set[str]:
+    """The names that code reads, and neither Python nor the code itself has."""
+    whole = symtable.symtable(source, "page", "exec")
+    own = {
+        name.get_name()
+        for name in whole.get_symbols()
+        if name.is_assigned() or name.is_imported() or name.is_namespace()
+    }
+    read: set[str] = set()
+    tables = [whole]
+    for table in tables:
+        tables += table.get_children()
+        names = (name for name in table.get_symbols() if name.is_referenced())
+        read |= {name.get_name() for name in names if table is whole or name.is_global()}
+    return read - own - {*dir(builtins)}
 
 
 @contextlib.contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import cadiff
-from cadiff.interop._seams import Foreign, as_tuple
+from cadiff.interop._seams import Foreign, as_tuple, each_of
 
 
 def test_cotangents_of_all_arguments_take_one_run() -> None:
@@ -28,3 +29,16 @@ def test_cotangents_of_all_arguments_take_one_run() -> None:
     assert [g.tolist() for g in of_both] == [(2.0 * y).tolist(), (2.0 * x).tolist()]
     assert cadiff.grad(lambda x: f(2, x, y))(x).tolist() == (2.0 * y).tolist()
     assert asked == [2, 1]
+
+
+@pytest.mark.parametrize("result", [{"a": np.ones(2)}, [np.ones(2)], (np.ones(2), None)])
+def test_results_are_arrays_or_a_tuple_of_them(result: Any) -> None:
+    with pytest.raises(TypeError, match=r"returned \w+, where .* a tuple of them: return tuple\("):
+        each_of(result, np.ndarray, np.asarray)
+    assert each_of(np.ones(2), np.ndarray, np.sum) == 2.0
+    assert each_of((np.ones(2),), np.ndarray, np.sum) == (2.0,)
+
+
+def test_what_is_no_function_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="primitive takes a function, not dict"):
+        Foreign(lambda g, args: g(*args), cadiff.vjp, {"a": 1.0})  # type: ignore[arg-type]

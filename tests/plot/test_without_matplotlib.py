@@ -100,8 +100,8 @@ def test_programs() -> None:
     program.value_and_grad(np.ones(2))
     texts = page_of(program).texts
     assert texts[0] == f"cadiff.Program of {NASTY}, 1 recording"
-    assert "2 inputs, 1 output, 2 operations, 0 guards" in texts
-    assert "gradient by inputs 0..1" in texts
+    assert "0 replays, 0 misses: 2 inputs, 1 output, 2 operations, 0 guards" in texts
+    assert "  gradient by inputs 0..1" in texts
 
 
 def test_programs_that_run_their_function() -> None:

@@ -17,7 +17,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.binding import Watch
 from cadiff.operations.guards import NoDerivativeError
-from cadiff.programs import recordings, traces, walks
+from cadiff.programs import recordings, walks
 from cadiff.programs.observations import Observation
 from cadiff.programs.recorded import Recorded
 
@@ -40,13 +40,15 @@ def by_index(x, k):
 def blind(monkeypatch):
     """Nothing is watched, and SCALE is what it was afterwards."""
 
+    watch_call = walks.watch_call
+
     def nothing(f, statics):
         watch = walks._Walk(Watch()).watch
-        watch.codes = walks.watch_call(f, statics).codes
+        watch.codes = watch_call(f, statics).codes
         return watch
 
     monkeypatch.setattr(recordings, "watch_call", nothing)
-    monkeypatch.setattr(traces, "watch_call", nothing)
+    monkeypatch.setattr(walks, "watch_call", nothing)
     yield
     SCALE[0] = 2.0
 

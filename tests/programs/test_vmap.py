@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -693,3 +694,17 @@ def test_rows_may_be_complex(transform: Any) -> None:
     np.testing.assert_allclose(cadiff.jvp(both, (z,), (1j * z,))[1]["a"], 2j * z**2)
     conjugates = transform(cadiff.vmap(cadiff.grad(lambda z: abs(z) ** 2)))
     np.testing.assert_allclose(conjugates(z), 2 * z.conj())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="errors take no notes")
+@pytest.mark.parametrize("what", ["value", "value_and_grad"])
+def test_batch_of_two_arrays_of_rows_names_vmap(what: str) -> None:
+    P, Z = np.arange(12.0).reshape(4, 3), np.ones((4, 3))
+    program = cadiff.compile(lambda p, z: p @ z)
+    with pytest.raises(ValueError, match="matmul") as caught:
+        program.batch(P, Z, what=what)
+    method = "program" if what == "value" else f"program.{what}"
+    assert "all of argument 1, which has 4 rows, too: if" in caught.value.__notes__[0]
+    assert f"write cadiff.vmap({method})(X, Z)" in caught.value.__notes__[0]
+    values = cadiff.vmap(getattr(program, what) if method != "program" else program)(P, Z)
+    assert (values if what == "value" else values[0]).tolist() == P.sum(axis=1).tolist()

@@ -53,6 +53,9 @@ int cad_note_taken(PyObject *number);
 /* Note that a recording has noted an outcome of a comparison as a guard. */
 int cad_note_guard(PyObject *outcome);
 
+/* Note how a function that is run eagerly has chosen. */
+int cad_note_choice(int truth);
+
 /* Whether a number has outlived its computation. */
 int cad_is_over(PyObject *number);
 

@@ -19,7 +19,9 @@ int cad_raise_status(CadStatus status) {
             "a Var was computed with while another thread, to which it belongs, sweeps "
             "over what it recorded: pass values between threads (cadiff.value(v))");
     } else {
-        PyErr_SetString(PyExc_OverflowError, "cadiff: a tape holds at most 2**32 numbers");
+        PyErr_SetString(PyExc_OverflowError,
+                        "cadiff: these are too many numbers: a tape holds at most 2**32, a "
+                        "compiled program 2**31; compute with fewer of them at a time");
     }
     return -1;
 }

@@ -180,13 +180,15 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
 }
 
 /* Outcomes tell a run of a function from those that choose otherwise. */
-static void note_choice(PyObject *left, PyObject *result) {
+static int note_choice(PyObject *left, PyObject *result) {
     if (CAD_IS_BOOL(result)) {
         CadTape *const tape = CAD_IS_SCALAR(left) ? CAD_VAR(left)->tape : cad_current_tape();
         const int truth = PyObject_IsTrue(result);
         tape->choices = (tape->choices + 1 + (uint64_t)truth) * 0x9e3779b97f4a7c15u;
         tape->choices ^= tape->choices >> 29;
+        return cad_note_choice(truth);
     }
+    return 0;
 }
 
 static PyObject *compare(PyObject *left, PyObject *right, int how, int masks) {
@@ -199,8 +201,8 @@ static PyObject *compare(PyObject *left, PyObject *right, int how, int masks) {
         guard_comparison(left, right, how, masks ? &result : NULL) < 0) {
         Py_CLEAR(result);
     }
-    if (cad_state.choosing > 0 && result != NULL) {
-        note_choice(left, result);
+    if (cad_state.choosing > 0 && result != NULL && note_choice(left, result) < 0) {
+        Py_CLEAR(result);
     }
     return result;
 }
