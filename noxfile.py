@@ -20,6 +20,7 @@ nox -s everything    what takes too long for each change, and must pass before a
   `.ci/run` compiles what is derived from them alone;
 * the C core built for other systems, its tests run as far as they can be here, and the whole
   extension linked for them (`cross`);
+* the extension for Linux on arm64, tested in an emulator (`arm64`);
 * programs with cadiff in them, frozen and run elsewhere (`frozen`);
 * SciPy's own tests of its optimisers, with those of `cadiff.optimize` in their places
   (`scipy_optimize`), for what users of SciPy's functions rely on;
@@ -378,6 +379,16 @@ def cross(session: nox.Session) -> None:
 
 
 @nox.session
+def arm64(session: nox.Session) -> None:
+    """The extension for Linux on arm64, and tests of it, with Debian's Python in an emulator."""
+    if not any(map(shutil.which, ("qemu-aarch64", "qemu-aarch64-static"))):
+        session.skip("there is no qemu-aarch64: Debian's package is qemu-user")
+    session.install("pip", "pytest", "ziglang", *BUILD_REQUIRES)
+    with building():
+        session.run("python", "-m", "tests.c.arm64", *session.posargs)
+
+
+@nox.session
 def frozen(session: nox.Session) -> None:
     """A program frozen by PyInstaller and cx_Freeze, run without Python and cadiff."""
     session.install("cx-Freeze", "pyinstaller")
@@ -488,8 +499,9 @@ def seams(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
-    longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross", "frozen"]
-    longer += ["search", "scipy_optimize", "array_api", "real_programs", "seams", "successors"]
+    longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross", "arm64"]
+    longer += ["frozen", "search", "scipy_optimize", "array_api", "real_programs", "seams"]
+    longer += ["successors"]
     for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:

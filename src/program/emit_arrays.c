@@ -94,7 +94,7 @@ static int emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
         CadPlan *const plan = cad_graph_plan(m->graph, record);
         const uint32_t part = record_of(m, (CadId)cad_plan_view(plan, 1)[0]);
         const CadHome home = m->homes[part];
-        if (home.of == record - m->graph->records && m->place[part] == out + home.at) {
+        if (home.of == (size_t)(record - m->graph->records) && m->place[part] == out + home.at) {
             at = home.at;
             end = at + (int32_t)plan->size;
         }

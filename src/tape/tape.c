@@ -188,7 +188,8 @@ CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
     if (reclaim_is_due(tape)) {
         cad_tape_reclaim(tape);
     }
-    if (slots > CAD_MOST_SLOTS || tape->n_slots + slots + 2 * CAD_HEADROOM > CAD_MOST_SLOTS) {
+    const size_t most = CAD_MOST_SLOTS - 2 * CAD_HEADROOM;
+    if (tape->n_slots > most || slots > most - tape->n_slots) {
         return CAD_TAPE_FULL;
     }
     CadStatus status = grow_buffers(tape, slots);

@@ -59,32 +59,43 @@ def import_library(sources: list[str], machine: str) -> Path:
     return library
 
 
-def main(asked: list[str]) -> int:
-    """Go through some systems, or all of them; answers whether something failed."""
+def sources() -> tuple[list[str], list[str]]:
+    """The C of the extension, which Cython writes if it has to, and the options that it needs."""
     from building.extension import MODULES, core, translate, write_shared
 
-    place = headers()
+    options = [f"-D{name}={value}" for name, value in core.define_macros]
+    options += [f"-I{path}" for path in core.include_dirs if not Path(path).is_absolute()]
     modules = [*map(translate, MODULES), write_shared()]
-    sources = [*core.sources, *modules]
-    macros = [f"-D{name}={value}" for name, value in core.define_macros]
-    own = [f"-I{path}" for path in core.include_dirs if not Path(path).is_absolute()]
+    return [*core.sources, *modules], [*STRICT, *OPTIONS, *options, "-isystem", str(headers())]
+
+
+def link(target: str, given: list[str], options: list[str]) -> Path:
+    """The extension for a system; zig compiles side by side, and again what has changed."""
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", target, *options, *given]
+    command += ["-shared"]
+    if target in WINDOWS:
+        command.append(str(import_library(given, WINDOWS[target])))
+    elif "macos" in target:
+        command.append("-Wl,-undefined,dynamic_lookup")
+    else:
+        command += ["-fPIC", "-lm"]
+    result = BUILT / f"_core-{target}"
+    subprocess.run([*command, "-o", str(result)], cwd=ROOT, check=True)
+    return result
+
+
+def main(asked: list[str]) -> int:
+    """Go through some systems, or all of them; answers whether something failed."""
+    given, options = sources()
     failed = False
     for target in asked or SYSTEMS:
-        command = [sys.executable, "-m", "ziglang", "cc", "-target", target, *STRICT, *OPTIONS]
-        command += [*macros, *own, "-isystem", str(place), *sources, "-shared"]
-        if target in WINDOWS:
-            command.append(str(import_library(sources, WINDOWS[target])))
-        elif "macos" in target:
-            command.append("-Wl,-undefined,dynamic_lookup")
-        else:
-            command += ["-fPIC", "-lm"]
-        result, begun = BUILT / f"_core-{target}", time.monotonic()
-        done = subprocess.run([*command, "-o", str(result)], cwd=ROOT).returncode
-        said = "not built, for what clang says above"
-        if done == 0:
-            said = f"{result.stat().st_size >> 10} kB in {time.monotonic() - begun:.0f} s"
+        begun = time.monotonic()
+        try:
+            size = link(target, given, options).stat().st_size
+            said = f"{size >> 10} kB in {time.monotonic() - begun:.0f} s"
+        except subprocess.CalledProcessError:
+            said, failed = "not built, for what clang says above", True
         print(f"{target}: {said}", flush=True)
-        failed = failed or done != 0
     return failed
 
 

@@ -42,7 +42,7 @@ size_t random_below(Random *random, size_t bound) {
     if (n_leading > 0 && bound > 1) {
         return next_byte() % bound;
     }
-    return (size_t)(random_bits(random) >> 16) % bound;
+    return (size_t)((random_bits(random) >> 16) % bound);
 }
 
 double random_between(Random *random, double low, double high) {

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,6 +28,8 @@ FREEZERS = {
 }
 PARTS = {"PyInstaller": ["scipy", "sources"], "cx_Freeze": ["scipy"]}  # of the program
 OPTIONS = (["-OO"], ["-I"], ["-s", "-E"], ["-X", "dev", "-W", "error"])
+# Root may write everywhere; without its capabilities it is an owner as others are.
+BOUND = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
 NOTHING = {"PATH": os.defpath, "LC_ALL": "C"}  # no home, no path of Python's, no UTF-8
 
 
@@ -41,13 +45,27 @@ def freeze(name: str, place: Path) -> str:
     elsewhere = place / "é 数"
     program.parent.rename(elsewhere)
     size = sum(path.stat().st_size for path in elsewhere.rglob("*") if path.is_file()) >> 20
-    return f"{took:.0f} s, {size} MB; {said([str(elsewhere / program.name), *PARTS[name]], place)}"
+    with unwritable(elsewhere):
+        answer = said([str(elsewhere / program.name), *PARTS[name]], elsewhere)
+    return f"{took:.0f} s, {size} MB; {answer}"
 
 
 def said(command: list[str], place: Path) -> str:
     """What a program says, run with an environment of nothing."""
+    command = [*BOUND, *command]
     done = subprocess.run(command, cwd=place, env=NOTHING, capture_output=True, text=True)
     return (done.stdout or done.stderr)[-2000:].strip()
+
+
+@contextmanager
+def unwritable(place: Path) -> Iterator[None]:
+    """A folder into which nothing can be written; afterwards it can be removed."""
+    subprocess.run(["chmod", "-R", "a-w", str(place)], check=True)
+    try:
+        assert "denied" in said(["touch", "new"], place), f"{place} can be written into"
+        yield
+    finally:
+        subprocess.run(["chmod", "-R", "u+w", str(place)], check=True)
 
 
 def main(asked: list[str]) -> int:
@@ -65,17 +83,13 @@ def main(asked: list[str]) -> int:
         site = Path(name, "é 数")
         shutil.copytree(spec.submodule_search_locations[0], site / "cadiff")
         shutil.copy(PROGRAM, site)
-        for path in [*site.rglob("*"), site]:
-            path.chmod(path.stat().st_mode & ~0o222)
-        for options in OPTIONS:
-            # `-I` leaves out the folder of the program: there the installed package runs.
-            answer = said(
-                [sys.executable, *options, str(site / PROGRAM.name), "scipy", "sources"], site
-            )
-            reports.append(f"{' '.join(options)}: {answer}")
-            print(reports[-1], flush=True)
-        for path in [site, *site.rglob("*")]:
-            path.chmod(path.stat().st_mode | 0o200)
+        program = [str(site / PROGRAM.name), "scipy", "sources"]
+        with unwritable(site):
+            for options in OPTIONS:
+                # `-I` leaves out the folder of the program: there the installed package runs.
+                answer = said([sys.executable, *options, *program], site)
+                reports.append(f"{' '.join(options)}: {answer}")
+                print(reports[-1], flush=True)
     return any(not report.endswith("right") for report in reports)
 
 
