@@ -1,0 +1,90 @@
+"""`jax.scipy`: cadiff.scipy's names, beside what JAX has otherwise."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as onp
+
+import cadiff.optimize
+from cadiff import numpy as np
+from cadiff.scipy import linalg as _linalg
+from cadiff.scipy import special as _special
+from cadiff.scipy.sparse import linalg as _iterations
+
+from .. import aliases
+from . import tree_util as trees
+from .numpy import of_symmetric
+
+OptimizeResults = namedtuple("OptimizeResults", "x success status fun jac hess_inv nfev njev nit")
+
+
+def minimize(
+    fun: Callable[..., Any], x0: Any, args: Any = (), *, method: str = "BFGS",
+    tol: float | None = None, options: Any = None,
+) -> OptimizeResults:  # fmt: skip
+    """`cadiff.optimize.minimize`: SciPy's methods with exact gradients.
+
+    It is not differentiated: the derivative of a minimum is that of `cadiff.root` of the gradient.
+    """
+    method = "L-BFGS-B" if method.lower().startswith("l-bfgs") else method
+    given = {name: x for name, x in (options or {}).items() if x is not None}
+    start = onp.asarray(x0, float)
+    found = cadiff.optimize.minimize(fun, start, args, method=method, tol=tol, options=given)
+    return OptimizeResults(*map(found.get, OptimizeResults._fields))
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False,
+    where: Any = None,
+) -> Any:  # fmt: skip
+    """As `scipy.special.logsumexp`, of the elements where `where` holds."""
+    if where is not None:
+        a = np.where(where, a, -np.inf)
+    found = _special.logsumexp(a, axis=axis, b=b, keepdims=keepdims, return_sign=return_sign)
+    return found if return_sign else found[()]
+
+
+def _iterative(name: str) -> Callable[..., Any]:
+    """One of SciPy's iterations, of trees: A and M are matrices, or linear functions of trees."""
+
+    def solve(
+        A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0,
+        maxiter: int | None = None, M: Any = None, restart: int = 20, **_: Any,
+    ) -> tuple[Any, None]:  # fmt: skip
+        how = {"restart": restart} if name == "gmres" else {}
+        first = trees.tree_map(np.zeros_like, b) if x0 is None else x0
+        vector, apart = trees.ravel_pytree(cadiff.value(first))
+        product, inverse = (f if callable(f) else partial(np.matmul, f) for f in (A, M))
+
+        def operator(matvec: Callable[[Any], Any]) -> Any:
+            return _iterations.LinearOperator(
+                (vector.size, vector.size), matvec, dtype=vector.dtype
+            )
+
+        def solver(residual: Any, x: Any) -> Any:
+            right = -residual(0.0 * x)
+            linear = operator(lambda v: residual(v) + right)
+            before = operator(lambda v: trees.ravel_pytree(inverse(apart(v)))[0])
+            how.update(rtol=tol, atol=atol, maxiter=maxiter, M=None if M is None else before)
+            return getattr(_iterations, name)(linear, right, x, **how)[0]
+
+        def residual(x: Any) -> Any:
+            return trees.tree_map(np.subtract, product(x), b)
+
+        return cadiff.root(residual, cadiff.value(first), solver=solver), None
+
+    return solve
+
+
+_MODULES = {
+    "linalg": {"eigh": of_symmetric(_linalg.eigh)},
+    "optimize": {"minimize": minimize, "OptimizeResults": OptimizeResults},
+    "special": {"logsumexp": logsumexp},
+    "sparse": {},
+    "sparse.linalg": {name: _iterative(name) for name in ("bicgstab", "cg", "gmres")},
+}
+aliases.stand_for(__name__, "cadiff.scipy", _MODULES)
