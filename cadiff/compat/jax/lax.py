@@ -57,9 +57,14 @@ def _as_int(x: Any, dtype: Any) -> Any:
 
 
 def scan(
-    f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
-    unroll: Any = 1, **_: Any,
-) -> tuple[Any, Any]:  # fmt: skip
+    f: Function,
+    init: Any,
+    xs: Any = None,
+    length: Any = None,
+    reverse: bool = False,
+    *_: Any,
+    **__: Any,
+) -> tuple[Any, Any]:
     """`cadiff.scan`."""
     return cadiff.scan(_turns(f, init, True), trees.in_order(init), xs, length, reverse)
 
@@ -130,14 +135,10 @@ def custom_root(
 
 
 def custom_linear_solve(
-    matvec: Function, b: Any, solve: Function, transpose_solve: Any = None, symmetric: Any = False,
-    has_aux: bool = False,
-) -> Any:  # fmt: skip
+    matvec: Function, b: Any, solve: Function, *_: Any, has_aux: bool = False, **__: Any
+) -> Any:
     """What `solve(matvec, b)` gives, differentiated as the solution of `matvec(x) = b`."""
-
-    def residual(x: Any) -> Any:
-        return trees.tree_map(np.subtract, matvec(x), b)
-
+    residual = lambda x: trees.tree_map(np.subtract, matvec(x), b)  # noqa: E731
     return custom_root(residual, b, lambda *_: solve(matvec, b), None, has_aux)
 
 
@@ -280,10 +281,11 @@ def _filled(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, **_: 
 _NAMES = (
     "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or "
     "bitwise_xor broadcast_shapes cbrt ceil concatenate conj cos cosh dtype=result_type exp exp2 "
-    "expm1 floor full imag log log1p nextafter pow real sign sin sinh sqrt square tan tanh transpose "
+    "expm1 floor full imag log log1p nextafter pow real sign sin sinh sqrt square tan tanh "
     "sub=subtract mul=multiply neg=negative max=maximum min=minimum eq=equal ne=not_equal lt=less "
     "le=less_equal gt=greater ge=greater_equal rem=fmod is_finite=isfinite shift_left=left_shift "
-    "shift_right_arithmetic=right_shift rev=flip select=where batch_matmul=matmul"
+    "shift_right_arithmetic=right_shift rev=flip select=where "
+    "transpose batch_matmul=matmul"
 )
 _REDUCTIONS = (
     "reduce_sum=sum reduce_max=max reduce_min=min reduce_prod=prod reduce_and=all reduce_or=any"

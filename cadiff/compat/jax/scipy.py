@@ -61,9 +61,7 @@ def _iterative(name: str) -> Callable[..., Any]:
         product, inverse = (f if callable(f) else partial(np.matmul, f) for f in (A, M))
 
         def operator(matvec: Callable[[Any], Any]) -> Any:
-            return _iterations.LinearOperator(
-                (vector.size, vector.size), matvec, dtype=vector.dtype
-            )
+            return _iterations.LinearOperator(2 * vector.shape, matvec, dtype=vector.dtype)
 
         def solver(residual: Any, x: Any) -> Any:
             right = -residual(0.0 * x)
