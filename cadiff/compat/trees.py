@@ -7,7 +7,7 @@ class of trees of its own, with the kinds of its containers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 Function = Callable[..., Any]
 
@@ -26,12 +26,15 @@ class Tree:
     A leaf has no class.
     """
 
-    kind_of: ClassVar[Callable[[type], Kind | None]]
-
     def __init__(self, of_type: Any = None, data: Any = None, parts: tuple[Any, ...] = ()) -> None:
         self.type, self.data, self.parts = of_type, data, parts
         self.num_leaves: int = sum(part.num_leaves for part in parts) if of_type else 1
         self.num_nodes: int = 1 + sum(part.num_nodes for part in parts)
+
+    @staticmethod
+    def kind_of(kind: type) -> Kind | None:
+        """How containers of a class are opened and made; None of what is a leaf."""
+        raise NotImplementedError
 
     @classmethod
     def opened(cls, x: Any, leaves: list[Any], is_leaf: Any = None, path: Any = None) -> Any:

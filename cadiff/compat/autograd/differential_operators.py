@@ -59,9 +59,8 @@ def _hessian(fun: Function, argnum: Any = 0) -> Any:
     return cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum)
 
 
-grad, elementwise_grad, jacobian, hessian = map(
-    _made, (cadiff.grad, cadiff.elementwise_grad, cadiff.jacobian, _hessian)
-)
+grad, elementwise_grad = _made(cadiff.grad), _made(cadiff.elementwise_grad)
+jacobian, hessian = _made(cadiff.jacobian), _made(_hessian)
 grad.__doc__ = "\n    Returns a function which returns the gradient of `fun`, a number."
 hessian.__name__ = "hessian"
 value_and_grad = _made(cadiff.value_and_grad, has_value=True)

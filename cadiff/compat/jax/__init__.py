@@ -72,6 +72,7 @@ globals().update(
 )
 
 _TREES = vars(tree_util).items()
+_numpy: _Any = numpy
 _MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
     "core": {"Tracer": _Tracer},
     "custom_derivatives": {
@@ -79,10 +80,10 @@ _MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
     },
     "debug": {"print": _print},
     "dtypes": {
-        "issubdtype": numpy.issubdtype,
-        "result_type": numpy.result_type,
-        "canonicalize_dtype": numpy.dtype,
-        "prng_key": type("prng_key", (numpy.generic,), {}),
+        "issubdtype": _numpy.issubdtype,
+        "result_type": _numpy.result_type,
+        "canonicalize_dtype": _numpy.dtype,
+        "prng_key": type("prng_key", (_numpy.generic,), {}),
     },
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
     "tree": {name[5:]: function for name, function in _TREES if name.startswith("tree_")},

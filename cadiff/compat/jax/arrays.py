@@ -10,7 +10,6 @@ import math
 from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, partialmethod
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +19,7 @@ from cadiff import numpy as np
 
 from ...binding import Complex, Dual, Var, carries, map_leaves, put_in_types
 from ...operations.replayed import Replayed
+from ...scipy._arrays import At
 
 NUMBERS = (Var, Dual, Complex)
 ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
@@ -90,64 +90,45 @@ def _places(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
     return onp.pad(places, beyond, constant_values=-1)[tuple(parts)]
 
 
-class _Reference:
-    """`x.at[key]`: the array with some elements replaced, which a method computes."""
-
-    def __init__(self, x: Any, key: Any = None) -> None:
-        self.x, self.key = x, key
-
-    def __getitem__(self, key: Any) -> _Reference:
-        return _Reference(self.x, key)
+class _Reference(At):
+    """`x.at[key]`: a copy of the array with some elements changed, which a method computes."""
 
     def get(self, *, mode: Any = None, fill_value: Any = None, **_: Any) -> Any:
         """The elements; with `mode="fill"`, `fill_value`, nan or an extreme int out of bounds."""
         if mode in _TRUSTING:
-            return self.x[self.key]
-        places = _places(np.shape(self.x), self.key, mode)
-        found, dtype = np.reshape(self.x, -1)[places], np.result_type(self.x)
+            return self._x[self._key]
+        places = _places(np.shape(self._x), self._key, mode)
+        found, dtype = np.reshape(self._x, -1)[places], np.result_type(self._x)
         if fill_value is None:
             limit = {"i": "min", "u": "max"}.get(dtype.kind)
             fill_value = getattr(onp.iinfo(dtype), limit) if limit else onp.nan
         return found if mode == "clip" else np.where(places >= 0, found, fill_value)
 
-    def _changed(
-        self, compute: Callable[..., Any], value: Any = None, *, mode: Any = None, **_: Any
-    ) -> Any:
-        key, shape = self.key, np.shape(self.x)
-        is_plain = not (carries(self.x) or carries(value))
-        y = onp.array(self.x) if is_plain else np.array(self.x, copy=True)
+    def _changed(self, compute: Any, value: Any, *_: Any, mode: Any = None, **__: Any) -> Any:
+        key, shape = self._key, np.shape(self._x)
+        is_plain = not (carries(self._x) or carries(value))
+        y = onp.array(self._x) if is_plain else np.array(self._x, copy=True)
         if mode not in _TRUSTING:
             places = _places(shape, key, mode)
             key = places[places >= 0]
             value = np.broadcast_to(value, places.shape)[places >= 0]
             y = np.reshape(y, -1)
-        compute(y, key, value)
+        parts = key if isinstance(key, tuple) else (key,)
+        is_list = any(isinstance(part, list) or getattr(part, "ndim", 0) for part in parts)
+        if is_list and isinstance(compute, onp.ufunc):  # of elements named twice with every value
+            getattr(np, compute.__name__).at(y, key, value)
+        else:
+            y[key] = compute(y[key], value)
         return np.reshape(y, shape)[()]
-
-    def _by(self, ufunc: Any, value: Any, **how: Any) -> Any:
-        return self._changed(partial(_combine, ufunc), value, **how)
 
     def apply(self, function: Callable[[Any], Any], **how: Any) -> Any:
         """The elements as a function of an array makes them."""
-        return self._changed(lambda y, key, _: y.__setitem__(key, function(y[key])), **how)
+        return self._changed(lambda x, _: function(x), None, **how)
 
-    set = partialmethod(_changed, lambda y, key, value: y.__setitem__(key, value))
-    add, subtract = partialmethod(_by, onp.add), partialmethod(_by, onp.subtract)
-    multiply = mul = partialmethod(_by, onp.multiply)
-    divide, power = partialmethod(_by, onp.divide), partialmethod(_by, onp.power)
-    min, max = partialmethod(_by, onp.minimum), partialmethod(_by, onp.maximum)
+    mul = At.multiply
 
 
 _TRUSTING = (None, "promise_in_bounds")
-
-
-def _combine(ufunc: Any, y: Any, key: Any, value: Any) -> None:
-    """Of an element that an index names several times, with every value."""
-    parts = key if isinstance(key, tuple) else (key,)
-    if any(isinstance(part, list) or getattr(part, "ndim", 0) for part in parts):
-        getattr(np, ufunc.__name__).at(y, key, value)
-    else:
-        y[key] = ufunc(y[key], value)
 
 
 class Device(SimpleNamespace):

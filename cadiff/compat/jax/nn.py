@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as onp
@@ -112,7 +113,9 @@ def _scaled(
 ) -> Callable[..., Any]:  # fmt: skip
     """Random weights of the variance `scale / n`, n the inputs, the outputs or their mean."""
     draw: Any = {
-        "uniform": lambda *how: math.sqrt(3.0) * random.uniform(*how, -1.0),
+        "uniform": lambda key, shape, dtype: (
+            math.sqrt(3.0) * random.uniform(key, shape, dtype, -1.0)
+        ),
         "normal": random.normal,
         # The deviation of the normal distribution between -2 and 2.
         "truncated_normal": lambda *how: _truncated(*how) / 0.87962566103423978,
@@ -132,27 +135,24 @@ def _times(draw: Callable[..., Any], scale: Any, *how: Any) -> Callable[..., Any
     return lambda key, shape, dtype=onp.float64, **_: scale * draw(key, shape, dtype, *how)
 
 
-def _constant(value: Any, *_: Any) -> Callable[..., Any]:
+def _constant(value: Any) -> Callable[..., Any]:
     return lambda key, shape, dtype=onp.float64, **_: np.full(shape, value, dtype)
-
-
-def _kin(*variance: Any) -> Callable[..., Any]:
-    return lambda *axes, **how: _scaled(*variance, *axes, **how)
 
 
 _KINDS = {"glorot": (1.0, "fan_avg"), "he": (2.0, "fan_in"), "lecun": (1.0, "fan_in")}
 _KINDS |= {"xavier": _KINDS["glorot"], "kaiming": _KINDS["he"]}
 INITIALIZERS: dict[str, Any] = {
+    f"{name}_{kind}": partial(_scaled, *variance, "truncated_normal" if kind == "normal" else kind)
+    for name, variance in _KINDS.items()
+    for kind in ("normal", "uniform")
+}
+INITIALIZERS |= {
     "zeros": _constant(0.0),
     "ones": _constant(1.0),
-    "constant": _constant,
+    "constant": lambda value, *_: _constant(value),
     "normal": lambda stddev=0.01, *_: _times(random.normal, stddev),
     "truncated_normal": lambda stddev=0.01, _=None, *bounds: _times(_truncated, stddev, *bounds),
     "uniform": lambda scale=0.01, *_: _times(random.uniform, scale),
     "variance_scaling": _scaled,
-} | {
-    f"{name}_{kind}": _kin(*variance, "truncated_normal" if kind == "normal" else kind)
-    for name, variance in _KINDS.items()
-    for kind in ("normal", "uniform")
 }
 aliases.have_modules(__name__, {"initializers": INITIALIZERS})

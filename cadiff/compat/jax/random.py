@@ -81,7 +81,7 @@ def _order(key: Any, shape: tuple[int, ...], axis: int) -> Any:
 
 def _clipped(x: Any, low: int, high: int) -> Any:
     """Whole numbers of Python's, which have no greatest one, within bounds."""
-    within = onp.frompyfunc(lambda x: min(max(int(x), low), high), 1, 1)
+    within: Any = onp.frompyfunc(lambda x: min(max(int(x), low), high), 1, 1)
     return onp.asarray(within(x), object)
 
 
@@ -99,7 +99,7 @@ def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) ->
     first, span = (onp.asarray(x % 2**width, unsigned) for x in (first, span))
     upper, lower = (_bits(k, shape, width) for k in split(key))
     with onp.errstate(over="ignore", divide="ignore"):
-        rest = lambda x: onp.where(span == 0, x, x % span)  # noqa: E731
+        rest: Any = lambda x: onp.where(span == 0, x, x % span)  # noqa: E731
         factor = rest(unsigned.type(2 ** (width // 2)))
         offset = rest(rest(upper) * rest(factor * factor) + rest(lower))
         return (first + offset).astype(dtype).astype(onp.float64)
@@ -216,7 +216,10 @@ def categorical(
     axis = axis % np.ndim(logits) - np.ndim(logits)
     others = [*onp.delete(np.shape(logits), axis)]
     sizes = others if shape is None else [*shape]
-    noise = lambda sizes: _formulas["gumbel"](key, sizes) + logits  # noqa: E731
+
+    def noise(sizes: Any) -> Any:
+        return _formulas["gumbel"](key, sizes) + logits
+
     if not replace:
         greatest = np.argsort(-noise(np.shape(logits)), axis=axis, kind="stable")
         count = math.prod(sizes[: len(sizes) - len(others)])

@@ -55,7 +55,7 @@ def _iterative(name: str) -> Callable[..., Any]:
         A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0,
         maxiter: int | None = None, M: Any = None, restart: int = 20, **_: Any,
     ) -> tuple[Any, None]:  # fmt: skip
-        how = {"restart": restart} if name == "gmres" else {}
+        how: dict[str, Any] = {"restart": restart} if name == "gmres" else {}
         first = trees.tree_map(np.zeros_like, b) if x0 is None else x0
         vector, apart = trees.ravel_pytree(cadiff.value(first))
         product, inverse = (f if callable(f) else partial(np.matmul, f) for f in (A, M))
@@ -78,7 +78,7 @@ def _iterative(name: str) -> Callable[..., Any]:
     return solve
 
 
-_MODULES = {
+_MODULES: dict[str, dict[str, Any]] = {
     "linalg": {"eigh": of_symmetric(_linalg.eigh)},
     "optimize": {"minimize": minimize, "OptimizeResults": OptimizeResults},
     "special": {"logsumexp": logsumexp},

@@ -100,7 +100,7 @@ def _of_number(made: Function) -> Function:
     return operator
 
 
-grad, value_and_grad = map(_of_number, (cadiff.grad, cadiff.value_and_grad))
+grad, value_and_grad = _of_number(cadiff.grad), _of_number(cadiff.value_and_grad)
 
 
 def _by_leaves(made: Function, make: Function | None = None) -> Function:
