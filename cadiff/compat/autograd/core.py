@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import sys
+import threading
 import warnings
 from abc import ABC, ABCMeta
 from collections import defaultdict
@@ -137,14 +138,32 @@ def _pull_by_table(fun: Function, k: int) -> Function:
     return maker
 
 
+class _Running(threading.local):
+    """The functions whose rules of forward mode are run in this thread."""
+
+    functions: tuple[Function, ...] = ()
+
+
+_running = _Running()
+
+
 def _push_by_table(fun: Function, k: int) -> Function:
-    return lambda g, ans, *args, **kw: _dense(primitive_jvps[fun]((k,), (g,), ans, args, kw))
+    def rule(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
+        before = _running.functions
+        _running.functions = (*before, fun)
+        try:
+            return _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
+        finally:
+            _running.functions = before
+
+    return rule
 
 
 def primitive(f_raw: Function) -> Any:
     """A function whose derivatives are stated by `defvjp` and its like."""
     operation = cadiff.primitive(f_raw)
-    if operation._is_own:  # but its rules are its user's
+    is_cadiffs = operation._is_own
+    if is_cadiffs:  # but its rules are its user's
         operation._is_own, operation.__module__ = False, "autograd"
     ways = (
         (primitive_vjps, operation.defvjp, _pull_by_table, operation.pulls),
@@ -154,7 +173,8 @@ def primitive(f_raw: Function) -> Any:
     @wraps(f_raw)
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
         which = [k for k, arg in enumerate(args) if trees.carries(arg)]
-        if not which:
+        # A rule that gives it tangents, in which it is linear, is to be transposed without itself.
+        if not which or (is_cadiffs and f_wrapped in _running.functions):
             return f_raw(*args, **kwargs)
         if any(trees.is_container(args[k]) for k in which):
             return _of_containers(f_wrapped, f_raw, args, kwargs)
