@@ -28,8 +28,12 @@ class Tree:
 
     def __init__(self, of_type: Any = None, data: Any = None, parts: tuple[Any, ...] = ()) -> None:
         self.type, self.data, self.parts = of_type, data, parts
-        self.num_leaves: int = sum(part.num_leaves for part in parts) if of_type else 1
-        self.num_nodes: int = 1 + sum(part.num_nodes for part in parts)
+        self.num_leaves: int = sum([part.num_leaves for part in parts]) if of_type else 1
+
+    @property
+    def num_nodes(self) -> int:
+        """How many containers and leaves there are."""
+        return 1 + sum(part.num_nodes for part in self.parts)
 
     @staticmethod
     def kind_of(kind: type) -> Kind | None:
@@ -60,6 +64,8 @@ class Tree:
     @classmethod
     def map(cls, f: Function, tree: Any, *rest: Any, is_leaf: Function | None = None) -> Any:
         """A tree of f of each leaf, and of what other trees have in its place."""
+        if is_leaf is None and cls.kind_of(type(tree)) is None:
+            return f(tree, *rest)
         leaves, of_leaves = cls.flatten(tree, is_leaf)
         return of_leaves.unflatten(map(f, leaves, *map(of_leaves.flatten_up_to, rest)))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 GITHUB = "https://github.com"
-SUPPLEMENT = "paragami.tests.test_autograd_supplement_lib.TestAutogradSupplement"
 
 
 class Package(NamedTuple):
@@ -64,11 +63,6 @@ PACKAGES = {
     "paragami": Package(
         f"{GITHUB}/rgiordan/paragami 059bb354b816bafe821d446ece2fb9b968a39d83",
         ("paragami/tests",),
-        {
-            f"{SUPPLEMENT}::test_slogdet_3d": (
-                "one asks for an error where `slogdet` of stacked matrices works"
-            )
-        },
     ),
     "pyerrors": Package(
         f"{GITHUB}/fjosw/pyerrors b28c2f0b6f20e69f5435ad48a6cf73f160b49e35",

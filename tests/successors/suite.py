@@ -4,10 +4,11 @@
 
 FOLDER gets a folder for each package of `packages.py`, unless it is there: a copy or a clone of
 SOURCES/NAME, or else what `packages.py` says, a source distribution or a clone from the network.
-What is not to be had, or does not run, is left out, and a row says why. Each suite runs with autograd, then with
-cadiff. What passes with autograd has to pass with cadiff, but for the tests that `packages.py`
-excludes with a reason. A table says how many passed, and the median of the ratios of the times of
-gradients. `--write` puts its rows into `docs/guide/autograd.md`. `nox -s successors` runs this.
+What is not to be had, or does not run, is left out, and a row says why. Each suite runs with
+autograd, then with cadiff. What passes with autograd has to pass with cadiff, but for the tests
+that `packages.py` excludes with a reason. A table says how many passed, and the median of the
+ratios of the times of gradients. `--write` puts its rows into `docs/guide/autograd.md`.
+`nox -s successors` runs this.
 """
 
 from __future__ import annotations
@@ -150,6 +151,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_intermixed_args()
     print(f"{line(HEAD)}\n{line(['---'] * len(HEAD))}")
+    given.folder = given.folder.resolve()
     given.folder.mkdir(parents=True, exist_ok=True)
     # Packages without a configuration of pytest would have that of the tree around the folder.
     (given.folder / "pytest.ini").touch()
