@@ -1,12 +1,15 @@
 """Calls with containers as operations of one array, for functions that have rules of their own.
 
 A rule knows containers, and is asked once for each call: so a primitive is made of a call, whose
-argument is all of its numbers in a row.
+argument is all of its numbers in a row. A rule may call the function itself on tangents, in which
+it is linear: that is to be transposed without the rule, so functions whose rules run are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as onp
@@ -16,6 +19,28 @@ from cadiff import numpy as np
 
 from .trees import Tree
 from .vectors import in_a_row
+
+
+class _Running(threading.local):
+    functions: tuple[Any, ...] = ()
+
+
+_running = _Running()
+
+
+@contextmanager
+def running(function: Any) -> Iterator[None]:
+    """While a rule of a function runs, in this thread."""
+    before, _running.functions = _running.functions, (*_running.functions, function)
+    try:
+        yield
+    finally:
+        _running.functions = before
+
+
+def is_running(function: Any) -> bool:
+    """Whether a rule of a function runs."""
+    return function in _running.functions
 
 
 class Call:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import itertools
 import sys
-import threading
 import warnings
 from abc import ABC, ABCMeta
 from collections import defaultdict
@@ -18,7 +17,7 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
-from ..calls import Call
+from ..calls import Call, is_running, running
 from . import trees
 from .wrap_util import get_name, wraps
 
@@ -138,23 +137,10 @@ def _pull_by_table(fun: Function, k: int) -> Function:
     return maker
 
 
-class _Running(threading.local):
-    """The functions whose rules of forward mode are run in this thread."""
-
-    functions: tuple[Function, ...] = ()
-
-
-_running = _Running()
-
-
 def _push_by_table(fun: Function, k: int) -> Function:
     def rule(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
-        before = _running.functions
-        _running.functions = (*before, fun)
-        try:
+        with running(fun):
             return _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
-        finally:
-            _running.functions = before
 
     return rule
 
@@ -173,8 +159,7 @@ def primitive(f_raw: Function) -> Any:
     @wraps(f_raw)
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
         which = [k for k, arg in enumerate(args) if trees.carries(arg)]
-        # A rule that gives it tangents, in which it is linear, is to be transposed without itself.
-        if not which or (is_cadiffs and f_wrapped in _running.functions):
+        if not which or (is_cadiffs and is_running(f_wrapped)):
             return f_raw(*args, **kwargs)
         if any(trees.is_container(args[k]) for k in which):
             return _of_containers(f_wrapped, f_raw, args, kwargs)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ import cadiff
 from cadiff import numpy as np
 
 from ...binding import carries, is_guarding
-from ..calls import Call
+from ..calls import Call, is_running, running
 from .arrays import given_back, is_number
 from .tree_util import PyTreeDef
 
@@ -92,15 +91,6 @@ class _Custom:
         raise TypeError(f"{what} of {self.fun.__name__} returns a tuple of {n}, not {found!r}")
 
 
-class _Transposing(threading.local):
-    """Whether a rule of this thread is being transposed."""
-
-    now = False
-
-
-_transposing = _Transposing()
-
-
 class custom_jvp(_Custom):  # noqa: N801 - a decorator
     """A function whose tangents `f.defjvp(rule)` states: `rule(primals, tangents)`."""
 
@@ -128,17 +118,14 @@ class custom_jvp(_Custom):  # noqa: N801 - a decorator
             return call.flat(self.checked(result, 2, "the rule")[1])
 
         def pull(ans: Any, point: Any) -> Function:
-            if _transposing.now:  # a rule gave the function tangents: it is linear in them
+            if is_running(self):
                 return cadiff.vjp(lambda x: call.flat(self.fun(*call.all_args(x))), point)[1]
             zero = onp.zeros(np.shape(point))[()]
             transposed = cadiff.vjp(lambda t: push(t, ans, point), zero)[1]
 
             def of(g: Any) -> Any:
-                before, _transposing.now = _transposing.now, True
-                try:
+                with running(self):
                     return transposed(g)
-                finally:
-                    _transposing.now = before
 
             return of
 
