@@ -31,8 +31,8 @@ class Tree:
         self.num_leaves: int = sum([part.num_leaves for part in parts]) if of_type else 1
 
     @property
-    def num_nodes(self) -> int:
-        """How many containers and leaves there are."""
+    def num_nodes(self) -> Any:
+        """How many containers and leaves there are, an int."""
         return 1 + sum(part.num_nodes for part in self.parts)
 
     @staticmethod

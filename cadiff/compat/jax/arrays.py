@@ -104,22 +104,24 @@ class _Reference(At):
             fill_value = getattr(onp.iinfo(dtype), limit) if limit else onp.nan
         return found if mode == "clip" else np.where(places >= 0, found, fill_value)
 
-    def _changed(self, compute: Any, value: Any, *_: Any, mode: Any = None, **__: Any) -> Any:
+    def _changed(
+        self, compute: Any, y: Any, copy: Any = None, *, mode: Any = None, **_: Any
+    ) -> Any:
         key, shape = self._key, np.shape(self._x)
-        is_plain = not (carries(self._x) or carries(value))
-        y = onp.array(self._x) if is_plain else np.array(self._x, copy=True)
+        is_plain = not (carries(self._x) or carries(y))
+        x = onp.array(self._x) if is_plain else np.array(self._x, copy=True)
         if mode not in _TRUSTING:
             places = _places(shape, key, mode)
             key = places[places >= 0]
-            value = np.broadcast_to(value, places.shape)[places >= 0]
-            y = np.reshape(y, -1)
+            y = np.broadcast_to(y, places.shape)[places >= 0]
+            x = np.reshape(x, -1)
         parts = key if isinstance(key, tuple) else (key,)
         is_list = any(isinstance(part, list) or getattr(part, "ndim", 0) for part in parts)
-        if is_list and isinstance(compute, onp.ufunc):  # of elements named twice with every value
-            getattr(np, compute.__name__).at(y, key, value)
+        if is_list and isinstance(compute, onp.ufunc):  # of elements named twice with every y
+            getattr(np, compute.__name__).at(x, key, y)
         else:
-            y[key] = compute(y[key], value)
-        return np.reshape(y, shape)[()]
+            x[key] = compute(x[key], y)
+        return np.reshape(x, shape)[()]
 
     def apply(self, function: Callable[[Any], Any], **how: Any) -> Any:
         """The elements as a function of an array makes them."""

@@ -15,6 +15,7 @@ from cadiff.scipy import linalg as _linalg
 from cadiff.scipy import special as _special
 from cadiff.scipy.sparse import linalg as _iterations
 
+from ...binding import carries, is_guarding
 from .. import aliases
 from . import tree_util as trees
 from .numpy import of_symmetric
@@ -49,31 +50,39 @@ def logsumexp(
 
 
 def _iterative(name: str) -> Callable[..., Any]:
-    """One of SciPy's iterations, of trees: A and M are matrices, or linear functions of trees."""
+    """One of SciPy's iterations, of trees: A and M are matrices, or linear functions of trees.
+
+    A solution that has derivatives is exact, whatever the tolerance is.
+    """
 
     def solve(
         A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0,
         maxiter: int | None = None, M: Any = None, restart: int = 20, **_: Any,
     ) -> tuple[Any, None]:  # fmt: skip
-        how: dict[str, Any] = {"restart": restart} if name == "gmres" else {}
         first = trees.tree_map(np.zeros_like, b) if x0 is None else x0
-        vector, apart = trees.ravel_pytree(cadiff.value(first))
+        vector, apart = trees.ravel_pytree(cadiff.stop_gradient(first))
         product, inverse = (f if callable(f) else partial(np.matmul, f) for f in (A, M))
-
-        def operator(matvec: Callable[[Any], Any]) -> Any:
-            return _iterations.LinearOperator(2 * vector.shape, matvec, dtype=vector.dtype)
-
-        def solver(residual: Any, x: Any) -> Any:
-            right = -residual(0.0 * x)
-            linear = operator(lambda v: residual(v) + right)
-            before = operator(lambda v: trees.ravel_pytree(inverse(apart(v)))[0])
-            how.update(rtol=tol, atol=atol, maxiter=maxiter, M=None if M is None else before)
-            return getattr(_iterations, name)(linear, right, x, **how)[0]
 
         def residual(x: Any) -> Any:
             return trees.tree_map(np.subtract, product(x), b)
 
-        return cadiff.root(residual, cadiff.value(first), solver=solver), None
+        def flat(function: Any) -> Callable[[Any], Any]:
+            return lambda v: trees.ravel_pytree(function(apart(v)))[0]
+
+        def operator(matvec: Callable[[Any], Any]) -> Any:
+            return _iterations.LinearOperator(2 * vector.shape, matvec, dtype=vector.dtype)
+
+        def solver(residual: Any, x: Any, tol: float = 1e-13, maxiter: int | None = None) -> Any:
+            right = -residual(0.0 * x)
+            how: dict[str, Any] = {"restart": restart} if name == "gmres" else {}
+            how["M"] = None if M is None else operator(flat(inverse))
+            linear = operator(lambda v: residual(v) + right)
+            how.update(x0=x, rtol=tol, atol=atol, maxiter=maxiter)
+            return getattr(_iterations, name)(linear, right, **how)[0]
+
+        if is_guarding() or carries(residual(apart(0.0 * vector + 1.0))):
+            return cadiff.root(residual, first, solver=solver), None
+        return apart(solver(flat(residual), vector, tol, maxiter)), None
 
     return solve
 
