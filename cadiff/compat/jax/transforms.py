@@ -208,13 +208,9 @@ def vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0, **_: Any) -> Functi
     return _called(cadiff.vmap(fun, axes, out_axes), fun)
 
 
-def checkpoint(
-    fun: Function | None = None, *, static_argnums: Any = (), policy: Any = None, **_: Any
-) -> Any:
+def checkpoint(fun: Function | None = None, **_: Any) -> Any:
     """The function with its intermediate results computed again when they are needed."""
-    if fun is None:
-        return checkpoint
-    return _like(fun)(cadiff.checkpoint(fun))
+    return checkpoint if fun is None else _like(fun)(cadiff.checkpoint(fun))
 
 
 remat = checkpoint
