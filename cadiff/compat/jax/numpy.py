@@ -90,15 +90,16 @@ _CHANGES = {
     "nonzero argwhere flatnonzero": _sized,
 }
 for _names, _change in _CHANGES.items():
-    for _own in (getattr(_numpy, _name) for _name in _names.split()):
-        globals()[_own.__name__] = _functools.wraps(_own, updated=())(_change(_own))
+    for _name in _names.split():
+        _own = getattr(_numpy, _name)
+        globals()[_name] = _functools.wraps(_own, updated=())(_change(_own))
 _einsum = globals()["einsum"]
 
 
 def einsum(subscripts: _Any, /, *operands: _Any, **how: _Any) -> _Any:
     """As `numpy.einsum`; dots that the result has not are summed over."""
-    inputs, _, output = str(subscripts).replace(" ", "").partition("->")
-    if "..." not in inputs or "..." in output or "->" not in subscripts:
+    inputs, arrow, output = str(subscripts).replace(" ", "").partition("->")
+    if not arrow or "..." not in inputs or "..." in output:
         return _einsum(subscripts, *operands, **how)
     found = _einsum(f"{inputs}->...{output}", *operands, **how)
     return _numpy.sum(found, axis=tuple(range(_np.ndim(found) - len(output))))
