@@ -1,4 +1,4 @@
-"""Modules that stand for others: names of submodules, and the same names in several modules.
+"""Modules that stand for others: whole packages, and modules of names that other ones have.
 
 It knows nothing of what the modules hold.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -23,30 +24,44 @@ def _found(name: str) -> Any:
         return getattr(importlib.import_module(above), last, None) if above else None
 
 
-def have_below(name: str, stands_for: str, is_first: bool = False) -> None:
-    """Have imports below a name find what stands below another, before files if `is_first`."""
+def have_below(name: str, stands_for: str) -> None:
+    """Have imports below a name find what stands below another, and no file."""
 
     def stand(module: ModuleType, there: str) -> None:
         sys.modules[module.__name__] = _found(there)
 
-    foreign.have_below(name, stands_for, stand, _found, is_first)
+    foreign.have_below(name, stands_for, stand, _found, is_first=True)
 
 
-def have_modules(above: Any, modules: Mapping[str, Mapping[str, Any]]) -> None:
-    """Give a package modules, of their names."""
-    vars(above).setdefault("__path__", [])  # so that imports look below it
+def have_modules(above: str, modules: Mapping[str, Mapping[str, Any]]) -> None:
+    """Give a module others below it, of their names."""
+    home = sys.modules[above]
+    vars(home).setdefault("__path__", [])  # so that imports look below it
     for name, members in modules.items():
-        module = sys.modules[f"{above.__name__}.{name}"] = ModuleType(f"{above.__name__}.{name}")
+        module = sys.modules[f"{above}.{name}"] = ModuleType(f"{above}.{name}")
         vars(module).update(members)
-        setattr(above, name, module)
+        setattr(sys.modules[module.__name__.rpartition(".")[0]], name.rpartition(".")[2], module)
 
 
-def have_names(home: Any, above: Any, modules: Mapping[str, str]) -> None:
-    """Give a package modules of names that another module has, all of them in one text each."""
+def have_names(home: Any, above: str, modules: Mapping[str, str]) -> None:
+    """Give a module others below it, of names that another one has: all in one text for each."""
     found = {
         m: {each: getattr(home, each) for each in names.split()} for m, names in modules.items()
     }
     have_modules(above, found)
+
+
+def stand_for(name: str, library: str, modules: Mapping[str, Mapping[str, Any]]) -> None:
+    """Have a module, and all below it, have a library's names, but for those of their own.
+
+    modules: names of their own of those below it.
+    """
+    found, own = importlib.import_module(library), vars(sys.modules[name])
+    own.update({k: x for k, x in vars(found).items() if k[0] != "_" and k not in own})
+    own["__getattr__"] = partial(getattr, found)
+    below = {m: {"__getattr__": partial(getattr, _found(f"{library}.{m}"))} for m in modules}
+    have_modules(name, {m: below[m] | dict(members) for m, members in modules.items()})
+    have_below(name, library)
 
 
 def install(name: str, stands_for: str) -> None:
@@ -57,18 +72,4 @@ def install(name: str, stands_for: str) -> None:
             f"{name} itself is imported already: call {stands_for}.install() before anything that "
             f"imports it"
         )
-    have_below(name, stands_for, is_first=True)
-
-
-def names_below(name: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose modules are found below another."""
-
-    def find(member: str) -> Any:
-        if member.startswith("__"):
-            raise AttributeError(member)
-        try:
-            return importlib.import_module(f"{name}.{member}")
-        except ImportError as error:
-            raise AttributeError(f"module {name!r} has no attribute {member!r}") from error
-
-    return find
+    have_below(name, stands_for)

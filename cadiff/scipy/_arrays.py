@@ -6,9 +6,7 @@ has broadcast and copied. Here these are arrays that numbers with derivatives ca
 
 from __future__ import annotations
 
-import operator as _operator
 from collections.abc import Callable as _Callable
-from functools import partialmethod as _partialmethod
 from typing import Any
 
 import numpy as _np
@@ -100,6 +98,10 @@ def nextafter(x: Any, y: Any, /) -> Any:
     return _np.nextafter(*_binding.plain_values((x, y)))
 
 
+def _by(compute: _Callable[[Any, Any], Any]) -> _Callable[..., Any]:
+    return lambda self, y, **how: self._changed(compute, y, **how)
+
+
 class At:
     """`array_api_extra.at`: an array of which some elements become other ones."""
 
@@ -107,7 +109,7 @@ class At:
         self._x, self._key = x, key
 
     def __getitem__(self, key: Any) -> At:
-        return At(self._x, key)
+        return type(self)(self._x, key)
 
     def _changed(
         self, compute: _Callable[[Any, Any], Any], y: Any, copy: bool | None = None, **_: Any
@@ -119,14 +121,10 @@ class At:
         x[self._key] = compute(x[self._key], y)
         return x if _np.ndim(x) else x[()]
 
-    set = _partialmethod(_changed, lambda _, y: y)
-    add = _partialmethod(_changed, _operator.add)
-    subtract = _partialmethod(_changed, _operator.sub)
-    multiply = _partialmethod(_changed, _operator.mul)
-    divide = _partialmethod(_changed, _operator.truediv)
-    power = _partialmethod(_changed, _operator.pow)
-    min = _partialmethod(_changed, _np.minimum)
-    max = _partialmethod(_changed, _np.maximum)
+    set = _by(lambda _, y: y)
+    add, subtract = _by(_np.add), _by(_np.subtract)
+    multiply, divide, power = _by(_np.multiply), _by(_np.divide), _by(_np.power)
+    min, max = _by(_np.minimum), _by(_np.maximum)
 
 
 def _writable(x: Any) -> Any:

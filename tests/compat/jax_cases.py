@@ -95,6 +95,19 @@ n.linalg.cholesky(n.asarray(A)), j.grad(lambda a: n.sum(n.linalg.cholesky(a)))(n
 j.scipy.special.logsumexp(n.asarray(A), axis=1), j.scipy.stats.norm.logpdf(X), j.scipy.linalg.expm(A)
 j.scipy.optimize.minimize(lambda x: n.sum((x - 1.0) ** 2), n.zeros(2), method="BFGS").x.round(5)
 j.eval_shape(lambda x: n.dot(x, x), j.ShapeDtypeStruct((3, 3), float)).shape
+n.asarray(A).at[:, n.array([0, 9])].get(mode="fill"), n.asarray(A).at[..., 9].set(0.0, mode="drop"), n.arange(3).at[9].get(mode="fill")
+n.asarray(A).at[n.array([-4, 1]), 0:2].add(1.0, mode="clip"), n.asarray(A).at[None, 1:, n.array([1, 9])].set(0.0, mode="drop")
+j.lax.sort((n.array([2, 1, 2, 0]), n.asarray(X)), num_keys=2), j.lax.population_count(n.array([3, -7])), j.lax.reduce_max(n.asarray(A), axes=(0,))
+j.lax.round(n.array([0.5, 1.5]), j.lax.RoundingMethod.TO_NEAREST_EVEN), j.lax.top_k(n.array([1.0, n.nan, 2.0, 2.0]), 3)
+j.random.randint(k, (9,), -3, 4, n.int8), j.random.randint(k, (2,), 0, 2**32, n.uint32), j.random.categorical(k, n.asarray(X), shape=(3,), replace=False)
+j.nn.initializers.truncated_normal(stddev=0.5)(k, (3,)), [j.grad(j.nn.relu6)(x) for x in (0.0, 1.0, 6.0)], j.grad(lambda x: n.clip(x, 0.0, 1.0))(1.0)
+n.einsum("j..., ... -> j", n.asarray(A), n.asarray(X[:3])), n.repeat(n.asarray(X), n.array([1, 0, 2, 1]), total_repeat_length=6)
+n.bincount(n.array([0, 1, 7]), length=3), n.argwhere(n.asarray(A) > 1, size=4, fill_value=-1), n.fill_diagonal(n.asarray(A), 0.0, inplace=False)
+n.linalg.eigvalsh(n.asarray(A + n.triu(A, 1))), j.grad(lambda a: n.sum(j.scipy.linalg.eigh(a)[0] ** 3))(n.asarray(A))
+j.jacfwd(lambda z: z**3, holomorphic=True)(n.asarray(X + 1j)), j.hessian(lambda z: z**3, holomorphic=True)(n.array([1.0 + 2.0j]))
+j.scipy.sparse.linalg.cg(lambda v: {"a": 2.0 * v["a"], "b": 3.0 * v["b"]}, {"a": n.ones(2), "b": n.asarray(3.0)}, tol=1e-14)[0]
+j.scipy.sparse.linalg.bicgstab(n.asarray(A), n.asarray(X[:3]), tol=1e-14)[0], j.scipy.sparse.linalg.gmres(lambda v: A @ v, n.asarray(X[:3]), tol=1e-14)[0]
+j.grad(lambda t: n.sum(j.scipy.sparse.linalg.cg(lambda v: t * n.asarray(A) @ v, n.asarray(X[:3]), tol=1e-14)[0]))(2.0)
 """.strip().splitlines()
 
 
@@ -272,6 +285,7 @@ if __name__ == "__main__":
     import jax
     import jax.flatten_util
     import jax.scipy.optimize
+    import jax.scipy.sparse.linalg
     import jax.scipy.stats
 
     jax.config.update("jax_enable_x64", True)

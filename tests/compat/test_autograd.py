@@ -219,12 +219,18 @@ def test_a_function_of_complex_numbers_by_a_rule() -> None:
 
 def test_rules_replace_those_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np, "sinc", np.sinc)
-    monkeypatch.setattr(np.linalg, "det", np.linalg.det, raising=False)
+    for name in ("det", "solve"):
+        monkeypatch.setattr(np.linalg, name, getattr(np.linalg, name), raising=False)
     defvjp(np.sinc, lambda ans, x: lambda g: 7.0 * g)
     extend.defjvp(np.linalg.det, lambda g, ans, x: 3.0 * np.sum(g))
     assert np.sinc(0.3) == onp.sinc(0.3)
     assert ag.grad(np.sinc)(0.3) == ag.deriv(np.sinc)(0.3) == 7.0
     same(ag.grad(np.linalg.det)(SYMMETRIC), onp.full((3, 3), 3.0))
+    extend.defjvp(
+        np.linalg.solve, None, lambda g, ans, a, b: 2.0 * np.linalg.solve(a, g)
+    )  # calls itself
+    gradient = ag.grad(lambda b: np.sum(np.linalg.solve(SYMMETRIC, b)))(VECTOR)
+    same(gradient, 2.0 * onp.linalg.inv(SYMMETRIC).sum(0))
     assert cadiff.grad(onp.sinc)(0.3) == pytest.approx(-0.9020281301)
     with pytest.warns(RuntimeWarning, match=r"wrap it in autograd\.extend\.primitive"):
         defvjp(total, lambda ans, x: lambda g: g)

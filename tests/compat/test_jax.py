@@ -236,8 +236,6 @@ def test_names_that_are_not_there_say_what_to_write(jax: Any) -> None:
         jax.lax.gather
     with pytest.raises(AttributeError, match=r"docs/guide/jax\.md"):
         jax.nn.no_such_name
-    with pytest.raises(NotImplementedError, match="mode="):
-        X.at[1:2].set(0.0, mode="drop")
 
 
 def test_imports_of_others_find_it() -> None:

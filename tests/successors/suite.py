@@ -4,10 +4,11 @@
 
 FOLDER gets a folder for each package of `packages.py`, unless it is there: a copy or a clone of
 SOURCES/NAME, or else what `packages.py` says, a source distribution or a clone from the network.
-What is not to be had is left out, and a row says why. Each suite runs with autograd, then with
-cadiff. What passes with autograd has to pass with cadiff, but for the tests that `packages.py`
-excludes with a reason. A table says how many passed, and the median of the ratios of the times of
-gradients. `--write` puts its rows into `docs/guide/autograd.md`. `nox -s successors` runs this.
+What is not to be had, or does not run, is left out, and a row says why. Each suite runs with
+autograd, then with cadiff. What passes with autograd has to pass with cadiff, but for the tests
+that `packages.py` excludes with a reason. A table says how many passed, and the median of the
+ratios of the times of gradients. `--write` puts its rows into `docs/guide/autograd.md`.
+`nox -s successors` runs this.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ PROPERTY = "properties/property[@name='gradient']"
 LEAST_SECONDS = 0.002
 
 
-class NotThereError(Exception):
-    """A package is not to be had; the message says why."""
+class NotRunError(Exception):
+    """A package is not to be had, or its tests do not run; the message says why."""
 
 
 def fetch(name: str, package: Package, place: Path, sources: Path | None) -> None:
@@ -71,7 +72,7 @@ def told(*command: str) -> None:
     done = subprocess.run(command, env=SILENT, capture_output=True, text=True)
     if done.returncode:
         last = [line for line in done.stderr.splitlines() if line and "notice" not in line]
-        raise NotThereError(last[-1] if last else f"{command[0]} failed")
+        raise NotRunError(last[-1] if last else f"{command[0]} failed")
 
 
 class Outcome(NamedTuple):
@@ -92,7 +93,7 @@ def outcomes(place: Path, package: Package, which: str) -> dict[str, Outcome]:
         run = [sys.executable, RUN, which, *OPTIONS, *package.tests, f"--junitxml={report}"]
         done = subprocess.run(run, env=environment, cwd=place, capture_output=True, text=True)
         if not report.exists():
-            raise SystemExit(done.stdout + done.stderr)
+            raise NotRunError(f"pytest fails with {which}: {(done.stdout + done.stderr)[-1000:]}")
         cases = list(ET.parse(report).iter("testcase"))
     # Parameters may be classes, which have other names here: tests of a function are counted.
     counted: Counter[str] = Counter()
@@ -112,7 +113,7 @@ def compare(name: str, place: Path) -> tuple[str, list[str]]:
     theirs, ours = (outcomes(place, package, which) for which in ("autograd", "cadiff"))
     passed = [test for test, outcome in theirs.items() if outcome.passed]
     if not passed:
-        raise SystemExit(f"{name}: no test passes with autograd, so its suite cannot run here")
+        raise NotRunError("no test passes with autograd")
     lost = [test for test in passed if test not in ours or not ours[test].passed]
     ratios = [
         ours[test].seconds / theirs[test].seconds
@@ -150,6 +151,10 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_intermixed_args()
     print(f"{line(HEAD)}\n{line(['---'] * len(HEAD))}")
+    given.folder = given.folder.resolve()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    # Packages without a configuration of pytest would have that of the tree around the folder.
+    (given.folder / "pytest.ini").touch()
     rows: dict[str, str] = {}
     wrong: list[str] = []
     for name in given.names:
@@ -157,10 +162,10 @@ def main() -> None:
         try:
             for each in (name, *PACKAGES[name].needs):
                 fetch(each, PACKAGES[each], given.folder / each, given.sources)
-        except NotThereError as error:
-            print(line([name, "–", f"not to be had: {error}", "–"]), flush=True)
+            row, lost = compare(name, place)
+        except NotRunError as error:
+            print(line([name, "–", f"not run: {error}", "–"]), flush=True)
             continue
-        row, lost = compare(name, place)
         rows[name] = row
         wrong += lost
         print(rows[name], flush=True)

@@ -9,8 +9,6 @@
 array([1., 1.])
 """
 
-import sys as _sys
-
 from .. import aliases as _aliases
 from . import core as _core
 from . import test_util as _test_util
@@ -23,10 +21,8 @@ _MODULES = {
     "extend": "Box SparseObject VSpace def_linear defjvp defjvp_argnum defjvp_argnums defvjp "
     "defvjp_argnum defvjp_argnums notrace_primitive primitive register_notrace vspace",
 }
-_aliases.have_names(_core, _sys.modules[__name__], _MODULES)
-_aliases.have_names(
-    _test_util, _sys.modules[__name__], {"util": "func quick_grad_check subval subvals"}
-)
+_aliases.have_names(_core, __name__, _MODULES)
+_aliases.have_names(_test_util, __name__, {"util": "func quick_grad_check subval subvals"})
 
 
 def install() -> None:

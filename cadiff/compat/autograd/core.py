@@ -6,8 +6,10 @@ import builtins
 import itertools
 import sys
 import warnings
+from abc import ABC, ABCMeta
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as onp
@@ -15,6 +17,7 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
+from ..calls import Call, is_running, running
 from . import trees
 from .wrap_util import get_name, wraps
 
@@ -26,21 +29,20 @@ _HERE = __name__.rpartition(".")[0]
 isbox = trees.is_box
 
 
-class _Boxes(type):
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isbox(instance)
-
-
-class Box(metaclass=_Boxes):
+class Box(ABC):  # noqa: B024 - of which others are registered
     """The class of numbers and arrays that carry derivatives."""
 
     @classmethod
-    def register(cls, value_type: type) -> None:
+    def register(cls, value_type: type) -> Any:
         """Autograd has boxes for further types; cadiff has containers."""
         raise TypeError(
             f"cadiff differentiates by numbers and containers of them: tell it what is in a "
             f"{value_type.__name__} by cadiff.register_container"
         )
+
+
+for _kind in trees.NUMBERS:
+    ABCMeta.register(Box, _kind)
 
 
 def getval(x: Any) -> Any:
@@ -136,13 +138,18 @@ def _pull_by_table(fun: Function, k: int) -> Function:
 
 
 def _push_by_table(fun: Function, k: int) -> Function:
-    return lambda g, ans, *args, **kw: _dense(primitive_jvps[fun]((k,), (g,), ans, args, kw))
+    def rule(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
+        with running(fun):
+            return _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
+
+    return rule
 
 
 def primitive(f_raw: Function) -> Any:
     """A function whose derivatives are stated by `defvjp` and its like."""
     operation = cadiff.primitive(f_raw)
-    if operation._is_own:  # but its rules are its user's
+    is_cadiffs = operation._is_own
+    if is_cadiffs:  # but its rules are its user's
         operation._is_own, operation.__module__ = False, "autograd"
     ways = (
         (primitive_vjps, operation.defvjp, _pull_by_table, operation.pulls),
@@ -152,7 +159,7 @@ def primitive(f_raw: Function) -> Any:
     @wraps(f_raw)
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
         which = [k for k, arg in enumerate(args) if trees.carries(arg)]
-        if not which:
+        if not which or (is_cadiffs and is_running(f_wrapped)):
             return f_raw(*args, **kwargs)
         if any(trees.is_container(args[k]) for k in which):
             return _of_containers(f_wrapped, f_raw, args, kwargs)
@@ -173,40 +180,23 @@ def primitive(f_raw: Function) -> Any:
 
 
 def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> Any:
-    """A call with containers of numbers that carry derivatives: an operation of those numbers."""
-    numbers = trees.leaves(args)
-    which = [i for i, number in enumerate(numbers) if trees.is_box(number)]
-    owner = [k for k, arg in enumerate(args) for _ in trees.leaves(arg)]
-    answer: list[Any] = []
+    """A call with containers of numbers that carry derivatives."""
+    call = Call(trees.Tree, args, trees.is_box)
+    argnums = tuple(k for k, arg in enumerate(args) if trees.carries(arg))
 
-    def whole(some: Any) -> Any:
-        given = dict(zip(which, some, strict=True))
-        return trees.filled(args, [given.get(i, number) for i, number in enumerate(numbers)])
+    def maker(ans: Any, point: Any) -> Function:
+        table = _chosen("VJP", fun, primitive_vjps, fun)  # type: ignore[arg-type]
+        pull = table(argnums, call.whole(ans), call.args(point), kwargs)
 
-    def function(*some: Any) -> Any:
-        answer[:] = [f_raw(*whole(some), **kwargs)]
-        return tuple(trees.leaves(answer[0])) if trees.is_container(answer[0]) else answer[0]
+        def of(g: Any) -> Any:
+            found = dict(zip(argnums, map(_dense, pull(call.whole(g))), strict=True))
+            return call.cotangents([found.get(k) for k in range(len(args))])
 
-    def tree(x: Any) -> Any:
-        return trees.filled(answer[0], [*x] if trees.is_container(answer[0]) else [x])
+        return of
 
-    def maker(i: int) -> Function:
-        def make(ans: Any, *some: Any) -> Function:
-            table = _chosen("VJP", fun, primitive_vjps, fun)  # type: ignore[arg-type]
-            pull = table((owner[i],), tree(ans), whole(some), kwargs)
-            place = i - owner.index(owner[i])
-
-            def leaf(g: Any) -> Any:
-                given = _dense(next(iter(pull(tree(g)))))
-                return trees.leaves(trees.mapped(lambda _, x: x, args[owner[i]], given))[place]
-
-            return leaf
-
-        return make
-
-    operation = cadiff.primitive(function)
-    operation.defvjp(*map(maker, which))
-    return tree(operation(*(numbers[i] for i in which)))
+    operation = call.operation(partial(f_raw, **kwargs))
+    operation.defvjp(maker)
+    return call.whole(operation(call.point))
 
 
 def _own(fun: Function) -> Function:
@@ -397,13 +387,8 @@ class ArrayVSpace(VSpace):
         array = value if hasattr(value, "dtype") else onp.asarray(value)
         self.shape, self.dtype = array.shape, array.dtype
 
-    @property
-    def size(self) -> int:
-        return int(onp.prod(self.shape)) * len(self.units)
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
+    size = property(lambda self: int(onp.prod(self.shape)) * len(self.units))
+    ndim = property(lambda self: len(self.shape))
 
     def zeros(self) -> Any:
         return onp.zeros(self.shape, self.dtype)
@@ -437,20 +422,17 @@ class ContainerVSpace(VSpace):
     """Containers: `shape` is the container of the spaces of what is in it."""
 
     zeros, ones, randn = map(_of_each, ("zeros", "ones", "randn"))
+    size = property(lambda self: sum(vs.size for vs in trees.leaves(self.shape)))
 
     def __init__(self, value: Any) -> None:
         self.shape = trees.mapped(vspace, value)
-
-    @property
-    def size(self) -> int:
-        return sum(vs.size for vs in trees.leaves(self.shape))
 
     def standard_basis(self) -> Iterator[Any]:
         spaces = trees.leaves(self.shape)
         for k, vs in enumerate(spaces):
             for x in vs.standard_basis():
                 parts = [x if k == i else v.zeros() for i, v in enumerate(spaces)]
-                yield trees.filled(self.shape, parts)
+                yield trees.Tree.flatten(self.shape)[1].unflatten(parts)
 
 
 def _array_space(value: Any) -> ArrayVSpace:

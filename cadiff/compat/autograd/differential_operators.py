@@ -14,7 +14,7 @@ from . import trees
 from .core import make_jvp as _make_jvp
 from .core import make_vjp as _make_vjp
 from .core import vspace
-from .wrap_util import named_after, point_of, unary_to_nary
+from .wrap_util import named_after, point_of, unary_to_nary, wraps
 
 __all__ = [
     *("checkpoint", "deriv", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian"),
@@ -34,9 +34,10 @@ def make_jvp_reversemode(fun: Function, x: Any) -> Function:
     return lambda v: _make_jvp(fun, x)(v)[1]
 
 
-def _made(name: str, make: Function, doc: str, has_value: bool = False) -> Any:
+def _made(make: Function, has_value: bool = False) -> Any:
     """An operator that does what a gradient function of cadiff does."""
 
+    @wraps(make)
     def operator(fun: Function, argnum: Any = 0) -> Function:
         made = make(fun, argnum)
 
@@ -50,23 +51,19 @@ def _made(name: str, make: Function, doc: str, has_value: bool = False) -> Any:
 
         return transformed
 
-    operator.__name__ = operator.__qualname__ = name
-    operator.__doc__ = doc
     return operator
 
 
-grad = _made(
-    "grad", cadiff.grad, "\n    Returns a function which returns the gradient of `fun`, a number."
-)
-value_and_grad = _made(
-    "value_and_grad", cadiff.value_and_grad, "As `grad`: `(value, gradient)`.", has_value=True
-)
-elementwise_grad = _made(
-    "elementwise_grad", cadiff.elementwise_grad, "The sum of each column of the Jacobian."
-)
-jacobian = _made("jacobian", cadiff.jacobian, "Of shape `(*output's, *argument's)`.")
-_second = lambda fun, argnum: cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum)  # noqa: E731
-hessian = _made("hessian", _second, "Of shape `(*output's, *argument's, *argument's)`.")
+def _hessian(fun: Function, argnum: Any = 0) -> Any:
+    """Of shape `(*output's, *argument's, *argument's)`."""
+    return cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum)
+
+
+grad, elementwise_grad = _made(cadiff.grad), _made(cadiff.elementwise_grad)
+jacobian, hessian = _made(cadiff.jacobian), _made(_hessian)
+grad.__doc__ = "\n    Returns a function which returns the gradient of `fun`, a number."
+hessian.__name__ = "hessian"
+value_and_grad = _made(cadiff.value_and_grad, has_value=True)
 
 
 @unary_to_nary

@@ -9,7 +9,6 @@ array([0., 0.])
 """
 
 import contextlib as _contextlib
-import sys as _sys
 from types import SimpleNamespace as _Namespace
 from typing import Any as _Any
 
@@ -17,13 +16,11 @@ import cadiff as _cadiff
 
 from .. import aliases as _aliases
 from . import absent as _absent
-from . import flatten_util as flatten_util
 from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy
 from . import random as random
 from . import scipy as scipy
-from . import tree as tree
 from . import tree_util as tree_util
 from .arrays import CPU as _CPU
 from .arrays import Array as Array
@@ -43,17 +40,11 @@ tree_map = tree_util.tree_map
 config = _Namespace(update=lambda name, value: None, jax_enable_x64=True, x64_enabled=True)
 
 
-class _Nothing(_contextlib.ContextDecorator):
+class _Nothing(_contextlib.nullcontext[None], _contextlib.ContextDecorator):
     """A context in which nothing is different."""
 
     def __init__(self, *_: _Any, **__: _Any) -> None:
-        pass
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
+        super().__init__()
 
 
 enable_x64 = ensure_compile_time_eval = disable_jit = named_scope = debug_nans = _Nothing
@@ -65,50 +56,43 @@ def _print(fmt: str, *args: _Any, ordered: bool = False, **kwargs: _Any) -> None
     print(fmt.format(*_cadiff.value(args), **_cadiff.value(kwargs)))
 
 
-def _closure_converted(fun: _Any, *_: _Any) -> tuple[_Any, list[_Any]]:
-    """A function as it is: numbers that it closes over are differentiated by."""
-    return fun, []
+# What is there without any work: arrays are, on the processor.
+globals().update(
+    dict.fromkeys(("named_call", "shard_map"), lambda fun, **_: fun)
+    | dict.fromkeys(("devices", "local_devices"), lambda backend=None: [_CPU])
+    | dict.fromkeys(("device_count", "local_device_count"), lambda backend=None: 1)
+    | {
+        "block_until_ready": lambda x: x,
+        "closure_convert": lambda fun, *_: (fun, []),  # numbers that fun closes over count
+        "device_put": lambda x, device=None, **_: tree_map(numpy.asarray, x),
+        "device_get": _cadiff.value,
+        "default_backend": lambda: "cpu",
+        "clear_caches": lambda: None,
+    }
+)
 
-
+_TREES = vars(tree_util).items()
+_numpy: _Any = numpy
 _MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
     "core": {"Tracer": _Tracer},
     "custom_derivatives": {
-        "custom_jvp": custom_jvp,
-        "custom_vjp": custom_vjp,
-        "closure_convert": _closure_converted,
+        name: globals()[name] for name in ("custom_jvp", "custom_vjp", "closure_convert")
     },
     "debug": {"print": _print},
     "dtypes": {
-        "issubdtype": numpy.issubdtype,
-        "result_type": numpy.result_type,
-        "canonicalize_dtype": numpy.dtype,
-        "prng_key": type("prng_key", (numpy.generic,), {}),
+        "issubdtype": _numpy.issubdtype,
+        "result_type": _numpy.result_type,
+        "canonicalize_dtype": _numpy.dtype,
+        "prng_key": type("prng_key", (_numpy.generic,), {}),
     },
+    "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
+    "tree": {name[5:]: function for name, function in _TREES if name.startswith("tree_")},
     "typing": {"ArrayLike": _Any, "DTypeLike": _Any},
     "_src": {"__path__": []},
 }
 _aliases.have_modules(
-    _sys.modules[__name__],
+    __name__,
     {k: v | {"__getattr__": _absent.missing(f"{__name__}.{k}")} for k, v in _MODULES.items()},
-)
-
-
-# Arrays are there, on the processor.
-globals().update(
-    {
-        "block_until_ready": lambda x: x,
-        "named_call": lambda fun, **_: fun,
-        "shard_map": lambda fun, **_: fun,
-        "closure_convert": _closure_converted,
-        "device_put": lambda x, device=None, **_: tree_map(numpy.asarray, x),
-        "device_get": _cadiff.value,
-        "devices": lambda backend=None: [_CPU],
-        "local_devices": lambda backend=None: [_CPU],
-        "device_count": lambda backend=None: 1,
-        "local_device_count": lambda backend=None: 1,
-        "default_backend": lambda: "cpu",
-        "clear_caches": lambda: None,
-    }
 )
 _aliases.have_below(f"{__name__}._src", __name__)
 

@@ -54,22 +54,15 @@ def missing(module: str) -> Callable[[str], NoReturn]:
     return refuse
 
 
-class _Placed:
-    """Where arrays are: on the processor."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
+def _classes(names: str, *bases: type) -> dict[str, Any]:
+    made = {"__init__": lambda self, *_, **__: None}
+    return {name: type(name, bases, made) for name in names.split()}
 
 
-def _classes(names: str, base: type) -> dict[str, type]:
-    return {name: type(name, (base,), {}) for name in names.split()}
-
-
-# Classes that programs ask for by name; no such error is raised here.
+# Classes that programs ask for by name: places, of which all are the processor; errors, of which
+# none is raised here.
 MODULES = {
-    "sharding": _classes(
-        "Sharding NamedSharding PartitionSpec Mesh SingleDeviceSharding", _Placed
-    ),
+    "sharding": _classes("Sharding NamedSharding PartitionSpec Mesh SingleDeviceSharding"),
     "errors": _classes(
         "ConcretizationTypeError TracerArrayConversionError TracerBoolConversionError "
         "TracerIntegerConversionError UnexpectedTracerError JaxRuntimeError",

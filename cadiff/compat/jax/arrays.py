@@ -7,9 +7,9 @@ members that JAX's arrays have, from the moment on at which this module is impor
 from __future__ import annotations
 
 import math
+from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, partialmethod
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,34 +19,28 @@ from cadiff import numpy as np
 
 from ...binding import Complex, Dual, Var, carries, map_leaves, put_in_types
 from ...operations.replayed import Replayed
+from ...scipy._arrays import At
 
 NUMBERS = (Var, Dual, Complex)
 ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
 
 
-class _Of(type):
-    """A class of instances that others have made, which `kinds` names."""
-
-    kinds: tuple[type, ...]
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls.kinds)
-
-
-class Array(metaclass=_Of):
+class Array(ABC):  # noqa: B024 - of which others are registered
     """Of which arrays are instances: NumPy's, and numbers that carry derivatives.
 
     NumPy's numbers, as sums of plain arrays are, are none: Matplotlib takes arrays of JAX apart,
     and never ends with numbers.
     """
 
-    kinds = (onp.ndarray, *NUMBERS)
 
-
-class Tracer(metaclass=_Of):
+class Tracer(ABC):  # noqa: B024
     """Of which numbers that carry derivatives, or that a program computes, are instances."""
 
-    kinds = (*NUMBERS, Replayed)
+
+for _kind in NUMBERS:
+    Tracer.register(Array.register(_kind))
+Array.register(onp.ndarray)
+Tracer.register(Replayed)
 
 
 def is_number(x: Any) -> bool:
@@ -74,89 +68,69 @@ def _itself(x: Any, *_: Any, **__: Any) -> Any:
 # --- updates -------------------------------------------------------------------------------------
 
 
-def _in_bounds(shape: tuple[int, ...], key: Any) -> tuple[list[Any], Any]:
-    """Indices by axis, the nearest ones that there are; and where those given are some."""
-    parts = [*map(onp.asarray, key if isinstance(key, tuple) else (key,))]
-    if any(part.dtype.kind not in "iu" for part in parts):
-        raise NotImplementedError(
-            "x.at[...] takes mode= with integers and arrays of them: leave it out, or clip indices"
-        )
-    sizes = shape[: len(parts)]
-    inside = [(-n <= part) & (part < n) for part, n in zip(parts, sizes, strict=True)]
-    nearest = [onp.clip(part, -n, n - 1) for part, n in zip(parts, sizes, strict=True)]
-    return nearest, math.prod(inside[1:], start=inside[0])
+def _places(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
+    """Where an index leads in the flat array: to -1 if out of bounds, or, to "clip", nearby."""
+    parts: list[Any] = [*key] if isinstance(key, tuple) else [key]
+    arrays = [onp.asarray(part) for part in parts]  # of objects, for slices and their like
+    axes = [
+        x.ndim if x.dtype == bool else part is not None
+        for part, x in zip(parts, arrays, strict=True)
+    ]
+    beyond, is_behind_dots = onp.zeros((len(shape), 2), int), False
+    for k, (part, index) in enumerate(zip(parts, arrays, strict=True)):
+        is_behind_dots |= part is Ellipsis
+        if index.dtype.kind in "iu":
+            axis = len(shape) - sum(axes[k:]) if is_behind_dots else sum(axes[:k])
+            n = shape[axis]
+            index = onp.where(index < 0, index + n, index)
+            parts[k] = onp.clip(index, 0, n - 1)
+            if mode != "clip":
+                parts[k], beyond[axis, 1] = onp.where(parts[k] == index, index, n), 1
+    places = onp.arange(math.prod(shape)).reshape(shape)
+    return onp.pad(places, beyond, constant_values=-1)[tuple(parts)]
 
 
-class _Reference:
-    """`x.at[key]`: the array with some elements replaced, which a method computes."""
-
-    def __init__(self, x: Any, key: Any) -> None:
-        self.x, self.key = x, key
-
-    def __repr__(self) -> str:
-        return f"_IndexUpdateRef({self.x!r}, {self.key!r})"
+class _Reference(At):
+    """`x.at[key]`: a copy of the array with some elements changed, which a method computes."""
 
     def get(self, *, mode: Any = None, fill_value: Any = None, **_: Any) -> Any:
-        """The elements; with `mode="fill"`, `fill_value` or nan for those out of bounds."""
-        if mode in (None, "promise_in_bounds"):
-            return self.x[self.key]
-        nearest, inside = _in_bounds(np.shape(self.x), self.key)
-        found = self.x[tuple(nearest)]
-        if mode == "clip":
-            return found
-        inside = inside.reshape(inside.shape + (1,) * (np.ndim(found) - inside.ndim))
-        return np.where(inside, found, onp.nan if fill_value is None else fill_value)
+        """The elements; with `mode="fill"`, `fill_value`, nan or an extreme int out of bounds."""
+        if mode in _TRUSTING:
+            return self._x[self._key]
+        places = _places(np.shape(self._x), self._key, mode)
+        found, dtype = np.reshape(self._x, -1)[places], np.result_type(self._x)
+        if fill_value is None:
+            limit = {"i": "min", "u": "max"}.get(dtype.kind)
+            fill_value = getattr(onp.iinfo(dtype), limit) if limit else onp.nan
+        return found if mode == "clip" else np.where(places >= 0, found, fill_value)
 
     def _changed(
-        self, compute: Callable[..., Any], value: Any = None, *, mode: Any = None, **_: Any
+        self, compute: Any, y: Any, copy: Any = None, *, mode: Any = None, **_: Any
     ) -> Any:
-        x, key = self.x, self.key
-        if mode not in (None, "promise_in_bounds"):
-            nearest, inside = _in_bounds(np.shape(x), key)
-            key = tuple(nearest)
-            if mode != "clip":
-                key = tuple(part[inside] for part in onp.broadcast_arrays(*nearest))
-                shape = (*inside.shape, *np.shape(x)[len(nearest) :])
-                value = np.broadcast_to(value, shape)[inside]
-        is_plain = not (carries(x) or carries(value))
-        y = onp.array(x) if is_plain else np.array(x, copy=True)
-        compute(y, key, value)
-        return y if np.ndim(y) else y[()]
-
-    def _by(self, ufunc: Any, value: Any, **how: Any) -> Any:
-        return self._changed(partial(_combine, ufunc), value, **how)
-
-    set = partialmethod(_changed, lambda y, key, value: y.__setitem__(key, value))
-    add = partialmethod(_by, onp.add)
-    subtract = partialmethod(_by, onp.subtract)
-    multiply = mul = partialmethod(_by, onp.multiply)
-    divide = partialmethod(_by, onp.divide)
-    power = partialmethod(_by, onp.power)
-    min = partialmethod(_by, onp.minimum)
-    max = partialmethod(_by, onp.maximum)
+        key, shape = self._key, np.shape(self._x)
+        is_plain = not (carries(self._x) or carries(y))
+        x = onp.array(self._x) if is_plain else np.array(self._x, copy=True)
+        if mode not in _TRUSTING:
+            places = _places(shape, key, mode)
+            key = places[places >= 0]
+            y = np.broadcast_to(y, places.shape)[places >= 0]
+            x = np.reshape(x, -1)
+        parts = key if isinstance(key, tuple) else (key,)
+        is_list = any(isinstance(part, list) or getattr(part, "ndim", 0) for part in parts)
+        if is_list and isinstance(compute, onp.ufunc):  # of elements named twice with every y
+            getattr(np, compute.__name__).at(x, key, y)
+        else:
+            x[key] = compute(x[key], y)
+        return np.reshape(x, shape)[()]
 
     def apply(self, function: Callable[[Any], Any], **how: Any) -> Any:
         """The elements as a function of an array makes them."""
-        return self._changed(lambda y, key, _: y.__setitem__(key, function(y[key])), **how)
+        return self._changed(lambda x, _: function(x), None, **how)
+
+    mul = At.multiply
 
 
-def _combine(ufunc: Any, y: Any, key: Any, value: Any) -> None:
-    """Of an element that an index names several times, with every value."""
-    parts = key if isinstance(key, tuple) else (key,)
-    if any(isinstance(part, list) or getattr(part, "ndim", 0) for part in parts):
-        getattr(np, ufunc.__name__).at(y, key, value)
-    else:
-        y[key] = ufunc(y[key], value)
-
-
-class _At:
-    """`x.at`, of which `x.at[key]` is asked."""
-
-    def __init__(self, x: Any) -> None:
-        self.x = x
-
-    def __getitem__(self, key: Any) -> _Reference:
-        return _Reference(self.x, key)
+_TRUSTING = (None, "promise_in_bounds")
 
 
 class Device(SimpleNamespace):
@@ -169,7 +143,7 @@ CPU = Device(id=0, process_index=0, platform="cpu", device_kind="cpu")
 def lend() -> None:
     """Have arrays, NumPy's own and numbers with derivatives, have members of JAX's."""
     members = {"block_until_ready": _itself, "devices": lambda x: [CPU]}
-    put_in_types(ARRAYS, {"at": property(_At), **members})
+    put_in_types(ARRAYS, {"at": property(_Reference), **members})
 
 
 lend()
@@ -188,6 +162,11 @@ class ShapeDtypeStruct:
 
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: math.prod(self.shape))
+
+
+def as_numpy(x: Any) -> Any:
+    """An argument as NumPy has it: some array for a shape and a dtype."""
+    return onp.empty(x.shape, x.dtype) if isinstance(x, ShapeDtypeStruct) else x
 
 
 def struct_of(x: Any) -> ShapeDtypeStruct:

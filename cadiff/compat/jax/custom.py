@@ -1,14 +1,12 @@
 """Functions with derivatives of their own: `custom_jvp` and `custom_vjp`, as primitives of cadiff.
 
-A primitive is made of each call: its argument is all numbers of the call in a row, so that a
-rule, which knows containers, is asked once.
+A primitive is made of each call.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,71 +16,37 @@ import cadiff
 from cadiff import numpy as np
 
 from ...binding import carries, is_guarding
-from ..vectors import in_a_row
+from ..calls import Call, is_running, running
 from .arrays import given_back, is_number
-from .tree_util import tree_flatten
+from .tree_util import PyTreeDef
 
 Function = Callable[..., Any]
 
 
-class _Call:
-    """A call: which of its leaves are numbers that it may be differentiated by, and the others."""
+def _is_number(x: Any) -> bool:
+    return is_number(x) and np.result_type(x).kind in "fc"
+
+
+class _Call(Call):
+    """A call, of which some arguments are fixed: rules get these first."""
 
     def __init__(self, nondiff: Sequence[int], args: Sequence[Any]) -> None:
         self.fixed = {k: args[k] for k in nondiff}
         given = tuple(x for k, x in enumerate(args) if k not in self.fixed)
-        self.leaves, self.tree = tree_flatten(given)
-        self.which = [
-            i for i, x in enumerate(self.leaves) if is_number(x) and np.result_type(x).kind in "fc"
-        ]
-        self.numbers = [self.leaves[i] for i in self.which]
-        self.point, self.apart = self.joined(self.numbers)
+        super().__init__(PyTreeDef, given, _is_number)
 
-    @staticmethod
-    def joined(numbers: list[Any]) -> tuple[Any, Function]:
-        """All numbers in a row, and what takes them apart; one alone is as it is."""
-        return (numbers[0], lambda x: [x]) if len(numbers) == 1 else in_a_row(numbers)
+    def primals(self, point: Any) -> Any:
+        return given_back(self.args(point))
 
-    def with_numbers(self, point: Any, others: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments with numbers from a row, and what other leaves there are."""
-        leaves = [*others]
-        for i, x, part in zip(self.which, self.numbers, self.apart(point), strict=True):
-            is_real = np.iscomplexobj(part) and not np.iscomplexobj(x)
-            leaves[i] = np.real(part) if is_real else given_back(part)
-        found: tuple[Any, ...] = self.tree.unflatten(leaves)
-        return found
-
-    def primals(self, point: Any) -> tuple[Any, ...]:
-        return self.with_numbers(point, self.leaves)
-
-    def tangents(self, t: Any) -> tuple[Any, ...]:
+    def tangents(self, t: Any) -> Any:
         """Tangents of the same structure: zeros for what is no such number."""
-        return self.with_numbers(t, [onp.zeros(np.shape(x))[()] for x in self.leaves])
+        return given_back(self.args(t, [onp.zeros(np.shape(x))[()] for x in self.leaves]))
 
-    def cotangents(self, found: Sequence[Any]) -> Any:
-        """Those of the numbers, of what is one for each argument, or None."""
-        leaves: list[Any] = []
-        for part, cotangent in zip(self.tree.parts, found, strict=True):
-            leaves += (
-                [0.0] * part.num_leaves if cotangent is None else part.flatten_up_to(cotangent)
-            )
-        pairs = zip(self.which, self.numbers, strict=True)
-        return self.joined([onp.zeros(np.shape(x)) + leaves[i] for i, x in pairs])[0]
-
-    def args(self, point: Any) -> list[Any]:
+    def all_args(self, point: Any) -> list[Any]:
         """All arguments, in the order of the call."""
         others = iter(self.primals(point))
         n = len(self.fixed) + len(self.tree.parts)
         return [self.fixed[k] if k in self.fixed else next(others) for k in range(n)]
-
-    def flat(self, result: Any) -> Any:
-        """The leaves of a result, as a primitive returns them: one, or a tuple."""
-        leaves, self.outputs = tree_flatten(result)
-        return leaves[0] if len(leaves) == 1 else tuple(leaves)
-
-    def whole(self, flat: Any) -> Any:
-        """A result from its leaves."""
-        return self.outputs.unflatten([flat] if self.outputs.num_leaves == 1 else flat)
 
 
 class _Custom:
@@ -113,7 +77,7 @@ class _Custom:
         if not carries(call.numbers):
             return self.fun(*args)
         fun = self.program if is_guarding() else self.fun  # each replay of a program calls it
-        operation = cadiff.primitive(lambda point: call.flat(fun(*call.args(point))))
+        operation = cadiff.primitive(lambda point: call.flat(fun(*call.all_args(point))))
         self.define(operation, call)
         return call.whole(operation(call.point))
 
@@ -125,15 +89,6 @@ class _Custom:
         if isinstance(found, (tuple, list)) and len(found) == n:
             return found
         raise TypeError(f"{what} of {self.fun.__name__} returns a tuple of {n}, not {found!r}")
-
-
-class _Transposing(threading.local):
-    """Whether a rule of this thread is being transposed."""
-
-    now = False
-
-
-_transposing = _Transposing()
 
 
 class custom_jvp(_Custom):  # noqa: N801 - a decorator
@@ -163,17 +118,14 @@ class custom_jvp(_Custom):  # noqa: N801 - a decorator
             return call.flat(self.checked(result, 2, "the rule")[1])
 
         def pull(ans: Any, point: Any) -> Function:
-            if _transposing.now:  # a rule gave the function tangents: it is linear in them
-                return cadiff.vjp(lambda x: call.flat(self.fun(*call.args(x))), point)[1]
+            if is_running(self):
+                return cadiff.vjp(lambda x: call.flat(self.fun(*call.all_args(x))), point)[1]
             zero = onp.zeros(np.shape(point))[()]
             transposed = cadiff.vjp(lambda t: push(t, ans, point), zero)[1]
 
             def of(g: Any) -> Any:
-                before, _transposing.now = _transposing.now, True
-                try:
+                with running(self):
                     return transposed(g)
-                finally:
-                    _transposing.now = before
 
             return of
 
@@ -193,7 +145,7 @@ class custom_vjp(_Custom):  # noqa: N801 - a decorator
         fwd, bwd = self.rules
 
         def pull(ans: Any, point: Any) -> Function:
-            _, residuals = self.checked(fwd(*call.args(point)), 2, "fwd")
+            _, residuals = self.checked(fwd(*call.all_args(point)), 2, "fwd")
 
             def of(g: Any) -> Any:
                 found = bwd(*call.fixed.values(), residuals, call.whole(g))

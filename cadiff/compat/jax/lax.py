@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import itertools
-import string
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +24,8 @@ from .transforms import vmap
 Function = Callable[..., Any]
 __getattr__ = absent.missing(__name__)
 Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
+RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
+
 # --- loops and branches --------------------------------------------------------------------------
 
 
@@ -57,9 +57,14 @@ def _as_int(x: Any, dtype: Any) -> Any:
 
 
 def scan(
-    f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
-    unroll: Any = 1, **_: Any,
-) -> tuple[Any, Any]:  # fmt: skip
+    f: Function,
+    init: Any,
+    xs: Any = None,
+    length: Any = None,
+    reverse: bool = False,
+    *_: Any,
+    **__: Any,
+) -> tuple[Any, Any]:
     """`cadiff.scan`."""
     return cadiff.scan(_turns(f, init, True), trees.in_order(init), xs, length, reverse)
 
@@ -105,18 +110,12 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
         if n > 2:  # results at 2, 4, ..., of those before
             later = of_rows([x[: (n - 1) // 2] for x in odd], [x[2::2] for x in rows])
             even = [np.concatenate(pair) for pair in zip(even, later, strict=True)]
-        return [_interleaved(x, y) for x, y in zip(even, odd, strict=True)]
+        in_turn = onp.argsort([*range(0, n, 2), *range(1, n, 2)])
+        return [np.concatenate(pair)[in_turn] for pair in zip(even, odd, strict=True)]
 
     if reverse:
         return back([x[::-1] for x in scanned([x[::-1] for x in rows])])
     return back(scanned(rows))
-
-
-def _interleaved(even: Any, odd: Any) -> Any:
-    """Rows in turn, the first one of the first array."""
-    n = len(odd)
-    both = np.reshape(np.stack([even[:n], odd], axis=1), (2 * n, *np.shape(odd)[1:]))
-    return both if len(even) == n else np.concatenate([both, even[n:]])
 
 
 def custom_root(
@@ -136,31 +135,23 @@ def custom_root(
 
 
 def custom_linear_solve(
-    matvec: Function, b: Any, solve: Function, transpose_solve: Any = None, symmetric: Any = False,
-    has_aux: bool = False,
-) -> Any:  # fmt: skip
+    matvec: Function, b: Any, solve: Function, *_: Any, has_aux: bool = False, **__: Any
+) -> Any:
     """What `solve(matvec, b)` gives, differentiated as the solution of `matvec(x) = b`."""
-
-    def residual(x: Any) -> Any:
-        return trees.tree_map(np.subtract, matvec(x), b)
-
+    residual = lambda x: trees.tree_map(np.subtract, matvec(x), b)  # noqa: E731
     return custom_root(residual, b, lambda *_: solve(matvec, b), None, has_aux)
 
 
 # --- parts, at places that are numbers of the call -----------------------------------------------
 
 
-def _begin(start: Any, n: int, size: int) -> Any:
-    """Where a part of some size begins: such that all of it is there."""
-    start = start + n if isinstance(start, (int, onp.integer)) and start < 0 else start
-    return np.clip(start, 0, n - size)
-
-
 def _places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
+    """An index of a part of some sizes, which begins such that all of it is there."""
     found: list[Any] = []
     for k, (start, n, size) in enumerate(zip(starts, shape, sizes, strict=True)):
         along = onp.arange(size).reshape((-1,) + (1,) * (len(sizes) - k - 1))
-        found.append(_begin(start, n, size) + along)
+        start = start + n if isinstance(start, (int, onp.integer)) and start < 0 else start
+        found.append(np.clip(start, 0, n - size) + along)
     return tuple(found)
 
 
@@ -171,8 +162,8 @@ def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Seque
 
 def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
     """A part along one axis."""
-    n = np.shape(operand)[axis]
-    return np.take(operand, _begin(start_index, n, slice_size) + onp.arange(slice_size), axis)
+    (places,) = _places(np.shape(operand)[axis:][:1], [start_index], [slice_size])
+    return np.take(operand, places, axis)
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
@@ -192,9 +183,8 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
 
 def slice_in_dim(operand: Any, start: Any, limit: Any, stride: int = 1, axis: int = 0) -> Any:
     """`operand[start:limit:stride]` along an axis."""
-    index = [builtins.slice(None)] * np.ndim(operand)
-    index[axis] = builtins.slice(start, limit, stride)
-    return operand[tuple(index)]
+    part = np.moveaxis(operand, axis, 0)[start:limit:stride]
+    return np.moveaxis(part, 0, axis)
 
 
 # --- products and reductions ---------------------------------------------------------------------
@@ -206,32 +196,29 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, *_: Any, **__: Any) 
     The result has the batch axes, the others of `lhs`, and the others of `rhs`.
     """
     (summed, summed_right), (batch, batch_right) = dimension_numbers
-    letters = itertools.chain(string.ascii_letters)
-    left, right = ([next(letters) for _ in range(np.ndim(x))] for x in (lhs, rhs))
+    n = np.ndim(lhs)
+    left, right = [*range(n)], [*range(n, n + np.ndim(rhs))]
     for k, other in zip((*summed, *batch), (*summed_right, *batch_right), strict=True):
-        right[other] = left[k]
-    kept = [
-        *(left[k] for k in batch),
-        *(x for k, x in enumerate(left) if k not in (*summed, *batch)),
-        *(x for k, x in enumerate(right) if k not in (*summed_right, *batch_right)),
-    ]
-    return np.einsum(f"{''.join(left)},{''.join(right)}->{''.join(kept)}", lhs, rhs)
+        right[other] = k
+    kept = [k for k in (*left, *right) if k not in (*summed, *batch)]
+    return np.einsum(lhs, left, rhs, right, [*batch, *kept])
 
 
 def _cumulative(function: Function) -> Function:
     def along(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-        if not reverse:
-            return function(operand, axis)
-        return np.flip(function(np.flip(operand, axis), axis), axis)
+        turned = np.flip(operand, axis) if reverse else operand
+        found = function(turned, axis)
+        return np.flip(found, axis) if reverse else found
 
     return along
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """The k greatest elements along an axis, and where they are."""
-    order = np.argsort(-operand, axis=axis, kind="stable")
-    places = np.take(order, onp.arange(k), axis=axis)
-    return np.take_along_axis(operand, places, axis=axis), places
+    ascending = np.argsort(np.flip(operand, axis), axis=axis, kind="stable")  # the first one last
+    last = np.take(ascending, onp.arange(-1, -k - 1, -1), axis=axis)
+    places = np.shape(operand)[axis] - 1 - last
+    return [np.take_along_axis(operand, places, axis=axis), places]
 
 
 def reduce(operand: Any, init: Any, computation: Function, dimensions: Sequence[int]) -> Any:
@@ -253,10 +240,14 @@ def _divided(x: Any, y: Any) -> Any:
     return np.divide(x, y)
 
 
-def _sorted_by(keys: Any, values: Any, dimension: int = -1, **_: Any) -> tuple[Any, Any]:
-    """Both arrays sorted by the first."""
-    order = np.argsort(keys, axis=dimension, kind="stable")
-    return tuple(np.take_along_axis(x, order, axis=dimension) for x in (keys, values))
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """An array sorted along an axis, or several: by the first ones of them, which are keys."""
+    if not isinstance(operand, (tuple, list)):
+        return np.sort(operand, axis=dimension)
+    for k in reversed(range(num_keys)):
+        order = np.argsort(operand[k], axis=dimension, kind="stable")
+        operand = [np.take_along_axis(x, order, axis=dimension) for x in operand]
+    return tuple(operand)
 
 
 def _element(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
@@ -288,14 +279,16 @@ def _filled(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, **_: 
 
 
 _NAMES = (
-    "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not "
-    "bitwise_or bitwise_xor broadcast_shapes cbrt ceil concatenate conj cos cosh exp exp2 expm1 "
-    "floor full imag log log1p nextafter pow real sign sin sinh sqrt square tan tanh transpose "
+    "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or "
+    "bitwise_xor broadcast_shapes cbrt ceil concatenate conj cos cosh dtype=result_type exp exp2 "
+    "expm1 floor full imag log log1p nextafter pow real sign sin sinh sqrt square tan tanh "
     "sub=subtract mul=multiply neg=negative max=maximum min=minimum eq=equal ne=not_equal lt=less "
     "le=less_equal gt=greater ge=greater_equal rem=fmod is_finite=isfinite shift_left=left_shift "
-    "shift_right_arithmetic=right_shift rev=flip reduce_or=any "
-    "population_count=bitwise_count reduce_sum=sum reduce_max=max reduce_min=min reduce_and=all "
-    "reduce_prod=prod"
+    "shift_right_arithmetic=right_shift rev=flip select=where "
+    "transpose batch_matmul=matmul"
+)
+_REDUCTIONS = (
+    "reduce_sum=sum reduce_max=max reduce_min=min reduce_prod=prod reduce_and=all reduce_or=any"
 )
 _SPECIAL = (
     "erf erfc erf_inv=erfinv lgamma=gammaln digamma logistic=expit betainc igamma=gammainc "
@@ -309,8 +302,17 @@ def _named(names: str, module: Any) -> dict[str, Any]:
     return {name: getattr(module, its or name) for name, _, its in pairs}
 
 
+def _over_axes(function: Function) -> Function:
+    return lambda x, axes=(), *, dimensions=(), **_: function(x, tuple(axes or dimensions))
+
+
+def _of_index(function: Function) -> Function:
+    return lambda operand, axis, index_dtype=int: function(operand, axis).astype(index_dtype)
+
+
 globals().update(
     _named(_NAMES, np)
+    | {name: _over_axes(function) for name, function in _named(_REDUCTIONS, np).items()}
     | _named(_SPECIAL, special)
     | {
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
@@ -327,16 +329,17 @@ globals().update(
         "dot": lambda lhs, rhs, *_, dimension_numbers=None, **__: (
             dot_general(lhs, rhs, dimension_numbers) if dimension_numbers else np.dot(lhs, rhs)
         ),
-        "argmax": lambda operand, axis, index_dtype=None: np.argmax(operand, axis),
-        "argmin": lambda operand, axis, index_dtype=None: np.argmin(operand, axis),
-        "dtype": np.result_type,
+        "argmax": _of_index(np.argmax),
+        "argmin": _of_index(np.argmin),
         "div": _divided,
         "rsqrt": lambda x, **_: 1.0 / np.sqrt(x),
         "integer_pow": lambda x, y: x**y,
         "complex": lambda x, y: x + 1j * y,
-        "round": lambda x, *_: np.sign(x) * np.floor(np.abs(x) + 0.5),
+        "round": lambda x, rounding_method=RoundingMethod.AWAY_FROM_ZERO, **_: (
+            np.round(x) if rounding_method else np.sign(x) * np.floor(np.abs(x) + 0.5)
+        ),
+        "population_count": lambda x: onp.bitwise_count(x.view(f"u{x.itemsize}")).astype(x.dtype),
         "clamp": lambda low, x, high: np.clip(x, low, high),
-        "select": lambda pred, on_true, on_false: np.where(pred, on_true, on_false),
         "select_n": _chosen,
         "convert_element_type": lambda x, new_dtype: np.asarray(x).astype(new_dtype)[()],
         "full_like": _filled,
@@ -347,8 +350,8 @@ globals().update(
         "reshape": lambda x, new_sizes, dimensions=None: np.reshape(
             x if dimensions is None else np.transpose(x, dimensions), new_sizes
         ),
-        "squeeze": lambda x, dimensions: np.squeeze(x, tuple(dimensions)),
-        "expand_dims": lambda x, dimensions: np.expand_dims(x, tuple(dimensions)),
+        "squeeze": _over_axes(np.squeeze),
+        "expand_dims": _over_axes(np.expand_dims),
         "slice": lambda x, starts, limits, strides=None: x[
             tuple(builtins.map(builtins.slice, starts, limits, strides or [1] * len(starts)))
         ],
@@ -357,7 +360,6 @@ globals().update(
         "cummax": _cumulative(np.maximum.accumulate),
         "cummin": _cumulative(np.minimum.accumulate),
         "cumlogsumexp": _cumulative(np.logaddexp.accumulate),
-        "sort": lambda operand, dimension=-1, **_: np.sort(operand, axis=dimension),
-        "sort_key_val": _sorted_by,
+        "sort_key_val": lambda keys, values, dimension=-1, **_: sort([keys, values], dimension),
     }
 )

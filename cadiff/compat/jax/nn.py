@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as onp
@@ -74,7 +74,7 @@ def glu(x: Any, axis: int = -1) -> Any:
 
 
 def _relu6(x: Any) -> Any:
-    return np.minimum(np.maximum(x, 0.0), 6.0)
+    return np.where(x < 6.0, relu(x), 6.0)
 
 
 # Klambauer and others 2017
@@ -83,10 +83,9 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "softmax": _among(cadiff.nn.softmax),
     "log_softmax": _among(cadiff.nn.log_softmax),
     "silu": lambda x: x * sigmoid(x),
-    "swish": lambda x: x * sigmoid(x),
     "identity": lambda x: x,
     "sparse_plus": lambda x: np.where(x >= 1, x, 0.25 * np.square(np.maximum(x + 1.0, 0.0))),
-    "sparse_sigmoid": lambda x: np.clip(0.5 * (x + 1.0), 0.0, 1.0),
+    "sparse_sigmoid": lambda x: 0.5 * np.minimum(np.maximum(x + 1.0, 0.0), 2.0),
     "mish": lambda x: x * np.tanh(softplus(x)),
     "log_sigmoid": lambda x: -softplus(-x),
     "soft_sign": lambda x: x / (1.0 + np.abs(x)),
@@ -97,12 +96,15 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "hard_tanh": lambda x: np.clip(x, -1.0, 1.0),
     "hard_sigmoid": lambda x: _relu6(x + 3.0) / 6.0,
     "hard_silu": lambda x: x * _relu6(x + 3.0) / 6.0,
-    "hard_swish": lambda x: x * _relu6(x + 3.0) / 6.0,
     "squareplus": lambda x, b=4.0: 0.5 * (x + np.sqrt(np.square(x) + b)),
 }
-globals().update(_FORMULAS)
+globals().update(_FORMULAS, swish=_FORMULAS["silu"], hard_swish=_FORMULAS["hard_silu"])
 
 # --- random weights ------------------------------------------------------------------------------
+
+
+def _truncated(key: Any, shape: Any, dtype: Any, lower: Any = -2.0, upper: Any = 2.0) -> Any:
+    return random.truncated_normal(key, lower, upper, shape, dtype)
 
 
 def _scaled(
@@ -110,48 +112,47 @@ def _scaled(
     **__: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     """Random weights of the variance `scale / n`, n the inputs, the outputs or their mean."""
+    draw: Any = {
+        "uniform": lambda key, shape, dtype: (
+            math.sqrt(3.0) * random.uniform(key, shape, dtype, -1.0)
+        ),
+        "normal": random.normal,
+        # The deviation of the normal distribution between -2 and 2.
+        "truncated_normal": lambda *how: _truncated(*how) / 0.87962566103423978,
+    }[distribution]
 
-    def draw(key: Any, shape: Any, dtype: Any = onp.float64, **_: Any) -> Any:
+    def weights(key: Any, shape: Any, dtype: Any = onp.float64, **_: Any) -> Any:
         sizes = onp.asarray(shape)
         n_in, n_out = (int(onp.prod(sizes[onp.atleast_1d(k)])) for k in (in_axis, out_axis))
         windows = math.prod(shape) / (n_in * n_out)
         n = {"fan_in": n_in, "fan_out": n_out, "fan_avg": 0.5 * (n_in + n_out)}[mode] * windows
-        deviation = math.sqrt(scale / n)
-        if distribution == "uniform":
-            return math.sqrt(3.0) * deviation * random.uniform(key, shape, dtype, -1.0)
-        if distribution == "normal":
-            return deviation * random.normal(key, shape, dtype)
-        # The deviation of the normal distribution between -2 and 2.
-        return deviation / 0.87962566103423978 * random.truncated_normal(key, -2, 2, shape, dtype)
+        return math.sqrt(scale / n) * draw(key, shape, dtype)
 
-    return draw
+    return weights
 
 
-def _drawn(draw: Callable[..., Any], usual: float) -> Callable[..., Any]:
-    def make(scale: float = usual, *_: Any) -> Callable[..., Any]:
-        return lambda key, shape, dtype=onp.float64, **_: scale * draw(key, shape, dtype)
-
-    return make
+def _times(draw: Callable[..., Any], scale: Any, *how: Any) -> Callable[..., Any]:
+    return lambda key, shape, dtype=onp.float64, **_: scale * draw(key, shape, dtype, *how)
 
 
-def _kin(*variance: Any) -> Callable[..., Any]:
-    return lambda *axes, **how: _scaled(*variance, *axes, **how)
+def _constant(value: Any) -> Callable[..., Any]:
+    return lambda key, shape, dtype=onp.float64, **_: np.full(shape, value, dtype)
 
 
 _KINDS = {"glorot": (1.0, "fan_avg"), "he": (2.0, "fan_in"), "lecun": (1.0, "fan_in")}
 _KINDS |= {"xavier": _KINDS["glorot"], "kaiming": _KINDS["he"]}
 INITIALIZERS: dict[str, Any] = {
-    "zeros": lambda key, shape, dtype=onp.float64, **_: onp.zeros(shape, dtype),
-    "ones": lambda key, shape, dtype=onp.float64, **_: onp.ones(shape, dtype),
-    "constant": lambda value, *_: (
-        lambda key, shape, dtype=onp.float64, **__: np.full(shape, value, dtype)
-    ),
-    "normal": _drawn(random.normal, 0.01),
-    "uniform": _drawn(random.uniform, 0.01),
-    "variance_scaling": _scaled,
-} | {
-    f"{name}_{kind}": _kin(*variance, "truncated_normal" if kind == "normal" else kind)
+    f"{name}_{kind}": partial(_scaled, *variance, "truncated_normal" if kind == "normal" else kind)
     for name, variance in _KINDS.items()
     for kind in ("normal", "uniform")
 }
-aliases.have_modules(sys.modules[__name__], {"initializers": INITIALIZERS})
+INITIALIZERS |= {
+    "zeros": _constant(0.0),
+    "ones": _constant(1.0),
+    "constant": lambda value, *_: _constant(value),
+    "normal": lambda stddev=0.01, *_: _times(random.normal, stddev),
+    "truncated_normal": lambda stddev=0.01, _=None, *bounds: _times(_truncated, stddev, *bounds),
+    "uniform": lambda scale=0.01, *_: _times(random.uniform, scale),
+    "variance_scaling": _scaled,
+}
+aliases.have_modules(__name__, {"initializers": INITIALIZERS})

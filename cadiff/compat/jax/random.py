@@ -79,18 +79,30 @@ def _order(key: Any, shape: tuple[int, ...], axis: int) -> Any:
     return places.astype(onp.float64)
 
 
+def _clipped(x: Any, low: int, high: int) -> Any:
+    """Whole numbers of Python's, which have no greatest one, within bounds."""
+    within: Any = onp.frompyfunc(lambda x: min(max(int(x), low), high), 1, 1)
+    return onp.asarray(within(x), object)
+
+
 @_drawn
 def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) -> Any:
-    """Whole numbers from low to high - 1: remainders of words of twice as many bits."""
-    kind = onp.dtype(dtype)
-    most, unsigned = onp.iinfo(kind), onp.dtype(f"u{kind.itemsize}")
-    first, last = (onp.clip(onp.asarray(x).astype(int), most.min, most.max) for x in (low, high))
-    upper, lower = (_bits(k, shape, most.bits) for k in split(key))
-    span = onp.where(last <= first, 1, last - first).astype(unsigned)
-    with onp.errstate(over="ignore"):
-        factor = unsigned.type(2 ** (most.bits // 2)) % span
-        offset = (upper % span * (factor * factor % span) + lower % span) % span
-        return (first.astype(unsigned) + offset).astype(kind).astype(onp.float64)
+    """Whole numbers from low to high - 1: remainders of pairs of words of 32 bits or more.
+
+    The greatest number of the dtype and 1 may be high. The span of all numbers is 0.
+    """
+    limits, width = onp.iinfo(dtype), max(32, onp.iinfo(dtype).bits)
+    unsigned = onp.dtype(f"u{width // 8}")
+    least, greatest = int(limits.min), int(limits.max)
+    first = _clipped(low, least, greatest)
+    span = _clipped(_clipped(high, least, greatest + 1) - first, 1, greatest + 1 - least)
+    first, span = (onp.asarray(x % 2**width, unsigned) for x in (first, span))
+    upper, lower = (_bits(k, shape, width) for k in split(key))
+    with onp.errstate(over="ignore", divide="ignore"):
+        rest: Any = lambda x: onp.where(span == 0, x, x % span)  # noqa: E731
+        factor = rest(unsigned.type(2 ** (width // 2)))
+        offset = rest(rest(upper) * rest(factor * factor) + rest(lower))
+        return (first + offset).astype(dtype).astype(onp.float64)
 
 
 # --- keys ----------------------------------------------------------------------------------------
@@ -201,12 +213,20 @@ def categorical(
     key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, **_: Any
 ) -> Any:
     """Indices along an axis, with probabilities of which these are the logarithms."""
-    if not replace:
-        raise NotImplementedError("write choice(key, n, shape, replace=False, p=softmax(logits))")
     axis = axis % np.ndim(logits) - np.ndim(logits)
-    sizes = [*onp.delete(np.shape(logits), axis)] if shape is None else [*shape]
+    others = [*onp.delete(np.shape(logits), axis)]
+    sizes = others if shape is None else [*shape]
+
+    def noise(sizes: Any) -> Any:
+        return _formulas["gumbel"](key, sizes) + logits
+
+    if not replace:
+        greatest = np.argsort(-noise(np.shape(logits)), axis=axis, kind="stable")
+        count = math.prod(sizes[: len(sizes) - len(others)])
+        places = np.moveaxis(np.take(greatest, onp.arange(count), axis), axis, 0)
+        return np.reshape(places, sizes)
     sizes.insert(len(sizes) + axis + 1, np.shape(logits)[axis])
-    return np.argmax(_formulas["gumbel"](key, sizes) + logits, axis=axis)
+    return np.argmax(noise(sizes), axis=axis)
 
 
 def truncated_normal(

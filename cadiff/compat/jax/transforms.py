@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,12 +44,6 @@ def _indices(which: Any) -> tuple[Any, ...]:
     return (which,) if isinstance(which, (int, str)) else tuple(which)
 
 
-def _places(fun: Function, which: Any) -> set[int]:
-    """Places of arguments that are given by place or by name."""
-    names = [*inspect.signature(fun).parameters] if which else []
-    return {names.index(k) if isinstance(k, str) else k % len(names) for k in which}
-
-
 def jit(
     fun: Function | None = None, *, static_argnums: Any = None, static_argnames: Any = None,
     **how: Any,
@@ -62,33 +56,28 @@ def jit(
     """
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
-    places = _places(fun, (*_indices(static_argnums), *_indices(static_argnames)))
-    program = cadiff.compile(fun)
-    if not places:
+    program: Any = cadiff.compile(fun)
+    which = (*_indices(static_argnums), *_indices(static_argnames))
+    if not which:
         made: Any = _called(program, fun)
     else:
         signature = inspect.signature(fun)
-        names = {name for k, name in enumerate(signature.parameters) if k in places}
+        names = [*signature.parameters]
+        static = {k if isinstance(k, str) else names[k] for k in which}
 
         @functools.cache
-        def of_static(n: int, fixed: Any, named: Any) -> Any:
-            values = dict(fixed)
-
-            def some(*rest: Any, **others: Any) -> Any:
-                given = iter(rest)
-                args = (values[k] if k in values else next(given) for k in range(n))
-                return fun(*args, **others, **dict(named))
+        def of_static(*fixed: Any) -> Any:
+            def some(rest: Any) -> Any:
+                call = inspect.BoundArguments(signature, {**dict(fixed), **rest})
+                return fun(*call.args, **call.kwargs)
 
             return cadiff.compile(some)
 
         @_like(fun)
         def made(*args: Any, **kwargs: Any) -> Any:
-            call = signature.bind(*args, **kwargs)
-            rest = [x for k, x in enumerate(call.args) if k not in places]
-            fixed = tuple((k, x) for k, x in enumerate(call.args) if k in places)
-            named = tuple((k, x) for k, x in call.kwargs.items() if k in names)
-            others = {k: x for k, x in call.kwargs.items() if k not in names}
-            return given_back(of_static(len(call.args), fixed, named)(*rest, **others))
+            rest = signature.bind(*args, **kwargs).arguments
+            fixed = [(k, rest.pop(k)) for k in [*rest] if k in static]
+            return given_back(of_static(*fixed)(rest))
 
     made.program = program
     made.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: made)
@@ -99,100 +88,80 @@ def jit(
 # --- derivatives ---------------------------------------------------------------------------------
 
 
-def grad(
-    fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
-) -> Function:
-    """The gradient of a function with one number as its value; `(gradient, aux)` if it has aux."""
-    return _called(_CADIFF.grad(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
+def _of_number(made: Function) -> Function:
+    """An operator of cadiff's, called as JAX calls it."""
 
-
-def value_and_grad(
-    fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
-) -> Function:
-    """`(value, gradient)`, or `((value, aux), gradient)`."""
-    made = _CADIFF.value_and_grad(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
-    return _called(made, fun)
-
-
-class _FlatOf:
-    """A function of chosen arguments, of which both they and its results are dicts of leaves."""
-
-    def __init__(
-        self, fun: Function, argnums: Any, has_aux: bool, args: Sequence[Any], kwargs: Any
-    ) -> None:
-        self.fun, self.has_aux, self.args, self.kwargs = fun, has_aux, args, kwargs
-        self.which = _indices(argnums)
-        self.is_one = not isinstance(argnums, (tuple, list))
-        leaves, self.inputs = trees.tree_flatten([args[k] for k in self.which])
-        self.point = dict(enumerate(leaves))
-        self.outputs: Any = None
-
-    def values(self, point: dict[int, Any]) -> Any:
-        """What the function gives, and perhaps aux."""
-        args = [*self.args]
-        for k, x in zip(self.which, self.inputs.unflatten(point.values()), strict=True):
-            args[k] = x
-        return self.fun(*args, **self.kwargs)
-
-    def __call__(self, point: dict[int, Any]) -> dict[int, Any]:
-        result = self.values(point)
-        leaves, self.outputs = trees.tree_flatten(result[0] if self.has_aux else result)
-        return dict(enumerate(leaves))
-
-    def single(self, point: dict[int, Any]) -> Any:
-        """The only leaf of the result, for functions with one number as their value."""
-        (value,) = self(point).values()
-        return value
-
-    def by_arguments(self, derivatives: Any) -> Any:
-        """Derivatives by leaves as those by arguments."""
-        found = self.inputs.unflatten(derivatives)
-        return found[0] if self.is_one else tuple(found)
-
-    def answer(self, derivatives: Any) -> Any:
-        """Derivatives, with aux if there is some."""
-        found = given_back(derivatives)
-        return (found, self.values(self.point)[1]) if self.has_aux else found
-
-
-def _jacobian(make: Function) -> Function:
-    def jacobian_of(
+    @_like(made)
+    def operator(
         fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
     ) -> Function:
+        return _called(made(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
+
+    return operator
+
+
+grad, value_and_grad = _of_number(cadiff.grad), _of_number(cadiff.value_and_grad)
+
+
+def _by_leaves(made: Function, make: Function | None = None) -> Function:
+    """An operator of cadiff's as JAX's on trees: that of cadiff is given dicts of their leaves."""
+
+    @_like(made)
+    def operator(
+        fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
+    ) -> Function:
+        which = _indices(argnums)
+
         @_like(fun)
-        def jacobian(*args: Any, **kwargs: Any) -> Any:
-            flat = _FlatOf(fun, argnums, has_aux, args, kwargs)
-            found = make(flat)(flat.point)
-            rows = [flat.by_arguments(row.values()) for row in found.values()]
-            return flat.answer(flat.outputs.unflatten(rows))
+        def derivative(*args: Any, **kwargs: Any) -> Any:
+            leaves, inputs = trees.tree_flatten([args[k] for k in which])
+            outputs: Any = None
 
-        return jacobian
+            def values(point: dict[int, Any]) -> Any:
+                some = [*args]
+                for k, x in zip(which, inputs.unflatten(point.values()), strict=True):
+                    some[k] = x
+                return fun(*some, **kwargs)
 
-    return jacobian_of
+            def flat(point: dict[int, Any]) -> dict[int, Any]:
+                nonlocal outputs
+                result = values(point)
+                found, outputs = trees.tree_flatten(result[0] if has_aux else result)
+                return dict(enumerate(found))
+
+            def whole(row: Any) -> Any:
+                """Derivatives by arguments, of those by leaves, which may be such rows."""
+                if type(row) is not dict:
+                    return row
+                found = inputs.unflatten(map(whole, row.values()))
+                return tuple(found) if isinstance(argnums, (tuple, list)) else found[0]
+
+            point = dict(enumerate(leaves))
+            rows = (make or made)(flat, holomorphic=holomorphic)(point).values()
+            found = given_back(outputs.unflatten(map(whole, rows)))
+            return (found, values(point)[1]) if has_aux else found
+
+        return derivative
+
+    return operator
 
 
-jacfwd = _jacobian(cadiff.jacfwd)
-jacrev = _jacobian(cadiff.jacrev)
+def _second(flat: Function, holomorphic: bool) -> Function:
+    """The Hessian of one real number, or else a Jacobian of a Jacobian."""
+
+    def hessian(point: dict[int, Any]) -> Any:
+        outputs = flat(point)
+        if len(outputs) == 1 and not np.shape(outputs[0]) and not holomorphic:
+            return {0: cadiff.hessian(lambda point: flat(point)[0])(point)}
+        inner = _CADIFF.jacrev(flat, holomorphic=holomorphic)
+        return _CADIFF.jacfwd(inner, holomorphic=holomorphic)(point)
+
+    return hessian
+
+
+jacfwd, jacrev = _by_leaves(cadiff.jacfwd), _by_leaves(cadiff.jacrev)
+hessian = _by_leaves(cadiff.hessian, _second)
 jacobian = jacrev
-
-
-def hessian(
-    fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Function:
-    """Second derivatives: of a number by an array, of shape `(*argument's, *argument's)`."""
-
-    @_like(fun)
-    def second(*args: Any, **kwargs: Any) -> Any:
-        flat = _FlatOf(fun, argnums, has_aux, args, kwargs)
-        outputs = flat(flat.point)
-        if len(outputs) != 1 or np.shape(outputs[0]):
-            inner = jacrev(fun, argnums, has_aux)
-            return jacfwd(inner, argnums, has_aux)(*args, **kwargs)
-        found = cadiff.hessian(flat.single)(flat.point)
-        rows = [flat.by_arguments(row.values()) for row in found.values()]
-        return flat.answer(flat.outputs.unflatten([flat.by_arguments(rows)]))
-
-    return second
 
 
 def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
@@ -239,13 +208,9 @@ def vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0, **_: Any) -> Functi
     return _called(cadiff.vmap(fun, axes, out_axes), fun)
 
 
-def checkpoint(
-    fun: Function | None = None, *, static_argnums: Any = (), policy: Any = None, **_: Any
-) -> Any:
+def checkpoint(fun: Function | None = None, **_: Any) -> Any:
     """The function with its intermediate results computed again when they are needed."""
-    if fun is None:
-        return checkpoint
-    return _like(fun)(cadiff.checkpoint(fun))
+    return checkpoint if fun is None else _like(fun)(cadiff.checkpoint(fun))
 
 
 remat = checkpoint

@@ -9,15 +9,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections import OrderedDict, defaultdict, deque
+import itertools
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import cadiff
 
+from ..trees import Function, Kind, Tree
+from ..vectors import in_a_row
 from . import absent
 
-Function = Callable[..., Any]
 __getattr__ = absent.missing(__name__)
 Path = tuple[Any, ...]
 _NONE: Any = object()
@@ -46,50 +48,47 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
 # --- kinds of containers -------------------------------------------------------------------------
 
 
-class _Kind(NamedTuple):
-    """How containers of a class are opened: children, their places, all else; and made."""
-
-    parts: Callable[[Any], tuple[Iterable[Any], Iterator[Any], Any]]
-    make: Callable[[Any, tuple[Any, ...]], Any]
+def _numbered(x: Any) -> Iterator[Any]:
+    return map(FlattenedIndexKey, itertools.count())
 
 
-def _sequence(make: Function, data: Function = lambda x: None) -> _Kind:
-    return _Kind(lambda x: (x, map(SequenceKey, range(len(x))), data(x)), make)
+def _sequence(make: Function) -> Kind:
+    return Kind(lambda x: (x, None), make, lambda x: map(SequenceKey, range(len(x))))
 
 
-def _mapping(make: Function, keys_of: Function, data: Function = lambda d: None) -> _Kind:
-    def parts(d: Any) -> tuple[Iterable[Any], Iterator[Any], Any]:
-        keys = tuple(keys_of(d))
-        return [d[k] for k in keys], map(DictKey, keys), (data(d), keys)
+def _mapping(make: Function, keys: Function, factory: Function = lambda d: ()) -> Kind:
+    """Of dicts, by an order of their keys, which are all else, behind a factory if any."""
+    return Kind(
+        lambda d: ([d[k] for k in keys(d)], (*factory(d), tuple(keys(d)))),
+        lambda data, children: make(*data[:-1], zip(data[-1], children, strict=True)),
+        lambda d: map(DictKey, keys(d)),
+    )
 
-    return _Kind(parts, lambda data, children: make(data[0], zip(data[1], children, strict=True)))
 
-
-_KINDS: dict[type, _Kind] = {
-    type(None): _Kind(lambda x: ((), iter(()), None), lambda data, children: None),
+_KINDS: dict[type, Kind] = {
+    type(None): Kind(lambda x: ((), None), lambda data, children: None),
     tuple: _sequence(lambda data, children: children),
     list: _sequence(lambda data, children: [*children]),
-    deque: _sequence(lambda data, children: deque(children, data), lambda x: x.maxlen),
-    dict: _mapping(lambda data, pairs: dict(pairs), sorted),
-    OrderedDict: _mapping(lambda data, pairs: OrderedDict(pairs), iter),
-    defaultdict: _mapping(defaultdict, sorted, lambda d: d.default_factory),
+    dict: _mapping(dict, sorted),
+    OrderedDict: _mapping(OrderedDict, iter),
+    defaultdict: _mapping(defaultdict, sorted, lambda d: (d.default_factory,)),
 }
-_OF_NAMES = _Kind(lambda x: (x, map(GetAttrKey, x._fields), type(x)), lambda kind, c: kind(*c))
+_OF_NAMES = Kind(
+    lambda x: (x, type(x)), lambda kind, c: kind(*c), lambda x: map(GetAttrKey, x._fields)
+)
 
 
-def _kind_of(x: Any) -> _Kind | None:
-    kind = _KINDS.get(type(x))
-    if kind is None and isinstance(x, tuple) and hasattr(x, "_fields"):
-        return _OF_NAMES
-    return kind
+def _kind_of(kind: type) -> Kind | None:
+    is_named = kind not in _KINDS and issubclass(kind, tuple) and hasattr(kind, "_fields")
+    return _OF_NAMES if is_named else _KINDS.get(kind)
 
 
-def _register(nodetype: Any, parts: Function, make: Function) -> Any:
+def _register(nodetype: Any, parts: Any, make: Any, places: Any = _numbered) -> Any:
     if nodetype in _KINDS:
         raise ValueError(f"{nodetype} is registered already")
-    _KINDS[nodetype] = _Kind(parts, make)
+    _KINDS[nodetype] = Kind(parts, make, places)
     with contextlib.suppress(TypeError):  # of numbers, which are no containers of cadiff
-        cadiff.register_container(nodetype, lambda x: (parts(x)[0], parts(x)[2]), make)
+        cadiff.register_container(nodetype, parts, make)
     return nodetype
 
 
@@ -99,9 +98,9 @@ def register_pytree_node(nodetype: type, flatten_func: Any, unflatten_func: Any,
     `flatten_func(x)` gives children and all else, `unflatten_func(all_else, children)` an x.
     """
 
-    def parts(x: Any) -> tuple[Any, Iterator[Any], Any]:
+    def parts(x: Any) -> tuple[Any, Any]:
         children, data = flatten_func(x)
-        return [*children], iter(()), data
+        return [*children], data
 
     _register(nodetype, parts, unflatten_func)
 
@@ -123,17 +122,15 @@ def register_dataclass(
         fields = [f for f in dataclasses.fields(nodetype) if f.init]
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
         data_fields = [f.name for f in fields if f.name not in meta_fields]
-    names = *data_fields, *meta_fields
-    n = len(data_fields)
 
-    def parts(x: Any) -> tuple[Any, Any, Any]:
-        values = tuple(getattr(x, name) for name in names)
-        return values[:n], map(GetAttrKey, names[:n]), values[n:]
+    def parts(x: Any) -> tuple[Any, Any]:
+        children, data = ([getattr(x, k) for k in names] for names in (data_fields, meta_fields))
+        return children, tuple(data)
 
     def make(data: Any, children: Any) -> Any:
-        return nodetype(**dict(zip(names, (*children, *data), strict=True)))
+        return nodetype(**dict(zip((*data_fields, *meta_fields), (*children, *data), strict=True)))
 
-    return _register(nodetype, parts, make)
+    return _register(nodetype, parts, make, lambda x: map(GetAttrKey, data_fields))
 
 
 class Partial(functools.partial):  # type: ignore[type-arg]
@@ -150,100 +147,46 @@ register_pytree_node(
 # --- trees ---------------------------------------------------------------------------------------
 
 
-class PyTreeDef:
+class PyTreeDef(Tree):
     """A tree without its leaves."""
 
-    def __init__(self, of_type: Any, data: Any, parts: tuple[PyTreeDef, ...]) -> None:
-        self.type, self.data, self.parts = of_type, data, parts
-        self.num_leaves: int = sum(part.num_leaves for part in parts) if of_type else 1
-        self.num_nodes: int = 1 + sum(part.num_nodes for part in parts)
+    kind_of = staticmethod(_kind_of)
 
     def children(self) -> list[PyTreeDef]:
         """Those of the containers that are in the outermost one."""
         return [*self.parts]
-
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree with leaves."""
-        given = [*leaves]
-        if len(given) != self.num_leaves:
-            raise ValueError(f"{self!r} has {self.num_leaves} leaves, and {len(given)} are given")
-        return self._filled(iter(given))
-
-    def _filled(self, leaves: Iterator[Any]) -> Any:
-        if self.type is None:
-            return next(leaves)
-        return _KINDS.get(self.type, _OF_NAMES).make(
-            self.data, tuple([part._filled(leaves) for part in self.parts])
-        )
-
-    def flatten_up_to(self, tree: Any) -> list[Any]:
-        """What a tree, of which this one is a beginning, has in the places of the leaves."""
-        if self.type is None:
-            return [tree]
-        children, _, data = kind.parts(tree) if (kind := _kind_of(tree)) else ((), (), _NONE)
-        children = [*children]
-        is_alike = type(tree) is self.type and data == self.data
-        if not is_alike or len(children) != len(self.parts):
-            raise ValueError(f"expected {self!r}, got {tree!r}")
-        pairs = zip(self.parts, children, strict=True)
-        return [leaf for part, child in pairs for leaf in part.flatten_up_to(child)]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PyTreeDef):
-            return NotImplemented
-        mine, its = ((tree.type, tree.parts, tree.data) for tree in (self, other))
-        return bool(mine == its)
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.parts))
 
     def __repr__(self) -> str:
         return f"PyTreeDef({self._text()})"
 
     def _text(self) -> str:
         texts = [part._text() for part in self.parts]
-        if self.type is None:
-            return "*"
         if self.type is dict:
-            pairs = zip(self.data[1], texts, strict=True)
-            return f"{{{', '.join(f'{key!r}: {text}' for key, text in pairs)}}}"
-        forms = {tuple: f"({{}}{',' * (len(texts) == 1)})", list: "[{}]", type(None): "None"}
-        own = f"{self.type.__name__}[{self.data}]"
-        if self.type not in _KINDS:
-            own = f"namedtuple[{self.type.__name__}]"
-        form = forms.get(self.type, f"CustomNode({own}, [{{}}])")
+            texts = [f"{k!r}: {text}" for k, text in zip(self.data[0], texts, strict=True)]
+        form = _FORMS.get(self.type)
+        if form is None:
+            data = self.data[0] if self.type is OrderedDict else self.data
+            own = (self.type.__name__, data) if self.type in _KINDS else ("namedtuple", self.type)
+            form = f"CustomNode({own[0]}[{getattr(own[1], '__name__', own[1])}], [{{}}])"
+        form = "({},)" if self.type is tuple and len(texts) == 1 else form
         return form.replace("{}", ", ".join(texts))
 
 
-_LEAF = PyTreeDef(None, None, ())
-
-
-def _flattened(x: Any, leaves: list[Any], is_leaf: Function | None) -> PyTreeDef:
-    kind = None if is_leaf is not None and is_leaf(x) else _kind_of(x)
-    if kind is None:
-        leaves.append(x)
-        return _LEAF
-    children, _, data = kind.parts(x)
-    parts = tuple([_flattened(child, leaves, is_leaf) for child in children])
-    return PyTreeDef(type(x), data, parts)
-
-
-def tree_flatten(tree: Any, is_leaf: Function | None = None) -> tuple[list[Any], PyTreeDef]:
-    """The leaves of a tree, and the tree without them."""
-    leaves: list[Any] = []
-    return leaves, _flattened(tree, leaves, is_leaf)
-
-
-def tree_map(f: Function, tree: Any, *rest: Any, is_leaf: Function | None = None) -> Any:
-    """A tree of f of each leaf, and of what other trees have in its place."""
-    leaves, treedef = tree_flatten(tree, is_leaf)
-    return treedef.unflatten(map(f, leaves, *map(treedef.flatten_up_to, rest)))
+_FORMS = {None: "*", type(None): "None", tuple: "({})", list: "[{}]", dict: "{{}}"}
+_LEAF = PyTreeDef()
+tree_flatten, tree_map = PyTreeDef.flatten, PyTreeDef.map
 
 
 def in_order(tree: Any) -> Any:
     """The tree with its dicts in the order of their keys."""
-    leaves, treedef = tree_flatten(tree)
-    return treedef.unflatten(leaves)
+    return tree_map(lambda x: x, tree)
+
+
+def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """All numbers of a tree as a vector, and the function that makes a tree of a vector."""
+    leaves, tree = tree_flatten(pytree)
+    vector, apart = in_a_row(leaves)
+    return vector, lambda vector: tree.unflatten(apart(vector))
 
 
 def tree_reduce(
@@ -262,22 +205,12 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: Any, pytree_to_trans
     return inner.unflatten(map(outer_treedef.unflatten, columns))
 
 
-def _with_paths(tree: Any, is_leaf: Function | None, path: Path) -> Iterator[tuple[Path, Any]]:
-    kind = None if is_leaf is not None and is_leaf(tree) else _kind_of(tree)
-    if kind is None:
-        yield path, tree
-        return
-    children, names, _ = kind.parts(tree)
-    for k, child in enumerate(children):
-        name = next(names, FlattenedIndexKey(k))
-        yield from _with_paths(child, is_leaf, (*path, name))
-
-
 def tree_flatten_with_path(
     tree: Any, is_leaf: Function | None = None
 ) -> tuple[list[tuple[Path, Any]], PyTreeDef]:
     """Pairs of path and leaf, and the tree without its leaves."""
-    return [*_with_paths(tree, is_leaf, ())], tree_flatten(tree, is_leaf)[1]
+    pairs: list[Any] = []
+    return pairs, PyTreeDef.opened(tree, pairs, is_leaf, ())
 
 
 def tree_map_with_path(f: Function, tree: Any, *rest: Any, is_leaf: Function | None = None) -> Any:
@@ -289,16 +222,19 @@ def tree_map_with_path(f: Function, tree: Any, *rest: Any, is_leaf: Function | N
 
 globals().update(
     {
-        "tree_leaves": lambda tree, is_leaf=None: tree_flatten(tree, is_leaf)[0],
-        "tree_structure": lambda tree, is_leaf=None: tree_flatten(tree, is_leaf)[1],
+        "tree_leaves": lambda *how, **named: tree_flatten(*how, **named)[0],
+        "tree_structure": lambda *how, **named: tree_flatten(*how, **named)[1],
         "tree_unflatten": PyTreeDef.unflatten,
-        "tree_all": lambda tree, is_leaf=None: all(tree_flatten(tree, is_leaf)[0]),
-        "tree_leaves_with_path": lambda tree, is_leaf=None: [*_with_paths(tree, is_leaf, ())],
+        "tree_all": lambda *how, **named: all(tree_flatten(*how, **named)[0]),
+        "tree_leaves_with_path": lambda *how, **named: tree_flatten_with_path(*how, **named)[0],
+        "all_leaves": lambda some, is_leaf=None: all(
+            tree_flatten(x, is_leaf)[1] == _LEAF for x in some
+        ),
         "tree_broadcast": lambda prefix, full, is_leaf=None: tree_map(
             lambda x, part: tree_map(lambda _: x, part), prefix, full, is_leaf=is_leaf
         ),
         "treedef_children": PyTreeDef.children,
-        "treedef_is_leaf": lambda treedef: treedef.type is None,
+        "treedef_is_leaf": lambda treedef: treedef == _LEAF,
         "treedef_tuple": lambda treedefs: PyTreeDef(tuple, None, tuple(treedefs)),
     }
 )

@@ -18,4 +18,4 @@ def const_graph(fun: _Callable[..., _Any], *args: _Any, **kwargs: _Any) -> _Call
     return _cadiff.compile(_partial(fun, *args, **kwargs))
 
 
-_aliases.have_names(_sys.modules[__name__], _sys.modules[__name__], {"tracers": "const_graph"})
+_aliases.have_names(_sys.modules[__name__], __name__, {"tracers": "const_graph"})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...vectors import in_a_row
-from .. import trees
+from ..trees import Tree
 
 
 def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -14,9 +14,9 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     Dicts are taken in the order of their keys.
     """
-    ordered = trees.in_order(value)
-    vector, apart = in_a_row(trees.leaves(ordered))
-    return vector, lambda vector: trees.filled(ordered, apart(vector))
+    leaves, tree = Tree.flatten(value)
+    vector, apart = in_a_row(leaves)
+    return vector, lambda vector: tree.unflatten(apart(vector))
 
 
 def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Any, Any, Any]:

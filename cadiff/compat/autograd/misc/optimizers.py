@@ -21,22 +21,16 @@ def unflatten_optimizer(optimize: Function) -> Function:
 
     @wraps(optimize)
     def of_containers(
-        grad: Function, x0: Any, callback: Any = None, *args: Any, **options: Any
+        grad: Function, x0: Any, callback: Any = None, *how: Any, **named: Any
     ) -> Any:
         x, unflatten = flatten(x0)
 
         def told(x: Any, i: int, g: Any) -> None:
-            callback(unflatten(x), i, unflatten(g))
+            if callback:
+                callback(unflatten(x), i, unflatten(g))
 
-        return unflatten(
-            optimize(
-                lambda x, i: flatten(grad(unflatten(x), i))[0],
-                x,
-                told if callback else None,
-                *args,
-                **options,
-            )
-        )
+        gradient = lambda x, i: flatten(grad(unflatten(x), i))[0]  # noqa: E731
+        return unflatten(optimize(gradient, x, told, *how, **named))
 
     return of_containers
 
@@ -48,15 +42,13 @@ def _optimizer(steps: int, start: float = 0.0) -> Callable[[Function], Function]
         @unflatten_optimizer
         @wraps(step)
         def optimize(
-            grad: Function, x: Any, callback: Any, num_iters: int = steps, *args: Any,
-            **options: Any,
-        ) -> Any:  # fmt: skip
+            grad: Any, x: Any, told: Any, num_iters: int = steps, *how: Any, **named: Any
+        ) -> Any:
             state: Any = (start, start)
             for i in range(num_iters):
                 g = grad(x, i)
-                if callback:
-                    callback(x, i, g)
-                state, change = step(state, g, i, *args, **options)
+                told(x, i, g)
+                state, change = step(state, g, i, *how, **named)
                 x = x + change
             return x
 

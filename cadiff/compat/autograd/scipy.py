@@ -1,33 +1,30 @@
-"""SciPy's names, but for `convolve`, which is autograd's: of chosen axes."""
+"""SciPy's names: cadiff.scipy's, but for `signal.convolve`, which is autograd's."""
 
 from __future__ import annotations
 
 import itertools
-import string
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as onp
 
 from cadiff import numpy as np
-from cadiff.scipy import signal as _signal
+
+from .. import aliases
 
 Axes = tuple[Sequence[int], Sequence[int]]
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(_signal, name)
-
-
 def _outputs(mode: str, n: int, m: int) -> range:
     """Which elements of the full convolution of n numbers with m a mode keeps."""
-    if mode == "full":
-        return range(n + m - 1)
-    if mode == "same":
-        return range((m - 1) // 2, (m - 1) // 2 + n)
-    if mode == "valid":
-        return range(min(n, m) - 1, max(n, m))
-    raise ValueError(f'mode is "full", "same" or "valid", not {mode!r}')
+    outputs = {
+        "full": range(n + m - 1),
+        "same": range((m - 1) // 2, (m - 1) // 2 + n),
+        "valid": range(min(n, m) - 1, max(n, m)),
+    }
+    if mode not in outputs:
+        raise ValueError(f"mode is {', '.join(outputs)}, not {mode!r}")
+    return outputs[mode]
 
 
 def convolve(
@@ -44,22 +41,24 @@ def convolve(
     signs = {n >= m for n, m in sizes if n != m}
     if mode == "valid" and len(signs) > 1:
         raise ValueError("one array has to be the larger one along all axes of the convolution")
-    letters = itertools.chain(string.ascii_letters)
-    of_a, of_b = ([next(letters) for _ in range(x.ndim)] for x in (A, B))
+    numbers = itertools.count()  # of axes, as `einsum` takes them
+    of_a, of_b = ([next(numbers) for _ in range(x.ndim)] for x in (A, B))
     for a, b in zip(*dot_axes, strict=True):
         of_b[b] = of_a[a]
     kept = [
         *(x for k, x in enumerate(of_a) if k not in (*along[0], *dot_axes[0])),
         *(x for k, x in enumerate(of_b) if k not in (*along[1], *dot_axes[1])),
     ]
-    names: list[Any] = [*of_a]
+    spread: Any = [(x,) for x in of_a]
     for a, b in pairs:
-        names[a] = [next(letters), of_b[b]]
-        kept.append(names[a][0])
+        spread[a] = (next(numbers), of_b[b])
+        kept.append(spread[a][0])
     # Of the axes from behind, so that those before keep their places.
     for (a, _), (n, m) in sorted(zip(pairs, sizes, strict=True), reverse=True):
         places = onp.add.outer(onp.array(_outputs(mode, n, m)), m - 1 - onp.arange(m))
         A = np.pad(A, [(m - 1, m - 1) if k == a else (0, 0) for k in range(A.ndim)])
         A = np.take(A, places, axis=a)
-    spread = "".join("".join(name) for name in names)
-    return np.einsum(f"{spread},{''.join(of_b)}->{''.join(kept)}", A, B)
+    return np.einsum(A, [*itertools.chain(*spread)], B, of_b, kept)
+
+
+aliases.stand_for(__name__, "cadiff.scipy", {"signal": {"convolve": convolve}})

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import sys as _sys
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable as _Iterable
 from typing import Any as _Any
 
 import numpy as _np
 
+import cadiff as _cadiff
 from cadiff import numpy as _numpy
 
-from ... import aliases as _aliases
-from .. import core as _core
-from .. import trees as _trees
-from . import linalg  # noqa: F401
-
-_aliases.have_below(__name__, "cadiff.numpy")
-_core.ArrayBox = _core.Box  # type: ignore[attr-defined]
-_MODULES = {
-    "numpy_boxes": "ArrayBox",
-    "numpy_vjps": "unbroadcast unbroadcast_f",
-    "numpy_vspaces": "ArrayVSpace ComplexArrayVSpace",
-}
-_aliases.have_names(_core, _sys.modules[__name__], _MODULES)
-globals().update({k: v for k, v in vars(_numpy).items() if k[0] != "_" and k != "linalg"})
+from .. import aliases as _aliases
+from . import core as _core
+from . import trees as _trees
+from .wrap_util import wraps as _wraps
 
 ndarray = _np.ndarray  # numbers with derivatives are no instances, as autograd's boxes are none
 numpy_version = __version__ = _np.__version__
-
-
-def __getattr__(name: str) -> _Any:
-    return getattr(_numpy, name)
 
 
 def _of_list(name: str) -> _Callable[..., _Any]:
@@ -41,8 +27,7 @@ def _of_list(name: str) -> _Callable[..., _Any]:
         is_plain = hasattr(arrays, "shape") or not isinstance(arrays, _Iterable)
         return function(arrays if is_plain else [*arrays], *args, **kwargs)
 
-    of_iterable.__name__, of_iterable.__doc__ = name, function.__doc__
-    return of_iterable
+    return _wraps(function)(of_iterable)
 
 
 for _name in ("stack", "concatenate", "vstack", "hstack", "column_stack", "dstack"):
@@ -90,3 +75,26 @@ def where(condition: _Any, *args: _Any, **kwargs: _Any) -> _Any:
     result = _numpy.where(*given)
     arrays = [leaf for x in given for leaf in _trees.leaves(x) if hasattr(leaf, "dtype")]
     return result if arrays else result.tolist()
+
+
+def _cholesky(A: _Any, /, **how: _Any) -> _Any:
+    """As `numpy.linalg.cholesky`: the value is by one triangle, the derivative by both."""
+    lower = _numpy.tril(A)
+    both = 0.5 * (A + _numpy.conj(_numpy.swapaxes(A, -1, -2)))
+    change = both - _cadiff.stop_gradient(both)  # zeros, with the derivatives
+    return _numpy.linalg.cholesky(_cadiff.stop_gradient(lower) + change, **how)
+
+
+_LINALG = {
+    "cholesky": _cholesky,
+    "T": lambda x: _numpy.swapaxes(x, -1, -2),
+    "_dot": _numpy.matmul,
+}
+_aliases.stand_for(__name__, "cadiff.numpy", {"linalg": _LINALG})
+_core.ArrayBox = _core.Box  # type: ignore[attr-defined]
+_MODULES = {
+    "numpy_boxes": "ArrayBox",
+    "numpy_vjps": "unbroadcast unbroadcast_f",
+    "numpy_vspaces": "ArrayVSpace ComplexArrayVSpace",
+}
+_aliases.have_names(_core, __name__, _MODULES)

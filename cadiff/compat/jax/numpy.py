@@ -1,0 +1,188 @@
+"""`jax.numpy`: cadiff.numpy's names, beside what JAX adds or does otherwise."""
+
+from __future__ import annotations
+
+import functools as _functools
+from collections.abc import Callable as _Callable
+from typing import Any as _Any
+
+import numpy as _np
+
+from cadiff import numpy as _numpy
+
+from .. import aliases as _aliases
+from . import arrays as _arrays
+from . import transforms as _transforms
+
+_Function = _Callable[..., _Any]
+ndarray = _arrays.Array
+float_, int_, uint, complex_ = _np.float64, _np.int64, _np.uint64, _np.complex128
+bool_ = _np.bool_
+row_stack = _numpy.vstack
+
+
+def _without(*ignored: str) -> _Function:
+    """For functions that take, and ignore, what only JAX's have."""
+
+    def change(function: _Function) -> _Function:
+        def of_fewer(*args: _Any, **kwargs: _Any) -> _Any:
+            given = {k: v for k, v in kwargs.items() if k not in ignored}
+            if isinstance(given.get("axis"), list):
+                given["axis"] = tuple(given["axis"])
+            return function(*map(_arrays.as_numpy, args), **given)
+
+        return of_fewer
+
+    return change
+
+
+def _copying(function: _Function) -> _Function:
+    """For functions that change an array, or, if not `inplace`, a copy, which they return."""
+
+    def change(a: _Any, *args: _Any, inplace: bool = True, **how: _Any) -> _Any:
+        a = a if inplace else _numpy.array(a, copy=True)
+        function(a, *args, **how)
+        return None if inplace else a
+
+    return change
+
+
+def _sized(function: _Function) -> _Function:
+    """For functions that find places: `size` of them, filled up with `fill_value`."""
+
+    def found(a: _Any, *, size: int | None = None, fill_value: _Any = 0, **_: _Any) -> _Any:
+        places = function(a)
+        if isinstance(places, tuple):
+            return tuple(_of_length(x, size, fill_value) for x in places)
+        return _of_length(places, size, fill_value)
+
+    return found
+
+
+def _of_length(x: _Any, n: int | None, fill: _Any) -> _Any:
+    """An array cut, or filled up with one value, along its first axis."""
+    if n is None:
+        return x
+    rest = _np.full((n - len(x[:n]), *_np.shape(x)[1:]), fill, x.dtype)
+    return _numpy.concatenate([x[:n], rest])
+
+
+def of_symmetric(function: _Function) -> _Function:
+    """For functions that take a matrix as symmetric: they are of its symmetric part."""
+
+    def of_part(a: _Any, *how: _Any, symmetrize_input: bool = True, **named: _Any) -> _Any:
+        turned = _numpy.conj(_numpy.swapaxes(a, -1, -2))
+        return function(0.5 * (a + turned) if symmetrize_input else a, *how, **named)
+
+    return of_part
+
+
+# --- the changes ---------------------------------------------------------------------------------
+
+_PRECISION = _without("precision", "preferred_element_type", "out_sharding", "optimize")
+_CHANGES = {
+    "dot matmul vdot inner tensordot convolve correlate einsum": _PRECISION,
+    "zeros ones full empty arange linspace eye identity logspace geomspace": _without("device"),
+    "zeros_like ones_like full_like empty_like": _without("device"),
+    "sum prod max min mean std var all any": _without("promote_integers"),
+    "searchsorted": _without("method"),
+    "put place put_along_axis fill_diagonal": _copying,
+    "nonzero argwhere flatnonzero": _sized,
+}
+for _names, _change in _CHANGES.items():
+    for _name in _names.split():
+        _own = getattr(_numpy, _name)
+        globals()[_name] = _functools.wraps(_own, updated=())(_change(_own))
+_einsum = globals()["einsum"]
+
+
+def einsum(subscripts: _Any, /, *operands: _Any, **how: _Any) -> _Any:
+    """As `numpy.einsum`; dots that the result has not are summed over."""
+    inputs, arrow, output = str(subscripts).replace(" ", "").partition("->")
+    if not arrow or "..." not in inputs or "..." in output:
+        return _einsum(subscripts, *operands, **how)
+    found = _einsum(f"{inputs}->...{output}", *operands, **how)
+    return _numpy.sum(found, axis=tuple(range(_np.ndim(found) - len(output))))
+
+
+def array(object: _Any, dtype: _Any = None, copy: bool = True, ndmin: int = 0, **_: _Any) -> _Any:
+    """As `numpy.array`, but numbers without axes are NumPy's numbers."""
+    return _numpy.array(object, dtype=dtype, copy=copy, ndmin=ndmin)[()]
+
+
+def asarray(a: _Any, dtype: _Any = None, **_: _Any) -> _Any:
+    """As `numpy.asarray`, but numbers without axes are NumPy's numbers."""
+    return _numpy.asarray(a, dtype=dtype)[()]
+
+
+def where(condition: _Any, x: _Any = None, y: _Any = None, /, **how: _Any) -> _Any:
+    """As `numpy.where`; `size` and `fill_value` of places as for `nonzero`."""
+    if x is None and y is None:
+        return globals()["nonzero"](condition, **how)
+    return _numpy.where(condition, x, y)[()]
+
+
+def clip(
+    arr: _Any, /, min: _Any = None, max: _Any = None, *, a_min: _Any = None, a_max: _Any = None
+) -> _Any:
+    """As `numpy.clip`, with bounds by both names, where half of the derivative is by each."""
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    arr = arr if low is None else _numpy.maximum(low, arr)
+    return arr if high is None else _numpy.minimum(high, arr)
+
+
+def bincount(x: _Any, weights: _Any = None, minlength: int = 0, *, length: _Any = None) -> _Any:
+    """As `numpy.bincount`, of a length if that is given."""
+    return _of_length(_numpy.bincount(x, weights, minlength), length, 0)
+
+
+def repeat(
+    a: _Any, repeats: _Any, axis: int | None = None, *, total_repeat_length: _Any = None, **_: _Any
+) -> _Any:
+    """As `numpy.repeat`, cut to a length, or filled up to it with the last."""
+    found = _numpy.repeat(a, repeats, axis)
+    if total_repeat_length is None:
+        return found
+    last = _np.shape(found)[axis or 0] - 1
+    return _numpy.take(found, _np.minimum(_np.arange(total_repeat_length), last), axis or 0)
+
+
+def vectorize(
+    pyfunc: _Function, *, excluded: _Any = frozenset(), signature: str | None = None
+) -> _Function:
+    """As `numpy.vectorize`, by `vmap`; with a signature, of arrays with some axes each."""
+
+    @_functools.wraps(pyfunc)
+    def vectorized(*args: _Any, **kwargs: _Any) -> _Any:
+        which = [k for k in range(len(args)) if k not in excluded]
+        given = [_numpy.asarray(args[k]) for k in which]
+        inner = (signature or ",".join("()" for _ in given)).partition("->")[0].replace(" ", "")
+        parts = inner[1:-1].split("),(")
+        axes = [
+            _np.ndim(x) - (part.count(",") + 1 if part else 0)
+            for x, part in zip(given, parts, strict=True)
+        ]
+        shapes = [_np.shape(x) for x in given]
+        shape = _np.broadcast_shapes(*(each[:n] for each, n in zip(shapes, axes, strict=True)))
+        rows = [
+            _numpy.broadcast_to(x, shape + each[n:])
+            for x, each, n in zip(given, shapes, axes, strict=True)
+        ]
+
+        def function(*numbers: _Any) -> _Any:
+            values = dict(zip(which, numbers, strict=True))
+            return pyfunc(*(values.get(k, x) for k, x in enumerate(args)), **kwargs)
+
+        for _ in shape:
+            function = _transforms.vmap(function)
+        return function(*rows)
+
+    return vectorized
+
+
+_SYMMETRIC = ("cholesky", "eigh", "eigvalsh")
+_aliases.stand_for(
+    __name__,
+    "cadiff.numpy",
+    {"linalg": {name: of_symmetric(getattr(_numpy.linalg, name)) for name in _SYMMETRIC}},
+)
