@@ -257,3 +257,14 @@ assert jax.lax is cadiff.compat.jax.lax
 print(grad(jnp.sin)(0.0), stats.norm.pdf(0.0) > 0.39, norm(jnp.ones(4)))
 """
     assert isolated(program) == "1.0 True 2.0"
+
+
+def test_what_goes_round_a_loop_keeps_its_precision(jax: Any) -> None:
+    x = np.ones(3, np.float32)
+
+    def last(x: Any) -> Any:
+        return jax.lax.fori_loop(0, 3, lambda i, x: x * jax.numpy.arange(3) + i, x)
+
+    for f in (last, jax.jit(last)):
+        assert (f(x).dtype, f(x).tolist()) == (np.float32, [2.0, 4.0, 12.0])
+        assert jax.grad(lambda x, f=f: f(x).sum())(x).tolist() == [0.0, 1.0, 8.0]

@@ -32,13 +32,13 @@ RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 def _turns(f: Function, init: Any, is_scan: bool = False) -> Function:
     """A function of turns as JAX has it: given NumPy's numbers, its dicts in one order.
 
-    Ints of what goes round keep their dtypes; else JAX would, or would refuse them.
+    What goes round keeps its dtypes: to JAX an int times a float32 is none of float64.
     """
     dtypes = trees.tree_map(np.result_type, init)
 
     def carried(new: Any) -> Any:
         try:
-            return trees.tree_map(_as_int, new, dtypes)
+            return trees.tree_map(_as_before, new, dtypes)
         except ValueError:  # cadiff's loop tells what differs
             return new
 
@@ -51,9 +51,9 @@ def _turns(f: Function, init: Any, is_scan: bool = False) -> Function:
     return turn
 
 
-def _as_int(x: Any, dtype: Any) -> Any:
+def _as_before(x: Any, dtype: Any) -> Any:
     kind = getattr(x, "dtype", dtype)
-    return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind == "i" else x
+    return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind else x
 
 
 def scan(
