@@ -23,7 +23,7 @@ from ..operations.replayed import Replayed
 from ..transforms._base import Function, Transform
 from ..transforms._mapped import FLOAT, Form, Layout, Rows, dtype_of, is_plain
 from ..transforms._outputs import Shape, places, whole
-from .batches import Batch, Batches, key_of_batch
+from .batches import Batch, key_of_batch
 from .program import Program
 from .recorded import FloatArray, Recorded
 from .verification import distances, rounding
@@ -231,11 +231,11 @@ class RowProgram:
         self._forms: Forms = WeakKeyDictionary()
 
     @functools.cached_property
-    def _batches(self) -> Batches:
+    def _program(self) -> Program[..., Any]:
         # f is asked here, of rows: what their vectors make of f is not f itself.
         program: Program[..., Any] = Program(self.of_row, **self._options)
         program.be_quiet()
-        return program.batches
+        return program
 
     def _note(self, n: int) -> bool:
         """Note that so many rows are asked for; whether it may be worth its time."""
@@ -252,7 +252,7 @@ class RowProgram:
         columns = vectors.columns(rows)
         if columns is None or not self._note(vectors.layout.n):
             return None
-        batches, n, beside = self._batches, vectors.layout.n, vectors.beside(rows, root)
+        batches, n, beside = self._program.batches, vectors.layout.n, vectors.beside(rows, root)
         key = key_of_batch(n, beside)
         found = batches.again(key, columns, beside.vector(), None)
         if found is not None:

@@ -329,5 +329,5 @@ def test_rows_of_a_native_program_are_machine_code() -> None:
         ):
             mapped = cadiff.vmap(one)
             npt.assert_allclose(mapped(x, y), wanted, rtol=1e-14)
-            (rows,) = mapped._programs.values()
+            (rows,) = mapped._known.programs.values()
             assert serving(rows._program).startswith("machine code" if is_native else "interp")
