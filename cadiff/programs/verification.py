@@ -8,6 +8,7 @@ becomes of a recording that differs.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any, Literal
@@ -27,6 +28,7 @@ Verify = Literal["first", "always", False]
 
 NOISE = 2.0**-50  # of inputs, relative to them
 AMPLIFIED = 1000.0  # how much more than by that noise a recording may differ by its own rounding
+GROWTH = 3.0  # of the noise, by which what moves on is told from jumps
 SLOPE = 1e-6  # how far derivatives may differ, relative to them, and values in eager code
 SMALL = 1e-3  # a size below which values may be 0 but for rounding
 
@@ -112,23 +114,34 @@ def _is_finite(leaf: Any) -> bool:
 def _beyond_noise(call: Call, result: Any, expected: Any, replay: Callable[[Call], Any]) -> str:
     """How f differs by more than the recording does by noise in its inputs.
 
-    f itself is not asked: it may not come to an end elsewhere.
+    What grows with the noise, f may have amplified; a jump, which does not, counts once. f itself
+    is not asked: it may not come to an end elsewhere.
     """
     bounds = [0.0] * len(_plain(expected))
-    for sign in (-1.0, 1.0):
+    for size, sign in itertools.product((np.abs, np.positive), (-1.0, 1.0)):
 
-        def noisy(x: Any, sign: float = sign) -> Any:
-            size = np.where(x == 0.0, 1.0, np.abs(x)) * max(NOISE, 4.0 * _eps(x))
-            return (x + sign * size).astype(np.asarray(x).dtype)
+        def near(factor: float, size: Any = size, sign: float = sign) -> Any:
+            def noisy(x: Any) -> Any:
+                noise = np.where(x == 0.0, 1.0, size(x)) * max(NOISE, 4.0 * _eps(x)) * factor
+                return (x + sign * noise).astype(np.asarray(x).dtype)
 
-        args, kwargs = own_arguments(call, noisy)
+            args, kwargs = own_arguments(call, noisy)
+            return replay(Call(tuple(args), kwargs, call.argnums, call.taken.lifted))
+
         try:
-            near = replay(Call(tuple(args), kwargs, call.argnums, call.taken.lifted))
+            here, farther = near(1.0), near(1.0 + GROWTH)
         except Exception:  # at the edge of where the recording serves
             continue
-        moves = [0.0 if np.isinf(x) else x for x in _moved(result, near)]  # at poles all moves
-        bounds = [max(each) for each in zip(bounds, moves, strict=False)]
-    return _told_apart(result, expected, lambda _, k: AMPLIFIED * bounds[k])
+        pairs = zip(bounds, _moved(result, here), _moved(here, farther), strict=False)
+        bounds = [
+            max(bound, move + AMPLIFIED * growth / GROWTH)
+            for bound, move, growth in ((*each[:1], *map(_finite, each[1:])) for each in pairs)
+        ]
+    return _told_apart(result, expected, lambda _, k: bounds[k])
+
+
+def _finite(move: float) -> float:
+    return 0.0 if np.isinf(move) else move  # at poles all moves
 
 
 def _moved(one: Any, other: Any) -> list[float]:

@@ -421,3 +421,27 @@ def test_threads_verify_each_for_itself():
         worker.join()
     assert not failed
     assert program.stats()["eager"] == 0
+
+
+@pytest.mark.parametrize(
+    "jump", [np.floor, np.round, np.sign, lambda x: x // 1.0, lambda x: x % 1.0]
+)
+def test_a_jump_where_the_inputs_are_excuses_nothing_but_itself(jump):
+    for kind, points in ((float, (3.0, 4.0, 5.5)), (np.ndarray, (X, X + 1.0, X + 0.5))):
+
+        def f(x, kind=kind):
+            return jump(x) + (5.0 if type(x) is kind else 0.0)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cadiff.StaleProgramWarning)
+            program = cadiff.compile(f)
+            for x in points:
+                np.testing.assert_array_equal(program(x), f(x))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_of_single_precision_may_differ_beside_doubles(seed):
+    x = np.random.default_rng(seed).normal(size=50_000).astype(np.float32)
+    program = cadiff.compile(lambda x, w: (x @ x) * w[0])
+    program.grad(x, np.array([1.5]))
+    assert program.stats()["eager"] == 0

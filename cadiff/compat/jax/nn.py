@@ -18,7 +18,7 @@ from cadiff.numpy import tanh as tanh
 
 from .. import aliases
 from . import absent, random
-from .scipy.special import logsumexp as logsumexp
+from .scipy import logsumexp as logsumexp
 
 __getattr__ = absent.missing(__name__)
 
