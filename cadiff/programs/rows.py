@@ -279,7 +279,7 @@ def pays(recorded: Recorded, code: Code) -> bool:
 
 
 # What f returns where a recording serves, once that has been compared with f.
-Forms: TypeAlias = "WeakKeyDictionary[Recorded, Form]"
+Forms: TypeAlias = WeakKeyDictionary[Recorded, Form]
 
 
 class MappedBatch(Batch):

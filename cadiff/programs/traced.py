@@ -110,6 +110,11 @@ class Traced:
                 return one
         return None
 
+    @property
+    def is_of_use(self) -> bool:
+        """Whether a recording has served as often as it missed."""
+        return any(one.uses >= one.misses for one in self.recordings)
+
     def image(self) -> int:
         """A number that tells the values read now from those at other times: see `Watch.image`."""
         watch = self.recordings[0].watch if self.recordings else None

@@ -541,12 +541,13 @@ class Traces:
             traced.loop = LoopFinder(call.key, self.max_traces)
 
     def passes(self, call: Call) -> bool:
-        """Whether a call that no fast path serves is to run f at once.
+        """Whether a call is to run f at once: where calls are in vain, until it came again.
 
-        Where calls are looked at in vain, none is recorded, nor run, before it came again.
+        Not if its signature has a recording that served as often as it missed.
         """
         with self.lock():
-            if self.is_worth_it(call):
+            traced = self._known.get(call.key, _NOTHING)
+            if traced.is_of_use or self.is_worth_it(call):
                 return False
         self.backoff.note_in_vain()
         return True

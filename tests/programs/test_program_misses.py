@@ -687,3 +687,14 @@ def test_a_derivative_that_is_not_finite_at_first_is_recorded_elsewhere() -> Non
     eager = program.stats()["eager"]
     assert program.grad(np.array([6.0, 8.0])).tolist() == [0.6, 0.8]
     assert program.stats()["eager"] == eager
+
+
+def test_a_shape_that_was_recorded_is_replayed_beside_many_that_are_not():
+    program = cadiff.compile(lambda x: cnp.sum(x * x))
+    for k in range(1000):
+        program.grad(np.ones(k % 60 + 1))
+    before = program.stats()["eager"]
+    for _ in range(10):
+        program.grad(np.ones(1))
+    assert before > 100
+    assert program.stats()["eager"] == before
