@@ -111,7 +111,7 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         line = linecache.getline(self.code.co_filename, self.line).strip()
-        text = text_of(self.code, self.at) or line
+        text = " ".join((text_of(self.code, self.at) or line).split())
         instead = without_branch(line if line.startswith("while ") else text)
         shown = f", `{text}`" if text and len(text) <= _MOST_TEXT else ""
         where = f"line {self.line} of {self.code.co_filename}{shown}"
