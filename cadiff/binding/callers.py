@@ -593,7 +593,7 @@ def _value_of(node: ast.expr, frame: FrameType) -> Any:
     return None
 
 
-# What chooses by a comparison, as it is written, and what has no branch.
+# Texts of comparisons that choose, and functions without a branch for them.
 _CHOICES = {
     "while ": "cadiff.while_loop",
     "max(": "np.maximum(v, w), or cadiff.maximum",

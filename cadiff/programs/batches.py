@@ -39,7 +39,7 @@ _MOST_THREADS = 2**31 - 1  # which C has an int for
 
 
 def key_of_batch(n: int, beside: Call, *others: Any) -> Any:
-    """What tells batches apart that differ in numbers alone; `beside` is what n points share."""
+    """The key of batches that differ in numbers alone; `beside` has what n points share."""
     return n < _SOME, n < _MANY, beside.key, others
 
 

@@ -58,8 +58,7 @@ def python() -> str:
             run("apt-get", "--quiet=2", *words, APT_CONFIG=str(apt / "conf"))
         for package in (apt / "cache" / "archives").glob("*.deb"):
             run("dpkg-deb", "--extract", str(package), str(root))
-        # It stands beside the program that it runs, so that Python finds its library, and is what
-        # tests start as `sys.executable`.
+        # Tests start it as `sys.executable`. Beside the program it runs Python finds its library.
         program = f'{emulator} -L {root} -0 "$0" {script}{VERSION}'
         script.write_text(f'#!/bin/sh\nexec {program} "$@"\n', encoding="utf-8")
         script.chmod(0o755)

@@ -81,7 +81,7 @@ PACKAGES = {
     ),
     "surpyval": Package(
         "surpyval==0.25",
-        # Of 6,000 tests, which take hours, those of files that ask for derivatives most.
+        # All 6,000 tests take hours: these files ask for the most derivatives.
         tuple(
             f"surpyval/tests/univariate/{name}.py"
             for name in (

@@ -59,8 +59,7 @@ def _classes(names: str, *bases: type) -> dict[str, Any]:
     return {name: type(name, bases, made) for name in names.split()}
 
 
-# Classes that programs ask for by name: places, of which all are the processor; errors, of which
-# none is raised here.
+# Classes that programs ask for by name. All places are the processor; no error is raised here.
 MODULES = {
     "sharding": _classes("Sharding NamedSharding PartitionSpec Mesh SingleDeviceSharding"),
     "errors": _classes(

@@ -146,7 +146,7 @@ def custom_linear_solve(
 
 
 def _places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
-    """An index of a part of some sizes, which begins such that all of it is there."""
+    """The index of a part of some sizes; its beginning is moved until the part is within."""
     found: list[Any] = []
     for k, (start, n, size) in enumerate(zip(starts, shape, sizes, strict=True)):
         along = onp.arange(size).reshape((-1,) + (1,) * (len(sizes) - k - 1))
