@@ -22,6 +22,7 @@ from ..binding import carries
 from ..operations import primitive
 from ..operations.naming import name_for_pickle
 from ..operations.numerical import arguments_of
+from ..programs import vmap
 from ..programs.program import program_of
 from ..transforms import jvp, vjp
 from ..transforms._base import check_function
@@ -95,7 +96,7 @@ class Seam:
     def __init__(self, f: Callable[..., Any]) -> None:
         self.f = f
         self.name = str(getattr(f, "__name__", type(f).__name__))
-        self._program = program_of(f)
+        self._program: Callable[..., Any] = program_of(f)
         self._derivatives: dict[Any, Seam] = {}
 
     def __call__(self, *args: Any) -> np.ndarray | Arrays:
@@ -105,6 +106,11 @@ class Seam:
         check_real(as_tuple(results), self.name)
         arrays = tuple(map(fresh_array, as_tuple(results)))
         return arrays if isinstance(results, tuple) else arrays[0]
+
+    @functools.cached_property
+    def rows(self) -> Seam:
+        """The function at many points at once: a row of each argument is one."""
+        return _Rows(self)
 
     def pullback(self, n: int, wrt: Sequence[int]) -> Seam:
         """Of the n arguments and the cotangents of all results: a tuple for the arguments wrt."""
@@ -123,6 +129,24 @@ class Seam:
 
     def __reduce__(self) -> Any:
         return Seam, (self.f,)
+
+
+class _Rows(Seam):
+    """A seam at many points at once, of which those that go the same way are one replay."""
+
+    def __init__(self, one: Seam) -> None:
+        self.f, self.name = one.f, one.name
+        self._one = one
+        self._program = vmap(one._program)
+
+    def pullback(self, n: int, wrt: Sequence[int]) -> Seam:
+        return self._one.pullback(n, wrt).rows
+
+    def pushforward(self, n: int, wrt: Sequence[int]) -> Seam:
+        return self._one.pushforward(n, wrt).rows
+
+    def __reduce__(self) -> Any:
+        return _Rows, (self._one,)
 
 
 def _by_some(f: Callable[..., Any], primals: Sequence[Any], wrt: tuple[int, ...]) -> Any:

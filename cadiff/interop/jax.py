@@ -12,6 +12,7 @@ their derivatives are a primitive of JAX's here.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -78,21 +79,21 @@ def _result_of(seam: Seam, args: Sequence[Any]) -> Any:
 
 def _called_back(seam: Seam, kinds: Kinds, ndims: Sequence[int], *args: Any) -> Any:
     """What JAX calls back: at one point, or at many along leading axes of all arguments."""
-    arrays = [np.asarray(x) for x in args]
-    points = arrays[0].shape[: arrays[0].ndim - ndims[0]]
-    if points:
-        each = [[x[k] for x in arrays] for k in np.ndindex(points)]
-        rows = [_called_back(seam, kinds, ndims, *point) for point in each]
-        many = [np.array([row[i] for row in rows], k.dtype) for i, k in enumerate(kinds)]
-        return tuple(x.reshape(*points, *k.shape) for x, k in zip(many, kinds, strict=True))
-    results = as_tuple(seam(*arrays))
-    shapes = [x.shape for x in results]
+    axes = np.shape(args[0])[: np.ndim(args[0]) - ndims[0]]
+    points = math.prod(axes)
+    if points == 0:
+        return tuple(np.zeros((*axes, *k.shape), k.dtype) for k in kinds)
+    rows = (points,) if axes else ()
+    arrays = [np.reshape(x, (*rows, *np.shape(x)[len(axes) :])) for x in args]
+    results = as_tuple(seam.rows(*arrays) if axes else seam(*arrays))
+    shapes = [x.shape[len(rows) :] for x in results]
     if shapes != [k.shape for k in kinds]:
         raise ValueError(
             f"{seam.name} returned arrays of the shapes {shapes}, where JAX was told "
             f"{[k.shape for k in kinds]}"
         )
-    return tuple(x.astype(k.dtype) for x, k in zip(results, kinds, strict=True))
+    each = zip(results, kinds, strict=True)
+    return tuple(np.reshape(x.astype(k.dtype), (*axes, *k.shape)) for x, k in each)
 
 
 def _callback(

@@ -84,11 +84,8 @@ class _Function(torch.autograd.Function):
             x.expand(info.batch_size, *x.shape) if k is None else x.movedim(k, 0)
             for x, k in zip(args, in_dims[1:], strict=True)
         ]
-        results = [_Function.apply(seam, *row) for row in zip(*rows, strict=True)]
-        if not isinstance(results[0], tuple):
-            return torch.stack(results), 0
-        stacks = tuple(map(torch.stack, zip(*results, strict=True)))
-        return stacks, (0,) * len(stacks)
+        results = _Function.apply(seam.rows, *rows)
+        return results, (0,) * len(results) if isinstance(results, tuple) else 0
 
 
 def primitive(g: Callable[..., Any]) -> Callable[..., Any]:

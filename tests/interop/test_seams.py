@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cadiff
-from cadiff.interop._seams import Foreign, as_tuple, each_of
+from cadiff.interop._seams import Foreign, Seam, as_tuple, each_of
 
 
 def test_cotangents_of_all_arguments_take_one_run() -> None:
@@ -29,6 +30,30 @@ def test_cotangents_of_all_arguments_take_one_run() -> None:
     assert [g.tolist() for g in of_both] == [(2.0 * y).tolist(), (2.0 * x).tolist()]
     assert cadiff.grad(lambda x: f(2, x, y))(x).tolist() == (2.0 * y).tolist()
     assert asked == [2, 1]
+
+
+def _power(x: Any, n: Any) -> Any:
+    large = x[0] > 0.5
+    for _ in range(n):
+        x = x * x
+    return np.sum(np.sin(x)) if large else x[1]
+
+
+def test_rows_are_points() -> None:
+    """Whichever way each goes in f, and whatever whole numbers are among the arguments."""
+    seam = Seam(_power)
+    x, n = np.linspace(0.0, 1.0, 40).reshape(20, 2), np.arange(20) % 3
+    pulled = [cadiff.grad(_power)(*row) for row in zip(x, n, strict=True)]
+    for rows in (seam.rows, pickle.loads(pickle.dumps(seam.rows))):
+        for order in (slice(None), slice(None, None, -1)):
+            a, k = x[order], n[order]
+            np.testing.assert_allclose(rows(a, k), list(map(_power, a, k)), rtol=1e-14)
+            (found,) = rows.pullback(2, [0])(a, k, np.ones(20))
+            np.testing.assert_allclose(found, pulled[order], rtol=1e-14)
+            (pushed,) = rows.pushforward(2, [0])(a, k, a)
+            np.testing.assert_allclose(pushed, np.sum(found * a, 1), rtol=1e-13)
+        twice = rows.rows(x.reshape(4, 5, 2), n.reshape(4, 5))
+        np.testing.assert_allclose(twice.ravel(), rows(x, n), rtol=0)
 
 
 @pytest.mark.parametrize("result", [{"a": np.ones(2)}, [np.ones(2)], (np.ones(2), None)])
