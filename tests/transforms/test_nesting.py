@@ -631,3 +631,35 @@ def test_an_empty_array_beside_others(n: int) -> None:
     of_y, of_x = cadiff.grad(lambda y, x: f(x, y), argnums=(0, 1))(y, x)
     np.testing.assert_array_equal(of_x, x)
     np.testing.assert_array_equal(of_y, 2.0 * y)
+
+
+# --- at points that carry no derivative ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [cadiff.array, lambda x: cadiff.ones(3) * x, cnp.asarray])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda v: np.sum(np.concatenate([v, v[:1]]) ** 2),
+        lambda v: np.sum(cadiff.stack([v, 2.0 * v]) ** 3),
+        lambda v: np.sum(np.sort(v) ** 3) * np.linalg.norm(v),
+        lambda v: np.einsum("i,i->", v, v) + np.exp(v[0]),
+        lambda v: np.sum(
+            cadiff.scan(lambda c, x: (c * x, c + x), np.ones(3), cadiff.stack([v, v]))[1]
+        ),
+        lambda v: np.sum(cadiff.grad(lambda w: np.sum(np.sort(w) ** 3))(v) ** 2),
+    ],
+    ids=["concatenate", "stack", "sort", "einsum", "scan", "grad"],
+)
+def test_points_may_be_numbers_of_cadiff(f: Function, make: Callable[[np.ndarray], Any]) -> None:
+    """Constants of an outer derivative are none to the inner one, which is by them."""
+    x = np.array([1.0, 2.0, 0.5])
+    for of_f in (cadiff.grad(f), cadiff.jacfwd(f), cadiff.hessian(f)):
+        expected = of_f(x)
+
+        def outer(q: Any, of_f: Function = of_f) -> Any:
+            return q * of_f(make(x))
+
+        np.testing.assert_allclose(cadiff.value(of_f(make(x))), expected, rtol=1e-13)
+        np.testing.assert_allclose(cadiff.jacrev(outer)(2.0), expected, rtol=1e-13)
+        np.testing.assert_allclose(cadiff.compile(outer)(2.0), 2.0 * expected, rtol=1e-13)

@@ -197,6 +197,7 @@ PyObject *cad_var_as_input(PyObject *var) {
         if (cad_check(cad_tape_note_block(CAD_VAR(var)->tape, begin, end, CAD_ARGUMENT)) < 0) {
             return NULL;
         }
+        cad_tape_activate(CAD_VAR(var)->tape, begin); /* a copy of constants is none of them */
         CAD_VAR(var)->view->flags = CAD_INPUT | (CAD_VAR(var)->view->flags & CAD_SINGLE);
     }
     return Py_NewRef(var);
