@@ -22,6 +22,7 @@ from .program import Program
 from .recorded import NOT_SERVED, FloatArray, Recorded, met
 
 MOST_RECORDINGS = 64  # of a turn
+MANY = 256  # points, for which turns are made that go over them at once
 
 
 def on_its_own(f: Callable[P, T]) -> Callable[P, T]:
@@ -48,6 +49,8 @@ class Steps:
         For values.
     pulls : list of Code or None
         For cotangents, of the same recordings; None: not wanted yet, or there is none.
+    codes_of_lanes, pulls_of_lanes : list of Code or None
+        For many points at once; None: there is none.
     """
 
     def __init__(self, function: Callable[[Any], Any], runs: Any, native: Native) -> None:
@@ -61,6 +64,27 @@ class Steps:
         self._has_no_pull: set[int] = set()
         self.codes: list[Any] = []
         self.pulls: list[Any] = []
+        self._of_lanes: dict[str, list[Any]] = {}  # by what they are for
+
+    @property
+    def codes_of_lanes(self) -> list[Any]:
+        return self._made_of_lanes("value")
+
+    @property
+    def pulls_of_lanes(self) -> list[Any]:
+        return self._made_of_lanes("pull")
+
+    def _made_of_lanes(self, what: str) -> list[Any]:
+        """Of all recordings that there are now."""
+        with self._program._traces.lock():
+            made = self._of_lanes.setdefault(what, [])
+            for recorded in self._recordings[len(made) :]:
+                ranges = recorded.ranges if what == "pull" else ()
+                try:
+                    made.append(recorded.code_for_points(what, MANY, ranges))
+                except NOT_SERVED:
+                    made.append(None)
+            return made
 
     def share(self, machines: Machines) -> None:
         """Have machine code carry out what there is and will be."""
@@ -85,6 +109,8 @@ class Steps:
                 self._recordings.append(recorded)
                 self.pulls.append(None)
                 self.codes.append(code)
+                if "value" in self._of_lanes:
+                    self._made_of_lanes("value")  # for turns that go on
             return out, self._recordings.index(recorded)
 
     @on_its_own
