@@ -2,7 +2,8 @@
 
 Rows stand side by side, number by number, and all that go on are in the same turn. One that stops
 changes places with the last of these: no code computes it any more. On the way back it takes its
-place again. What a turn is, and what a caller does where no code serves one, is as in turns.pyx.
+place again. What a turn is, and what a caller does where no code serves one, is as in turns.pyx;
+but whether there is a next one, other codes tell, of the state alone, before each turn.
 """
 
 import numpy as np
@@ -44,29 +45,31 @@ cdef class RowCodes:
     cdef list codes
     cdef LaneCode *ready
     cdef Py_ssize_t n_ready
+    cdef int32_t first             # the code that is tried first, now and the next time: the one
+    cdef int32_t next_first        # that has served most rows
     cdef Py_ssize_t n_rows, n_own, n_out
     cdef CadColumns *columns       # of inputs, then of results
     cdef CadColumns *copies        # the same of some rows
-    cdef cnp.ndarray numbers, marks
+    cdef double *numbers
     cdef uint8_t *missed           # of the rows that a code was run for
 
     def __init__(self, list codes, Py_ssize_t n_rows, Py_ssize_t n_own, Py_ssize_t n_out):
         cdef Py_ssize_t k, n = n_own + n_out
         self.codes, self.n_rows, self.n_own, self.n_out = codes, n_rows, n_own, n_out
-        self.numbers = np.empty((n + n_out, n_rows))
-        self.marks = np.empty(n_rows, np.uint8)
-        self.missed = <uint8_t *>cnp.PyArray_DATA(self.marks)
+        self.numbers = <double *>new_memory((n + n_out + 1) * n_rows + 1, sizeof(double))
+        self.missed = <uint8_t *>(self.numbers + (n + n_out) * n_rows)
         self.columns = <CadColumns *>new_memory(2 * n + 1, sizeof(CadColumns))
         self.copies = self.columns + n
         for k in range(n):
-            self.put(k, cnp.doubles(self.numbers) + (k + n_out) * n_rows)
+            self.put(k, self.numbers + (k + n_out) * n_rows)
             self.copies[k] = self.columns[k]
-            self.copies[k].data = cnp.doubles(self.numbers) + k * n_rows
+            self.copies[k].data = self.numbers + k * n_rows
 
     def __dealloc__(self):
         for k in range(self.n_ready):
             cad_memory_free(self.ready[k].room)
         cad_memory_free(self.ready)
+        cad_memory_free(self.numbers)
         cad_memory_free(self.columns)
 
     cdef void put(self, Py_ssize_t k, double *numbers) noexcept nogil:
@@ -144,9 +147,9 @@ cdef int forget_failure() except -1:
 cdef class LaneTurns:
     """Runs of a loop for some rows of inputs: see `Turns`, whose methods these are.
 
-    inputs: a column for each row. ends: of each, the turn behind its last one. Of a row that
-    stands at a place the others know its number. most: states that are kept, of all rows; if
-    there are more, `is_full` says so, and there is no way back.
+    codes: for a turn's values; conditions: for whether there is a turn, or None. inputs: a column
+    for each row. ends: of each, the turn behind its last one. most: states that are kept, of all
+    rows; if there are more, `is_full` says so, and there is no way back.
     """
 
     cdef Py_ssize_t p, n, m, k, width
@@ -154,11 +157,13 @@ cdef class LaneTurns:
     cdef readonly Py_ssize_t stride
     cdef readonly bint is_full
     cdef Py_ssize_t t, most
-    cdef int32_t n_active, n_left, n_tried, first
+    cdef int32_t n_active, n_left, n_tried
     cdef bint is_in_order, is_in_turn
-    cdef RowCodes entrance, codes, pulls
+    cdef readonly bint is_outside  # whether it is asked of which rows there is a turn
+    cdef RowCodes conditions, codes, pulls
     cdef readonly cnp.ndarray results
-    cdef cnp.ndarray inputs, numbers, orders
+    cdef cnp.ndarray inputs, ends_of_rows
+    cdef double *numbers
     cdef double *shared     # columns of what is the same in all turns,
     cdef double *state      # of the state, and of the next one, by places
     cdef double *other
@@ -169,14 +174,15 @@ cdef class LaneTurns:
     cdef int32_t *left      # places of rows that wait for a code
     cdef int32_t *some
     cdef int32_t *served    # codes, by places
-    cdef Py_ssize_t *ends
+    cdef cnp.npy_intp *ends
+    cdef cnp.npy_intp first_end
     cdef double *kept       # states, turn by turn
     cdef int32_t *kept_served
     cdef Py_ssize_t n_kept, room
     cdef Swap *swaps
     cdef Py_ssize_t n_swaps
 
-    def __init__(self, list codes, entrance, tuple sizes, cnp.ndarray inputs, Py_ssize_t n_rows,
+    def __init__(self, list codes, conditions, tuple sizes, cnp.ndarray inputs, Py_ssize_t n_rows,
                  ends, Py_ssize_t most=0):
         cdef Py_ssize_t width = inputs.shape[1], i
         self.p, self.n, self.m, self.k = sizes
@@ -184,50 +190,49 @@ cdef class LaneTurns:
         self.inputs = inputs
         doubles_of(inputs, (self.p + self.n + n_rows * self.m) * width)
         self.results = np.empty((self.n + n_rows * self.k, width))
-        self.codes = RowCodes(codes, width, self.p + self.n + self.m, self.n + self.k + 1)
-        if entrance is not None:
-            self.entrance = RowCodes(entrance, width, self.p + self.n, 1)
-        self.numbers = np.empty((2 * self.p + 2 * self.n + self.m + self.k + 2, width))
-        self.shared = cnp.doubles(self.numbers)
+        self.codes = RowCodes(codes, width, self.p + self.n + self.m, self.n + self.k)
+        if conditions is not None:
+            self.conditions = RowCodes(conditions, width, self.p + self.n, 1)
+        self.numbers = <double *>new_memory(
+            (2 * self.p + 2 * self.n + self.m + self.k + 1) * width + 1, sizeof(double)
+        )
+        self.shared = self.numbers
         self.state = self.shared + self.p * width
         self.other = self.state + self.n * width
         self.rows = self.other + self.n * width
         self.goes_on = self.rows + (self.m + self.k) * width
-        self.totals = self.goes_on + 2 * width
-        self.orders = np.empty((4, width), np.int32)
-        self.which = <int32_t *>cnp.PyArray_DATA(self.orders)
+        self.totals = self.goes_on + width
+        self.which = <int32_t *>new_memory(4 * width + 1, sizeof(int32_t))
         self.left, self.some = self.which + width, self.which + 2 * width
         self.served = self.which + 3 * width
         memcpy(self.shared, cnp.doubles(inputs), (self.p + self.n) * width * sizeof(double))
-        self.ends = <Py_ssize_t *>new_memory(width + 1, sizeof(Py_ssize_t))
         self.swaps = <Swap *>new_memory(width + 1, sizeof(Swap))
         self.n_active, self.is_in_order = <int32_t>width, True
+        self.ends_of_rows = cnp.in_order(ends, cnp.NPY_INTP)
+        if cnp.PyArray_SIZE(self.ends_of_rows) != width or width == 0:
+            raise ValueError("expected one number of turns for each of some rows")
+        self.ends = cnp.places(self.ends_of_rows)
+        self.first_end = self.ends[0]
         for i in range(width):
-            self.which[i], self.goes_on[i], self.ends[i] = <int32_t>i, 1.0, ends[i]
+            self.which[i], self.goes_on[i] = <int32_t>i, 1.0
+            self.first_end = min(self.first_end, self.ends[i])
             if self.ends[i] > n_rows and (self.m > 0 or self.k > 0):
                 raise ValueError("there are fewer rows than turns")
-        if self.entrance is None:
-            self.stop()
-        else:
-            self.begin(self.entrance)
+        self.ask()
 
     def __dealloc__(self):
         cad_memory_free(self.kept)
         cad_memory_free(self.kept_served)
-        cad_memory_free(self.ends)
+        cad_memory_free(self.numbers)
+        cad_memory_free(self.which)
         cad_memory_free(self.swaps)
 
     # --- forth
 
     @property
-    def is_outside(self) -> bool:
-        """Whether it is not known yet of which rows there is a first turn."""
-        return self.entrance is not None
-
-    @property
     def row(self) -> NDArray[np.float64]:
         """The inputs of the row that waits, which no code serves."""
-        cdef RowCodes codes = self.codes if self.entrance is None else self.entrance
+        cdef RowCodes codes = self.conditions if self.is_outside else self.codes
         return self.at_place(codes, 0, codes.n_own)
 
     cdef cnp.ndarray at_place(self, RowCodes codes, Py_ssize_t begin, Py_ssize_t end):
@@ -251,7 +256,7 @@ cdef class LaneTurns:
 
     def enter(self, bint is_any) -> None:
         """Say of the row that waits whether there is a first turn."""
-        self.put_at_place(self.entrance, self.p + self.n, np.array([float(is_any)]))
+        self.put_at_place(self.conditions, self.p + self.n, np.array([float(is_any)]))
 
     def step(self, cnp.ndarray out, int code) -> None:
         """Take what the caller has computed for the row that waits, by a code or without (-1)."""
@@ -259,15 +264,27 @@ cdef class LaneTurns:
         self.put_at_place(self.codes, self.codes.n_own, out)
 
     cdef void begin(self, RowCodes codes) noexcept nogil:
-        """Have all rows wait for a code."""
+        """Have all rows wait for a code, which takes what is the same in all turns, and the state.
+        """
         cdef int32_t i
-        cdef Py_ssize_t j, width = self.width
-        for j in range(self.p + self.n):
-            codes.put(j, self.shared + j * width)
-        codes.put(codes.n_own + codes.n_out - 1, self.goes_on)
+        cdef Py_ssize_t j
+        for j in range(self.p):
+            codes.put(j, self.shared + j * self.width)
+        for j in range(self.n):
+            codes.put(self.p + j, self.state + j * self.width)
         for i in range(self.n_active):
             self.left[i] = i
+        codes.first = codes.next_first
         self.n_left, self.n_tried, self.is_in_turn = self.n_active, 0, True
+
+    cdef void ask(self) noexcept nogil:
+        """Have it asked of which rows there is a turn."""
+        if self.conditions is None:
+            self.stop()
+            return
+        self.begin(self.conditions)
+        self.conditions.put(self.p + self.n, self.goes_on)
+        self.is_outside = True
 
     cdef int begin_turn(self) except -1 nogil:
         cdef Py_ssize_t j, end = self.p + self.n, width = self.width, out = end + self.m
@@ -275,7 +292,6 @@ cdef class LaneTurns:
             self.keep()
         self.begin(self.codes)
         for j in range(self.n):
-            self.codes.put(self.p + j, self.state + j * width)
             self.codes.put(out + j, self.other + j * width)
         for j in range(self.m):
             self.codes.put(end + j, self.of_turn(
@@ -328,17 +344,26 @@ cdef class LaneTurns:
 
     cdef bint serve(self, RowCodes codes) except -1 nogil:
         """Have one code after the other compute the rows that wait; False where none does."""
-        cdef int32_t k, i, at, n_left
+        cdef int32_t k, i, at, n_left, most = 0
         while self.n_left > 0 and self.n_tried < codes.n_ready:
-            k = self.n_tried - 1 if self.n_tried <= self.first else self.n_tried
-            k = self.first if self.n_tried == 0 else k
-            codes.run(k, NULL if self.n_left == self.n_active else self.left, self.n_left)
+            k = self.n_tried - 1 if self.n_tried <= codes.first else self.n_tried
+            k = codes.first if self.n_tried == 0 else k
+            n_left = <int32_t>codes.run(
+                k, NULL if self.n_left == self.n_active else self.left, self.n_left
+            )
+            if n_left == 0 and self.n_left == self.n_active:
+                for i in range(self.n_active):
+                    self.served[i] = k
+                codes.next_first, self.n_left = k, 0
+                break
             n_left = 0
             for i in range(self.n_left):
                 at = self.left[i]
                 self.left[n_left] = at
                 self.served[at] = k
                 n_left += codes.missed[i]
+            if self.n_left - n_left > most:
+                most, codes.next_first = self.n_left - n_left, k
             self.n_left = n_left
             self.n_tried += 1
         return self.n_left == 0
@@ -354,14 +379,19 @@ cdef class LaneTurns:
         if self.most > 0:
             memcpy(self.kept_served + self.n_kept, self.served, self.n_active * sizeof(int32_t))
             self.n_kept += self.n_active
-        self.first = max(0, self.served[0])
         self.t += 1
+        self.ask()
 
     cdef void stop(self) noexcept nogil:
         """Have the rows go out that have no further turn."""
         cdef int32_t i, last, row
         cdef Py_ssize_t j, width = self.width
-        self.is_in_turn = False
+        cdef bint all_go_on = self.t < self.first_end
+        self.is_in_turn = self.is_outside = False
+        for i in range(self.n_active):
+            all_go_on &= self.goes_on[i] != 0.0
+        if all_go_on:
+            return
         for i in range(self.n_active - 1, -1, -1):
             row = self.which[i]
             if self.goes_on[i] != 0.0 and self.t < self.ends[row]:
@@ -390,23 +420,23 @@ cdef class LaneTurns:
     def run(self) -> bool:
         """Go on until all rows have stopped; False where no code serves the row that waits."""
         cdef Py_ssize_t until
-        if self.entrance is not None:
-            self.entrance.prepare()
-            if not self.serve(self.entrance):
-                return False
-            self.entrance = None
-            self.stop()
         self.codes.prepare()
+        if self.conditions is not None:
+            self.conditions.prepare()
         while self.n_active > 0:
             until = self.t + PATIENCE
             with nogil:
                 while self.n_active > 0 and self.t < until:
+                    if self.is_outside:
+                        if not self.serve(self.conditions):
+                            break
+                        self.stop()
+                        continue
                     if not self.is_in_turn:
                         self.begin_turn()
                     if not self.serve(self.codes):
                         break
                     self.end_turn()
-                    self.stop()
             if self.n_left > 0:
                 return False
             PyErr_CheckSignals()
@@ -420,13 +450,12 @@ cdef class LaneTurns:
         seed: the cotangents of results, with a column for each row; pulled: those of inputs, to
         which is added; what stands for the first states is the cotangent of the last.
         """
-        cdef Py_ssize_t n_row = self.p + self.n + self.m, n_out = self.n + self.k + 1
+        cdef Py_ssize_t n_row = self.p + self.n + self.m, n_out = self.n + self.k
         doubles_of(seed, (self.n + self.n_rows * self.k) * self.width)
         doubles_of(pulled, (self.p + self.n + self.n_rows * self.m) * self.width)
         if self.pulls is None:
             self.pulls = RowCodes(pulls, self.width, n_row + n_out, n_out + n_row)
             self.is_in_turn = False
-            np.asarray(self.numbers)[self.p + 2 * self.n + self.m + self.k + 1] = 0.0
         self.pulls.prepare()
         with nogil:
             while self.is_in_turn or self.t > 0:
@@ -445,7 +474,7 @@ cdef class LaneTurns:
         """Have the rows come in that stopped behind the turn before `t`, and the columns of what
         pulls take and give."""
         cdef Py_ssize_t j, width = self.width, n_row = self.p + self.n + self.m
-        cdef Py_ssize_t n_out = self.n + self.k + 1, at = n_row + n_out
+        cdef Py_ssize_t n_out = self.n + self.k, at = n_row + n_out
         cdef Swap swap
         while self.n_swaps > 0 and self.swaps[self.n_swaps - 1].t == self.t:
             self.n_swaps -= 1
@@ -485,7 +514,6 @@ cdef class LaneTurns:
             self.pulls.put(n_row + self.n + j, self.of_turn(
                 seed + (self.n + self.t * self.k + j) * width, self.m + j, True
             ))
-        self.pulls.put(n_row + n_out - 1, self.goes_on + width)
         for j in range(n_out):
             self.pulls.put(at + j, self.goes_on)  # values, which nobody reads
 
@@ -510,7 +538,7 @@ cdef class LaneTurns:
 
     cdef void end_back(self, double *pulled) noexcept nogil:
         """Take the cotangents of the inputs of a turn."""
-        cdef Py_ssize_t j, at = self.pulls.n_own + self.n + self.k + 1, end = self.p + self.n
+        cdef Py_ssize_t j, at = self.pulls.n_own + self.n + self.k, end = self.p + self.n
         cdef int32_t i
         cdef double *totals
         cdef const double *found
@@ -544,4 +572,4 @@ cdef class LaneTurns:
 
     def step_back(self, cnp.ndarray found, cnp.ndarray pulled) -> None:
         """Take the cotangents of these inputs, which the caller has computed."""
-        self.put_at_place(self.pulls, self.pulls.n_own + self.n + self.k + 1, found)
+        self.put_at_place(self.pulls, self.pulls.n_own + self.n + self.k, found)

@@ -163,14 +163,14 @@ def _truth(x: Any, name: str) -> bool:
 class _Kind(NamedTuple):
     """What one turn is.
 
-    `turn(functions, state, row)` gives the next state, an output, and whether there is another
-    turn; `begins(functions, state)`, where turns tell, whether there is a first one.
+    `turn(functions, state, row)` gives the next state and an output; `begins(functions, state)`,
+    where turns tell, whether there is a turn.
     """
 
     name: str
     first: str  # what the first state is called
     returned: str  # and what turns make of it
-    turn: Callable[[Any, Any, Any], tuple[Any, Any, bool]]
+    turn: Callable[[Any, Any, Any], tuple[Any, Any]]
     begins: Callable[[Any, Any], bool] | None = None
 
 
@@ -227,11 +227,11 @@ def _in_python(
     outputs: list[Any] = []
     if kind.begins is None or kind.begins(functions, state):
         for row in rows:
-            new, output, goes_on = kind.turn(functions, state, row)
+            new, output = kind.turn(functions, state, row)
             state = _checked(form, new, kind.returned, kind.first)
             if output is not None:
                 outputs.append(output)
-            if not goes_on:
+            if kind.begins is not None and not kind.begins(functions, state):
                 break
     return form, state, outputs
 
@@ -306,14 +306,14 @@ def _as_a_step(
     output_form = output_form._replace(are_pythons=[False] * len(output_form.shapes))
     n_head, n = len(head), _size(form)
 
-    def turn(shared: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+    def turn(shared: Any, state: Any, row: Any) -> tuple[Any, Any]:
         args = call.at(shared[n_head:]), _of_vector(form, state), _of_vector(row_form, row)
-        new, output, goes_on = kind.turn(*args)
+        new, output = kind.turn(*args)
         output = _checked(output_form, output, "an output", "the first one")
         new = _checked(form, new, kind.returned, kind.first)
         if not _are_small((new, output)):
             raise OverflowError(f"{kind.name}: an int is not below {MOST_INT:,}")
-        return _vector(new), _vector(output), goes_on
+        return _vector(new), _vector(output)
 
     def begins(shared: Any, state: Any) -> bool:
         assert kind.begins is not None
@@ -343,11 +343,11 @@ def _as_a_step(
 # --- what users call -----------------------------------------------------------------------------
 
 
-def _turn_of_scan(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+def _turn_of_scan(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     pair = functions[0](state, row)
     if type(pair) is not tuple or len(pair) != 2:
         raise TypeError(f"f returns a pair (carry, y), (carry, None) for no y, not {pair!r}")
-    return *pair, True
+    return pair
 
 
 _SCAN = _Kind("scan", "init", "the carry that f returned", _turn_of_scan)
@@ -446,9 +446,8 @@ def _none_of(f: Function, init: Any, x: Any) -> Any:
     return form.tree.fill(np.empty((0, *shape), dtype) for shape, dtype in pairs)
 
 
-def _turn_of_while(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
-    state = functions[1](state)
-    return state, None, _begins(functions, state)
+def _turn_of_while(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
+    return functions[1](state), None
 
 
 def _begins(functions: Any, state: Any) -> bool:
@@ -516,9 +515,9 @@ def while_loop(
     return init_val
 
 
-def _turn_of_fori(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+def _turn_of_fori(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     i, value = state
-    return (i + 1, functions[0](i, value)), None, True
+    return (i + 1, functions[0](i, value)), None
 
 
 _FORI = _Kind("fori_loop", "(lower, init_val)", "(i, what body_fun returned)", _turn_of_fori)
@@ -570,15 +569,15 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     return value
 
 
-def _turn_of_branch(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+def _turn_of_branch(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     """That of the number that the state begins with; it goes on unchanged, and nobody reads it."""
     k, operands = state
-    return state, functions[_bounded(int(k), functions)](*operands), True
+    return state, functions[_bounded(int(k), functions)](*operands)
 
 
-def _turn_of_asked(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+def _turn_of_asked(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     pred, *branches = functions
-    return state, branches[not _truth(pred(), "what pred returned")](*state), True
+    return state, branches[not _truth(pred(), "what pred returned")](*state)
 
 
 def _bounded(k: int, branches: Any) -> int:

@@ -76,6 +76,9 @@ class Steps:
 
     def _made_of_lanes(self, what: str) -> list[Any]:
         """Of all recordings that there are now."""
+        made = self._of_lanes.get(what)
+        if made is not None and len(made) == len(self._recordings):
+            return made
         with self._program._traces.lock():
             made = self._of_lanes.setdefault(what, [])
             for recorded in self._recordings[len(made) :]:
@@ -140,15 +143,14 @@ def plain(x: Any) -> FloatArray:
 class Loop(AnyLoop):
     """A loop whose turns are recorded.
 
-    `turn(shared, state, row)` gives the next state, a row of results, and whether there is another
-    turn; `begins(shared, state)` whether there is a first one. `runs`: the functions of the user's
-    that turns run.
+    `turn(shared, state, row)` gives the next state and a row of results; `begins(shared, state)`,
+    where turns tell, whether there is a turn. `runs`: the functions of the user's that turns run.
     """
 
     def __init__(
         self,
         name: str,
-        turn: Callable[[Any, Any, Any], tuple[Any, Any, bool]],
+        turn: Callable[[Any, Any, Any], tuple[Any, Any]],
         begins: Callable[[Any, Any], bool] | None,
         sizes: Sizes,
         count: int,
@@ -164,9 +166,16 @@ class Loop(AnyLoop):
         p, n, *_ = self._sizes
 
         def step(x: Any) -> Any:
-            state, results, goes_on = self._turn(x[:p], x[p : p + n], x[p + n :])
+            state, results = self._turn(x[:p], x[p : p + n], x[p + n :])
+            goes_on = self._begins is None or self._begins(x[:p], state)
             return concatenate([state, results, [float(goes_on)]])
 
+        return Steps(step, self._runs, self._native)
+
+    @functools.cached_property
+    def _bodies(self) -> Steps:
+        p, n, *_ = self._sizes
+        step = lambda x: concatenate(self._turn(x[:p], x[p : p + n], x[p + n :]))  # noqa: E731
         return Steps(step, self._runs, self._native)
 
     @functools.cached_property
@@ -182,18 +191,11 @@ class Loop(AnyLoop):
         p, n, m, k = self._sizes
         turn, begins = self._turn, self._begins
 
-        def pushed(shared: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
-            goes_on = False
-
-            def along(*point: Any) -> tuple[Any, Any]:
-                nonlocal goes_on
-                *out, goes_on = turn(*point)
-                return tuple(out)
-
+        def pushed(shared: Any, state: Any, row: Any) -> tuple[Any, Any]:
             both = (shared[:p], state[:n], row[:m]), (shared[p:], state[n:], row[m:])
-            out, tangents = jvp(along, *both)
-            new, results = map(concatenate, zip(out, tangents, strict=True))
-            return new, results, goes_on
+            pairs = zip(*jvp(turn, *both), strict=True)
+            new, results = map(concatenate, pairs)
+            return new, results
 
         first = None if begins is None else lambda shared, state: begins(shared[:p], state[:n])
         sizes = (2 * p, 2 * n, 2 * m, 2 * k)
@@ -204,6 +206,6 @@ class Loop(AnyLoop):
     def share(self, machines: Machines) -> None:
         """Have machine code carry out turns."""
         self._native = machines.native
-        for name in ("_steps", "_entrance", "pushed"):
+        for name in ("_steps", "_bodies", "_entrance", "pushed"):
             if (part := vars(self).get(name)) is not None:
                 part.share(machines)

@@ -73,8 +73,13 @@ class AnyLoop:
         raise NotImplementedError
 
     @property
+    def _bodies(self) -> Any:
+        """The same for many points, where turns do not say whether there is a next one."""
+        raise NotImplementedError
+
+    @property
     def _entrance(self) -> Any:
-        """The same for whether there is a first turn; None: there is one."""
+        """The same for whether there is a turn, as far as turns do not say it; None: there is."""
         return None
 
     @property
@@ -93,7 +98,7 @@ class AnyLoop:
     # --- with plain numbers
 
     def _run(self, turns: AnyTurns) -> AnyTurns:
-        steps, entrance = self._steps, self._entrance
+        steps, entrance = self._steps_of(turns), self._entrance
         while not turns.run():
             if turns.is_outside and entrance is not None:
                 turns.enter(entrance.evaluated(turns.row)[0][0] != 0.0)
@@ -102,16 +107,21 @@ class AnyLoop:
         return turns
 
     def _forth(self, x: FloatArray, most: int = 0) -> AnyTurns:
-        entrance, steps, inputs = self._entrance, self._steps, self._with_rows(x)
+        entrance, inputs = self._entrance, self._with_rows(x)
         p, n, m, _ = self._sizes
         n_rows = (len(inputs) - p - n) // m if m else self._n_rows
         if x.ndim == 2:
-            ends = x[0].tolist() if self._count == GIVEN else x.shape[1] * [self._end(n_rows)]
-            codes = steps.codes_of_lanes, entrance and entrance.codes_of_lanes
+            ends = np.full(
+                x.shape[1], x[0] if self._count == GIVEN else self._end(n_rows), np.intp
+            )
+            codes = self._bodies.codes_of_lanes, entrance and entrance.codes_of_lanes
             return self._run(LaneTurns(*codes, self._sizes, inputs, n_rows, ends, most))
         end = max(0, int(x[0])) if self._count == GIVEN else self._end(n_rows)
-        codes = steps.codes, entrance and entrance.codes
+        codes = self._steps.codes, entrance and entrance.codes
         return self._run(Turns(*codes, self._sizes, inputs, n_rows, 0, end, most))
+
+    def _steps_of(self, turns: AnyTurns) -> Any:
+        return self._bodies if isinstance(turns, LaneTurns) else self._steps
 
     def _end(self, n_rows: int) -> int:
         """The turn behind the last one, where all calls have the same."""
@@ -169,7 +179,7 @@ class AnyLoop:
         return pulled[: self.n_inputs]
 
     def _back(self, turns: AnyTurns, u: FloatArray, pulled: FloatArray) -> None:
-        steps = self._steps
+        steps = self._steps_of(turns)
         pulls = steps.pulls_of_lanes if isinstance(turns, LaneTurns) else steps.pulls
         while not turns.back(pulls, u, pulled):
             turns.step_back(steps.pulled(*turns.before(u, pulled)), pulled)
