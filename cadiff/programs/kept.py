@@ -164,18 +164,19 @@ class Loop(AnyLoop):
     @functools.cached_property
     def _steps(self) -> Steps:
         p, n, *_ = self._sizes
+        turn, begins = self._turn, self._begins  # a program watches what it reads: not the loop
 
         def step(x: Any) -> Any:
-            state, results = self._turn(x[:p], x[p : p + n], x[p + n :])
-            goes_on = self._begins is None or self._begins(x[:p], state)
+            state, results = turn(x[:p], x[p : p + n], x[p + n :])
+            goes_on = begins is None or begins(x[:p], state)
             return concatenate([state, results, [float(goes_on)]])
 
         return Steps(step, self._runs, self._native)
 
     @functools.cached_property
     def _bodies(self) -> Steps:
-        p, n, *_ = self._sizes
-        step = lambda x: concatenate(self._turn(x[:p], x[p : p + n], x[p + n :]))  # noqa: E731
+        (p, n, *_), turn = self._sizes, self._turn
+        step = lambda x: concatenate(turn(x[:p], x[p : p + n], x[p + n :]))  # noqa: E731
         return Steps(step, self._runs, self._native)
 
     @functools.cached_property
