@@ -341,6 +341,8 @@ def _compared(op: Operation, x: Scalar, y: Any) -> Any:
     scalars = [z for z in (x, y) if isinstance(z, Scalar)]
     if any(z.is_plain for z in scalars):
         return op(_read(x), _read(y))
+    if binding.answers_as_numpy():
+        return binding.compare_as_operators(_number(x), _number(y), _HOW[op], False)
     return bool(binding.compare(_number(x), _number(y), _HOW[op], False))
 
 

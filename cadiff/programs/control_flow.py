@@ -149,12 +149,13 @@ def _are_small(item: Any) -> bool:
     return all(np.all(is_inside) if _shape(x) else is_inside for x, is_inside in bounded)
 
 
-def _truth(x: Any, name: str) -> bool:
+def _truth(x: Any, name: str) -> Any:
+    """A bool, or what stands for one and is not read yet."""
     if x is True or x is False:
         return x
     if not isinstance(x, NUMBERS) or math.prod(_shape(x)) != 1:
         raise TypeError(f"{name} is one truth value, not {_described(x)}")
-    return bool(x)
+    return x if isinstance(x, Replayed) and kind_of(x._plain) == "b" else bool(x)
 
 
 # --- turns ---------------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ class _Kind(NamedTuple):
     first: str  # what the first state is called
     returned: str  # and what turns make of it
     turn: Callable[[Any, Any, Any], tuple[Any, Any]]
-    begins: Callable[[Any, Any], bool] | None = None
+    begins: Callable[[Any, Any], Any] | None = None
 
 
 class _Rows:
@@ -315,9 +316,10 @@ def _as_a_step(
             raise OverflowError(f"{kind.name}: an int is not below {MOST_INT:,}")
         return _vector(new), _vector(output)
 
-    def begins(shared: Any, state: Any) -> bool:
+    def begins(shared: Any, state: Any) -> Any:
         assert kind.begins is not None
-        return kind.begins(call.at(shared[n_head:]), _of_vector(form, state))
+        truth = kind.begins(call.at(shared[n_head:]), _of_vector(form, state))
+        return reshape(as_array(_number(truth)), -1)
 
     sizes = n_head + binding.shape(theta)[0], n, _size(row_form), _size(output_form)
     loop = Loop(
@@ -450,7 +452,7 @@ def _turn_of_while(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     return functions[1](state), None
 
 
-def _begins(functions: Any, state: Any) -> bool:
+def _begins(functions: Any, state: Any) -> Any:
     return _truth(functions[0](state), "what cond_fun returned")
 
 

@@ -144,14 +144,14 @@ class Loop(AnyLoop):
     """A loop whose turns are recorded.
 
     `turn(shared, state, row)` gives the next state and a row of results; `begins(shared, state)`,
-    where turns tell, whether there is a turn. `runs`: the functions of the user's that turns run.
+    where turns tell, whether there is a turn, as a vector of one number. `runs`: the functions of the user's that turns run.
     """
 
     def __init__(
         self,
         name: str,
         turn: Callable[[Any, Any, Any], tuple[Any, Any]],
-        begins: Callable[[Any, Any], bool] | None,
+        begins: Callable[[Any, Any], Any] | None,
         sizes: Sizes,
         count: int,
         runs: Any,
@@ -168,8 +168,8 @@ class Loop(AnyLoop):
 
         def step(x: Any) -> Any:
             state, results = turn(x[:p], x[p : p + n], x[p + n :])
-            goes_on = begins is None or begins(x[:p], state)
-            return concatenate([state, results, [float(goes_on)]])
+            goes_on = np.ones(1) if begins is None else begins(x[:p], state)
+            return concatenate([state, results, goes_on])
 
         return Steps(step, self._runs, self._native)
 
@@ -184,7 +184,8 @@ class Loop(AnyLoop):
         begins, p = self._begins, self._sizes[0]
         if begins is None:
             return None
-        return Steps(lambda x: np.array([float(begins(x[:p], x[p:]))]), self._runs, self._native)
+        ask = lambda x: concatenate([begins(x[:p], x[p:]), np.empty(0)])  # noqa: E731
+        return Steps(ask, self._runs, self._native)
 
     @functools.cached_property
     def pushed(self) -> Loop:
