@@ -262,6 +262,9 @@ def _quotient(op: Operation, x: Any, y: Any, plain: Any, scalars: list[Any]) -> 
 def _power(op: Operation, x: Any, y: Any, plain: Any, scalars: list[Any]) -> Any:
     if type(plain) is float:
         return _finite(scalars, plain, np.power(_number(x), _number(y)))
+    if isinstance(y, Scalar) and type(x) is int and x > 0:
+        binding.compare(y._outcomes, 0.0, LESS, False)  # else there are floats
+        return _made(scalars, plain, np.rint(np.power(float(x), y._outcomes)), np.inf)
     if isinstance(y, Scalar) or not 0 < y <= 8:
         return None
     power = x

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -264,7 +265,13 @@ def _run(
 
 
 def _may_be_a_step() -> bool:
-    return binding.is_guarding() and chooses_anew()
+    if not (binding.is_guarding() and chooses_anew()):
+        return False
+    return binding.guards_serial() != getattr(_plainly, "serial", None)
+
+
+# Of the recording for which a thread runs a loop on plain numbers: loops within are Python's.
+_plainly = threading.local()
 
 
 def _as_a_step(
@@ -283,9 +290,14 @@ def _as_a_step(
         return None
 
     def run() -> tuple[Form, Any, list[Any]]:
-        with binding.OutsideDifferentiation():
-            functions = call.at(binding.plain_values(theta))
-            return _in_python(kind, functions, at, plain_rows.each(_plain(count)))
+        outer = getattr(_plainly, "serial", None)
+        _plainly.serial = binding.guards_serial()
+        try:
+            with binding.OutsideDifferentiation():
+                functions = call.at(binding.plain_values(theta))
+                return _in_python(kind, functions, at, plain_rows.each(_plain(count)))
+        finally:
+            _plainly.serial = outer
 
     (form, last, outputs), is_changed = call.notes.run_apart(run)
     if is_changed:  # which may carry derivatives, or belong to the user
