@@ -26,6 +26,7 @@ from .graph_numbers import *
 from .graphs import *
 from .guards import *
 from .jacobians import *
+from .lane_turns import *
 from .loop_graphs import *
 from .nan_check import *
 from .observers import *

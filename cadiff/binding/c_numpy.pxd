@@ -21,6 +21,7 @@ cdef extern from "numbers/objects/types.h":
         NPY_FLOAT32
         NPY_INT32
         NPY_INT64
+        NPY_INTP
         NPY_OBJECT
         NPY_UINT32
 

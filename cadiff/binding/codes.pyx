@@ -79,6 +79,7 @@ cdef enum:
     LEAST = 32                # points that take less time side by side than one by one
     LEAST_OF_MACHINE = 4      # the same of machine code
     MOST_LANES = 256
+    MOST_OF_CALLS = 1024      # the same where all of them are one call of Python's
     LANE_NUMBERS = 1 << 17    # numbers of all lanes that are used again and again: 1 MiB
     MOST_NEAR = 1 << 13       # of these in a lane, above which points go one by one
     MOST_NUMBERS = 1 << 24    # numbers of a workspace
@@ -446,7 +447,11 @@ cdef class Code:
         # What is checked may stand where a code for one point has put something else since.
         if not self.has_lanes or (self.program.n_checks > 0 and not self.is_for_lanes):
             return 1
-        if self.program.in_use != NULL and (self.is_for_lanes or self.expects_machine):
+        cdef bint is_in_c = self.is_in_c()
+        cdef size_t most = MOST_LANES if is_in_c else MOST_OF_CALLS
+        if self.program.in_use != NULL and (
+            self.expects_machine and not self.is_for_lanes or self.is_for_lanes and is_in_c
+        ):
             return CAD_MACHINE_LANES if self.is_for_lanes else 1
         room = cad_program_room(self.program, 1) + 1
         near = cad_program_near_room(self.program) + 1
@@ -458,7 +463,7 @@ cdef class Code:
         if not self.program.has_calls and (is_long or is_few):
             return 1
         lanes = min(lanes, max(<size_t>LEAST, MOST_NUMBERS // room))
-        return min(<size_t>MOST_LANES, min(lanes, (n_points + 7) // 8 * 8))
+        return min(most, min(lanes, (n_points + 7) // 8 * 8))
 
     cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,
                           size_t n) except -2:

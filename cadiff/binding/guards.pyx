@@ -388,9 +388,34 @@ def compare(left, right, int how, bint equality=True):
         cad_state.formulas -= not equality
 
 
-def compare_as_operators(left, right, int how):
-    """left < right and so on, as the operators of Var do it: arrays give masks, if they can."""
-    return cad_richcompare(left, right, how)
+def compare_as_operators(left, right, int how, bint equality=True):
+    """The same as the operators of Var do it: arrays give masks, if they can."""
+    cad_state.formulas += not equality
+    try:
+        return cad_richcompare(left, right, how)
+    finally:
+        cad_state.formulas -= not equality
+
+
+@cython.final
+cdef class AsNumPy(Context):
+    """A context in which comparisons of single numbers answer as NumPy's do: in a recording
+    nothing depends on them as long as they choose between numbers."""
+
+    def __enter__(self) -> None:
+        cad_current_tape().as_numpy += 1
+        cad_state.as_numpy += 1
+        self.begin(None)
+
+    cdef int end(self, CadTape *tape, object nothing) except -1:
+        tape.as_numpy -= 1
+        cad_state.as_numpy -= 1
+        return 0
+
+
+def answers_as_numpy() -> bool:
+    """Whether this thread is in such a context."""
+    return cad_state.as_numpy > 0 and cad_current_tape().as_numpy > 0
 
 
 def note_outcomes(number, serial: int, bint equality) -> None:

@@ -38,6 +38,7 @@ MODULES = (
     "crew",
     "codes",
     "turns",
+    "lane_turns",
     "graph_numbers",
     "graphs",
     "loop_graphs",

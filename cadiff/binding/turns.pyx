@@ -27,7 +27,7 @@ cdef enum:
     MOST_TOLD = 16  # codes of which it is told which came behind which
 
 
-cdef inline double *doubles_of(cnp.ndarray array, Py_ssize_t n) except NULL:
+cdef double *doubles_of(cnp.ndarray array, Py_ssize_t n) except NULL:
     if (
         cnp.PyArray_TYPE(array) != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(array)
         or cnp.PyArray_SIZE(array) < n

@@ -262,6 +262,9 @@ def _quotient(op: Operation, x: Any, y: Any, plain: Any, scalars: list[Any]) -> 
 def _power(op: Operation, x: Any, y: Any, plain: Any, scalars: list[Any]) -> Any:
     if type(plain) is float:
         return _finite(scalars, plain, np.power(_number(x), _number(y)))
+    if isinstance(y, Scalar) and type(x) is int and x > 0:
+        binding.compare(y._outcomes, 0.0, LESS, False)  # else there are floats
+        return _made(scalars, plain, np.rint(np.power(float(x), y._outcomes)), np.inf)
     if isinstance(y, Scalar) or not 0 < y <= 8:
         return None
     power = x
@@ -341,6 +344,8 @@ def _compared(op: Operation, x: Scalar, y: Any) -> Any:
     scalars = [z for z in (x, y) if isinstance(z, Scalar)]
     if any(z.is_plain for z in scalars):
         return op(_read(x), _read(y))
+    if binding.answers_as_numpy():
+        return binding.compare_as_operators(_number(x), _number(y), _HOW[op], False)
     return bool(binding.compare(_number(x), _number(y), _HOW[op], False))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -149,12 +150,13 @@ def _are_small(item: Any) -> bool:
     return all(np.all(is_inside) if _shape(x) else is_inside for x, is_inside in bounded)
 
 
-def _truth(x: Any, name: str) -> bool:
+def _truth(x: Any, name: str) -> Any:
+    """A bool, or what stands for one and is not read yet."""
     if x is True or x is False:
         return x
     if not isinstance(x, NUMBERS) or math.prod(_shape(x)) != 1:
         raise TypeError(f"{name} is one truth value, not {_described(x)}")
-    return bool(x)
+    return x if isinstance(x, Replayed) and kind_of(x._plain) == "b" else bool(x)
 
 
 # --- turns ---------------------------------------------------------------------------------------
@@ -163,15 +165,15 @@ def _truth(x: Any, name: str) -> bool:
 class _Kind(NamedTuple):
     """What one turn is.
 
-    `turn(functions, state, row)` gives the next state, an output, and whether there is another
-    turn; `begins(functions, state)`, where turns tell, whether there is a first one.
+    `turn(functions, state, row)` gives the next state and an output; `begins(functions, state)`,
+    where turns tell, whether there is a turn.
     """
 
     name: str
     first: str  # what the first state is called
     returned: str  # and what turns make of it
-    turn: Callable[[Any, Any, Any], tuple[Any, Any, bool]]
-    begins: Callable[[Any, Any], bool] | None = None
+    turn: Callable[[Any, Any, Any], tuple[Any, Any]]
+    begins: Callable[[Any, Any], Any] | None = None
 
 
 class _Rows:
@@ -227,11 +229,11 @@ def _in_python(
     outputs: list[Any] = []
     if kind.begins is None or kind.begins(functions, state):
         for row in rows:
-            new, output, goes_on = kind.turn(functions, state, row)
+            new, output = kind.turn(functions, state, row)
             state = _checked(form, new, kind.returned, kind.first)
             if output is not None:
                 outputs.append(output)
-            if not goes_on:
+            if kind.begins is not None and not kind.begins(functions, state):
                 break
     return form, state, outputs
 
@@ -263,7 +265,13 @@ def _run(
 
 
 def _may_be_a_step() -> bool:
-    return binding.is_guarding() and chooses_anew()
+    if not (binding.is_guarding() and chooses_anew()):
+        return False
+    return binding.guards_serial() != getattr(_plainly, "serial", None)
+
+
+# Of the recording for which a thread runs a loop on plain numbers: loops within are Python's.
+_plainly = threading.local()
 
 
 def _as_a_step(
@@ -282,9 +290,14 @@ def _as_a_step(
         return None
 
     def run() -> tuple[Form, Any, list[Any]]:
-        with binding.OutsideDifferentiation():
-            functions = call.at(binding.plain_values(theta))
-            return _in_python(kind, functions, at, plain_rows.each(_plain(count)))
+        outer = getattr(_plainly, "serial", None)
+        _plainly.serial = binding.guards_serial()
+        try:
+            with binding.OutsideDifferentiation():
+                functions = call.at(binding.plain_values(theta))
+                return _in_python(kind, functions, at, plain_rows.each(_plain(count)))
+        finally:
+            _plainly.serial = outer
 
     (form, last, outputs), is_changed = call.notes.run_apart(run)
     if is_changed:  # which may carry derivatives, or belong to the user
@@ -306,18 +319,19 @@ def _as_a_step(
     output_form = output_form._replace(are_pythons=[False] * len(output_form.shapes))
     n_head, n = len(head), _size(form)
 
-    def turn(shared: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+    def turn(shared: Any, state: Any, row: Any) -> tuple[Any, Any]:
         args = call.at(shared[n_head:]), _of_vector(form, state), _of_vector(row_form, row)
-        new, output, goes_on = kind.turn(*args)
+        new, output = kind.turn(*args)
         output = _checked(output_form, output, "an output", "the first one")
         new = _checked(form, new, kind.returned, kind.first)
         if not _are_small((new, output)):
             raise OverflowError(f"{kind.name}: an int is not below {MOST_INT:,}")
-        return _vector(new), _vector(output), goes_on
+        return _vector(new), _vector(output)
 
-    def begins(shared: Any, state: Any) -> bool:
+    def begins(shared: Any, state: Any) -> Any:
         assert kind.begins is not None
-        return kind.begins(call.at(shared[n_head:]), _of_vector(form, state))
+        truth = kind.begins(call.at(shared[n_head:]), _of_vector(form, state))
+        return reshape(as_array(_number(truth)), -1)
 
     sizes = n_head + binding.shape(theta)[0], n, _size(row_form), _size(output_form)
     loop = Loop(
@@ -343,11 +357,11 @@ def _as_a_step(
 # --- what users call -----------------------------------------------------------------------------
 
 
-def _turn_of_scan(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+def _turn_of_scan(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     pair = functions[0](state, row)
     if type(pair) is not tuple or len(pair) != 2:
         raise TypeError(f"f returns a pair (carry, y), (carry, None) for no y, not {pair!r}")
-    return *pair, True
+    return pair
 
 
 _SCAN = _Kind("scan", "init", "the carry that f returned", _turn_of_scan)
@@ -446,12 +460,11 @@ def _none_of(f: Function, init: Any, x: Any) -> Any:
     return form.tree.fill(np.empty((0, *shape), dtype) for shape, dtype in pairs)
 
 
-def _turn_of_while(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
-    state = functions[1](state)
-    return state, None, _begins(functions, state)
+def _turn_of_while(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
+    return functions[1](state), None
 
 
-def _begins(functions: Any, state: Any) -> bool:
+def _begins(functions: Any, state: Any) -> Any:
     return _truth(functions[0](state), "what cond_fun returned")
 
 
@@ -516,9 +529,9 @@ def while_loop(
     return init_val
 
 
-def _turn_of_fori(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+def _turn_of_fori(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     i, value = state
-    return (i + 1, functions[0](i, value)), None, True
+    return (i + 1, functions[0](i, value)), None
 
 
 _FORI = _Kind("fori_loop", "(lower, init_val)", "(i, what body_fun returned)", _turn_of_fori)
@@ -570,15 +583,15 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     return value
 
 
-def _turn_of_branch(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+def _turn_of_branch(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     """That of the number that the state begins with; it goes on unchanged, and nobody reads it."""
     k, operands = state
-    return state, functions[_bounded(int(k), functions)](*operands), True
+    return state, functions[_bounded(int(k), functions)](*operands)
 
 
-def _turn_of_asked(functions: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
+def _turn_of_asked(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
     pred, *branches = functions
-    return state, branches[not _truth(pred(), "what pred returned")](*state), True
+    return state, branches[not _truth(pred(), "what pred returned")](*state)
 
 
 def _bounded(k: int, branches: Any) -> int:

@@ -22,6 +22,7 @@ from .program import Program
 from .recorded import NOT_SERVED, FloatArray, Recorded, met
 
 MOST_RECORDINGS = 64  # of a turn
+MANY = 256  # points, for which turns are made that go over them at once
 
 
 def on_its_own(f: Callable[P, T]) -> Callable[P, T]:
@@ -48,6 +49,8 @@ class Steps:
         For values.
     pulls : list of Code or None
         For cotangents, of the same recordings; None: not wanted yet, or there is none.
+    codes_of_lanes, pulls_of_lanes : list of Code or None
+        For many points at once; None: there is none.
     """
 
     def __init__(self, function: Callable[[Any], Any], runs: Any, native: Native) -> None:
@@ -61,6 +64,30 @@ class Steps:
         self._has_no_pull: set[int] = set()
         self.codes: list[Any] = []
         self.pulls: list[Any] = []
+        self._of_lanes: dict[str, list[Any]] = {}  # by what they are for
+
+    @property
+    def codes_of_lanes(self) -> list[Any]:
+        return self._made_of_lanes("value")
+
+    @property
+    def pulls_of_lanes(self) -> list[Any]:
+        return self._made_of_lanes("pull")
+
+    def _made_of_lanes(self, what: str) -> list[Any]:
+        """Of all recordings that there are now."""
+        made = self._of_lanes.get(what)
+        if made is not None and len(made) == len(self._recordings):
+            return made
+        with self._program._traces.lock():
+            made = self._of_lanes.setdefault(what, [])
+            for recorded in self._recordings[len(made) :]:
+                ranges = recorded.ranges if what == "pull" else ()
+                try:
+                    made.append(recorded.code_for_points(what, MANY, ranges))
+                except NOT_SERVED:
+                    made.append(None)
+            return made
 
     def share(self, machines: Machines) -> None:
         """Have machine code carry out what there is and will be."""
@@ -85,6 +112,8 @@ class Steps:
                 self._recordings.append(recorded)
                 self.pulls.append(None)
                 self.codes.append(code)
+                if "value" in self._of_lanes:
+                    self._made_of_lanes("value")  # for turns that go on
             return out, self._recordings.index(recorded)
 
     @on_its_own
@@ -114,16 +143,15 @@ def plain(x: Any) -> FloatArray:
 class Loop(AnyLoop):
     """A loop whose turns are recorded.
 
-    `turn(shared, state, row)` gives the next state, a row of results, and whether there is another
-    turn; `begins(shared, state)` whether there is a first one. `runs`: the functions of the user's
-    that turns run.
+    `turn(shared, state, row)` gives the next state and a row of results; `begins(shared, state)`,
+    where turns tell, whether there is a turn, as a vector of one number. `runs`: the functions of the user's that turns run.
     """
 
     def __init__(
         self,
         name: str,
-        turn: Callable[[Any, Any, Any], tuple[Any, Any, bool]],
-        begins: Callable[[Any, Any], bool] | None,
+        turn: Callable[[Any, Any, Any], tuple[Any, Any]],
+        begins: Callable[[Any, Any], Any] | None,
         sizes: Sizes,
         count: int,
         runs: Any,
@@ -136,11 +164,19 @@ class Loop(AnyLoop):
     @functools.cached_property
     def _steps(self) -> Steps:
         p, n, *_ = self._sizes
+        turn, begins = self._turn, self._begins  # a program watches what it reads: not the loop
 
         def step(x: Any) -> Any:
-            state, results, goes_on = self._turn(x[:p], x[p : p + n], x[p + n :])
-            return concatenate([state, results, [float(goes_on)]])
+            state, results = turn(x[:p], x[p : p + n], x[p + n :])
+            goes_on = np.ones(1) if begins is None else begins(x[:p], state)
+            return concatenate([state, results, goes_on])
 
+        return Steps(step, self._runs, self._native)
+
+    @functools.cached_property
+    def _bodies(self) -> Steps:
+        (p, n, *_), turn = self._sizes, self._turn
+        step = lambda x: concatenate(turn(x[:p], x[p : p + n], x[p + n :]))  # noqa: E731
         return Steps(step, self._runs, self._native)
 
     @functools.cached_property
@@ -148,7 +184,8 @@ class Loop(AnyLoop):
         begins, p = self._begins, self._sizes[0]
         if begins is None:
             return None
-        return Steps(lambda x: np.array([float(begins(x[:p], x[p:]))]), self._runs, self._native)
+        ask = lambda x: concatenate([begins(x[:p], x[p:]), np.empty(0)])  # noqa: E731
+        return Steps(ask, self._runs, self._native)
 
     @functools.cached_property
     def pushed(self) -> Loop:
@@ -156,18 +193,11 @@ class Loop(AnyLoop):
         p, n, m, k = self._sizes
         turn, begins = self._turn, self._begins
 
-        def pushed(shared: Any, state: Any, row: Any) -> tuple[Any, Any, bool]:
-            goes_on = False
-
-            def along(*point: Any) -> tuple[Any, Any]:
-                nonlocal goes_on
-                *out, goes_on = turn(*point)
-                return tuple(out)
-
+        def pushed(shared: Any, state: Any, row: Any) -> tuple[Any, Any]:
             both = (shared[:p], state[:n], row[:m]), (shared[p:], state[n:], row[m:])
-            out, tangents = jvp(along, *both)
-            new, results = map(concatenate, zip(out, tangents, strict=True))
-            return new, results, goes_on
+            pairs = zip(*jvp(turn, *both), strict=True)
+            new, results = map(concatenate, pairs)
+            return new, results
 
         first = None if begins is None else lambda shared, state: begins(shared[:p], state[:n])
         sizes = (2 * p, 2 * n, 2 * m, 2 * k)
@@ -178,6 +208,6 @@ class Loop(AnyLoop):
     def share(self, machines: Machines) -> None:
         """Have machine code carry out turns."""
         self._native = machines.native
-        for name in ("_steps", "_entrance", "pushed"):
+        for name in ("_steps", "_bodies", "_entrance", "pushed"):
             if (part := vars(self).get(name)) is not None:
                 part.share(machines)

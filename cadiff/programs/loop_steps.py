@@ -10,6 +10,8 @@ one all derivatives are steps of these two kinds, of any order, and no further r
 
 A loop is the one kind of kept function: a branch is a loop of one turn without a state. What turns
 are is for others to say.
+
+Of many points, the vectors of each are a column, and turns are those of all of them at once.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import Turns
+from ..binding import LaneTurns, Turns
 from ..operations.arrays import concatenate
 from ..operations.primitives import primitive
 from ..operations.recorded_calls import Rule
@@ -36,6 +38,9 @@ UNTIL = -1  # turns go on until one says that it was the last
 GIVEN = -2  # the first number that turns share says how many there are
 
 
+AnyTurns = Turns | LaneTurns
+
+
 class AnyLoop:
     """A loop over vectors: what turns share, the first state, and the rows of inputs, in a row.
 
@@ -44,11 +49,12 @@ class AnyLoop:
     """
 
     is_of_a_call = True
+    goes_over_lanes = True  # else points go one after the other
 
     def __init__(self, sizes: Sizes, count: int) -> None:
         self._sizes, self._count = sizes, count
         self._known: tuple[bytes, FloatArray] | None = None
-        self._last: list[tuple[bytes, Turns]] = []  # runs that may be pulled, and their inputs
+        self._last: list[tuple[bytes, AnyTurns]] = []  # runs that may be pulled, and their inputs
         self._is_pulled = False
         self._most = max(64, MOST_BYTES // (8 * sizes[1] + 4))
         p, n, m, k = sizes
@@ -67,8 +73,13 @@ class AnyLoop:
         raise NotImplementedError
 
     @property
+    def _bodies(self) -> Any:
+        """The same for many points, where turns do not say whether there is a next one."""
+        raise NotImplementedError
+
+    @property
     def _entrance(self) -> Any:
-        """The same for whether there is a first turn; None: there is one."""
+        """The same for whether there is a turn, as far as turns do not say it; None: there is."""
         return None
 
     @property
@@ -86,8 +97,8 @@ class AnyLoop:
 
     # --- with plain numbers
 
-    def _run(self, turns: Turns) -> Turns:
-        steps, entrance = self._steps, self._entrance
+    def _run(self, turns: AnyTurns) -> AnyTurns:
+        steps, entrance = self._steps_of(turns), self._entrance
         while not turns.run():
             if turns.is_outside and entrance is not None:
                 turns.enter(entrance.evaluated(turns.row)[0][0] != 0.0)
@@ -95,15 +106,27 @@ class AnyLoop:
                 turns.step(*steps.evaluated(turns.row))
         return turns
 
-    def _forth(self, x: FloatArray, most: int = 0) -> Turns:
-        entrance = None if self._entrance is None else self._entrance.codes
-        end = max(0, int(x[0])) if self._count == GIVEN else self._count
-        end = self._most_turns if end == UNTIL else end
-        inputs, (p, n, m, _) = self._with_rows(x), self._sizes
+    def _forth(self, x: FloatArray, most: int = 0) -> AnyTurns:
+        entrance, inputs = self._entrance, self._with_rows(x)
+        p, n, m, _ = self._sizes
         n_rows = (len(inputs) - p - n) // m if m else self._n_rows
-        end = min(end, n_rows) if m else end
-        turns = Turns(self._steps.codes, entrance, self._sizes, inputs, n_rows, 0, end, most)
-        return self._run(turns)
+        if x.ndim == 2:
+            ends = np.full(
+                x.shape[1], x[0] if self._count == GIVEN else self._end(n_rows), np.intp
+            )
+            codes = self._bodies.codes_of_lanes, entrance and entrance.codes_of_lanes
+            return self._run(LaneTurns(*codes, self._sizes, inputs, n_rows, ends, most))
+        end = max(0, int(x[0])) if self._count == GIVEN else self._end(n_rows)
+        codes = self._steps.codes, entrance and entrance.codes
+        return self._run(Turns(*codes, self._sizes, inputs, n_rows, 0, end, most))
+
+    def _steps_of(self, turns: AnyTurns) -> Any:
+        return self._bodies if isinstance(turns, LaneTurns) else self._steps
+
+    def _end(self, n_rows: int) -> int:
+        """The turn behind the last one, where all calls have the same."""
+        end = self._most_turns if self._count == UNTIL else self._count
+        return min(end, n_rows) if self._sizes[2] else end
 
     def _with_rows(self, x: FloatArray) -> FloatArray:
         """All inputs of turns; a loop may know their rows by itself."""
@@ -114,7 +137,7 @@ class AnyLoop:
         self._known = x.tobytes(), value
 
     def value(self, x: FloatArray) -> FloatArray:
-        """The last state, and the rows of results."""
+        """The last state, and the rows of results; of many points, those of each in a column."""
         known, self._known = self._known, None
         if known is not None and known[0] == x.tobytes():
             return known[1]
@@ -125,7 +148,7 @@ class AnyLoop:
         self._last = [(x.tobytes(), turns)] if keeps else []
         return self._results_of(turns)
 
-    def _results_of(self, turns: Turns) -> FloatArray:
+    def _results_of(self, turns: AnyTurns) -> FloatArray:
         results: FloatArray = turns.results
         return results
 
@@ -142,19 +165,23 @@ class AnyLoop:
         if former != x.tobytes():
             turns = self._forth(x, self._most)
         self._is_pulled = True
+        if isinstance(turns, LaneTurns) and turns.is_full:
+            points = zip(x.T.copy(), u.T.copy(), strict=True)
+            return np.stack([self.pull(*point) for point in points], axis=1)
         p, n, m, _ = self._sizes
-        pulled = np.zeros(p + n + turns.n_rows * m)
+        pulled = np.zeros((p + n + turns.n_rows * m, *x.shape[1:]))
         pulled[p : p + n] = u[:n]
-        if turns.stride == 1:
+        if isinstance(turns, LaneTurns) or turns.stride == 1:
             self._back(turns, u, pulled)
         else:
             for k in reversed(range(turns.n_kept)):
                 self._back(self._run(turns.stretch(k)), u, pulled)
         return pulled[: self.n_inputs]
 
-    def _back(self, turns: Turns, u: FloatArray, pulled: FloatArray) -> None:
-        steps = self._steps
-        while not turns.back(steps.pulls, u, pulled):
+    def _back(self, turns: AnyTurns, u: FloatArray, pulled: FloatArray) -> None:
+        steps = self._steps_of(turns)
+        pulls = steps.pulls_of_lanes if isinstance(turns, LaneTurns) else steps.pulls
+        while not turns.back(pulls, u, pulled):
             turns.step_back(steps.pulled(*turns.before(u, pulled)), pulled)
 
 
@@ -178,10 +205,12 @@ def doubled(parts: tuple[int, ...], n_rows: int, width: int) -> tuple[Indices, I
 
 
 def _over_lanes(which: Any, *args: Any, loop: AnyLoop) -> Any:
-    """Loops of many points, one after the other, with their own numbers of turns."""
+    """Loops of many points, with their own numbers of turns."""
     n = len(args[which[0]])
     rows = [x if k in which else np.broadcast_to(x, (n, *x.shape)) for k, x in enumerate(args)]
     run = loop.value if len(args) == 1 else loop.pull
+    if loop.goes_over_lanes:
+        return run(*(np.ascontiguousarray(row.T) for row in rows)).T
     return np.stack([run(*map(np.ascontiguousarray, row)) for row in zip(*rows, strict=True)])
 
 

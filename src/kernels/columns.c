@@ -1,6 +1,8 @@
 /* See columns.h. Loops over a constant number of columns are written out. */
 #include "kernels/columns.h"
 
+#include <string.h>
+
 static CAD_INLINE void join(double *restrict to, ptrdiff_t row, const CadStrip *columns,
                             const int count, size_t n) {
     const double *from[CAD_COLUMNS];
@@ -38,6 +40,10 @@ void cad_columns_join(double *to, ptrdiff_t row, const CadStrip *columns, size_t
 
 void cad_columns_split(double *to, ptrdiff_t apart, const double *from, ptrdiff_t row,
                        size_t count, size_t n) {
+    if (count == 1 && row == 1) {
+        memcpy(to, from, n * sizeof *to);
+        return;
+    }
     size_t i = 0;
     for (; i + CAD_COLUMNS <= n; i += CAD_COLUMNS, from += CAD_COLUMNS * row) {
         double *at = to + i;

@@ -125,6 +125,7 @@ struct CadTape {
     size_t n_origins;
 
     struct CadGuards *guards; /* NULL: what is recorded is not to be replayed */
+    int as_numpy;     /* for the holder: how often comparisons are asked to answer as NumPy's do */
     uint64_t choices; /* for the holder: tells what comparisons came to from other outcomes */
     uint64_t n_guards_made;
 };

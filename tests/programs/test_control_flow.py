@@ -56,7 +56,7 @@ def _check_at(
 
 def check(
     f: Callable[..., Any], g: Callable[..., Any], points: list[tuple[Any, ...]], recordings: int
-) -> None:
+) -> Any:
     """A program of f gives what g does at some points, and its derivatives by the first argument.
 
     g is f, or the same in plain Python, for which all is recorded eagerly.
@@ -70,6 +70,7 @@ def check(
     assert program.stats()["recordings"] == recordings
     steps = [vars(loop).get(name) for loop in loops() for name in ("_steps", "_entrance")]
     assert {x for one in steps if one for x in one._program.stats()["obstacles"]} == set()
+    return program
 
 
 # --- loops ---------------------------------------------------------------------------------------
@@ -228,7 +229,8 @@ def test_turns_branch_by_guards_of_their_own() -> None:
 
         return cadiff.while_loop(lambda state: state[0] < 30, turn, (0, x))[1]
 
-    check(f, f, [(x,) for x in np.linspace(0.1, 2.9, 5).tolist()], 1)
+    program = check(f, f, [(x,) for x in np.linspace(0.1, 2.9, 5).tolist()], 1)
+    assert program is not None  # whose loops there are as long as it is
     assert max(len(loop._steps.codes) for loop in loops() if "_steps" in vars(loop)) >= 4
 
 

@@ -13,6 +13,7 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
+from ...binding import AsNumPy
 from . import tree_util as trees
 from .arrays import ShapeDtypeStruct, given_back, struct_of
 
@@ -31,8 +32,14 @@ def _like(fun: Any) -> Callable[[Function], Function]:
 
 
 def _called(made: Function, fun: Function) -> Function:
-    """What cadiff makes of a function, with results as JAX has them."""
-    return _like(fun)(lambda *args, **kwargs: given_back(made(*args, **kwargs)))
+    """What cadiff makes of a function: numbers are compared, and results given, as JAX does it."""
+
+    @_like(fun)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with AsNumPy():
+            return given_back(made(*args, **kwargs))
+
+    return called
 
 
 # --- jit -----------------------------------------------------------------------------------------
@@ -77,7 +84,8 @@ def jit(
         def made(*args: Any, **kwargs: Any) -> Any:
             rest = signature.bind(*args, **kwargs).arguments
             fixed = [(k, rest.pop(k)) for k in [*rest] if k in static]
-            return given_back(of_static(*fixed)(rest))
+            with AsNumPy():
+                return given_back(of_static(*fixed)(rest))
 
     made.program = program
     made.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: made)

@@ -46,6 +46,8 @@ typedef struct CadState {
 
     /* What threads are doing, counted, so that it may be nested. */
     int choosing;   /* noting in `choices` of their tapes what comparisons come to */
+    int as_numpy;   /* having comparisons of single numbers answer as NumPy's do: see `as_numpy` of
+                     * their tapes */
     int formulas;   /* comparing in formulas, whose equalities are kinks, not the program's */
     int quiet;      /* computing plain components of numbers: NumPy's warnings are not wanted */
     int nested;     /* within so many containers */

@@ -1,0 +1,188 @@
+"""Loops and branches that each row of `vmap` and `batch` has: all rows at once, with own turns.
+
+The truth is the function itself, run eagerly for one row after the other.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff.programs import kept, loop_steps
+
+rng = np.random.default_rng(3)
+N = 300
+
+
+def same(actual: Any, expected: Any, rtol: float = 1e-12) -> None:
+    for a, b in zip(cadiff.flatten([actual])[0], cadiff.flatten([expected])[0], strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+
+
+def row_of(args: tuple[Any, ...], i: int) -> tuple[Any, ...]:
+    return tuple(
+        {key: x[i] for key, x in arg.items()} if isinstance(arg, dict) else arg[i] for arg in args
+    )
+
+
+def goes_over_rows() -> bool:
+    """Whether a loop that a program keeps has gone over many rows at once."""
+    found = [vars(x).get("_bodies") for x in gc.get_objects() if type(x) is kept.Loop]
+    return any(steps is not None and steps.codes_of_lanes for steps in found)
+
+
+def newton(a: Any) -> Any:
+    far = lambda x: abs(x**3 - a) > 1e-9 * a  # noqa: E731
+    return cadiff.while_loop(far, lambda x: x - (x**3 - a) / (3.0 * x**2), a)
+
+
+def power(x: Any, n: Any) -> Any:
+    turn = lambda s: (s[0] + 1, s[1] * x)  # noqa: E731
+    return cadiff.while_loop(lambda s: s[0] < n, turn, (0, 1.0))[1]
+
+
+def branching(x: Any) -> Any:
+    def turn(state: Any) -> Any:
+        k, v = state
+        if v > 2.0:
+            return k + 1, 0.3 * v
+        return k + 1, 0.9 * v + x if v > 1.0 else 1.7 * v + 0.1
+
+    return cadiff.while_loop(lambda s: s[0] < 12 and s[1] < 4.0, turn, (0, x))[1]
+
+
+def scanned(x: Any, xs: Any) -> Any:
+    def turn(carry: Any, row: Any) -> Any:
+        u, k = carry["u"], carry["k"]
+        return {"u": cadiff.sin(u * row["a"]) + x, "k": k + 1}, (u * row["b"], k)
+
+    last, (ys, ks) = cadiff.scan(turn, {"u": x, "k": 0}, xs, reverse=True)
+    return last["u"] + ys[0] * ys[2] + ks[1]
+
+
+def bounded(x: Any, lower: Any, upper: Any) -> Any:
+    return cadiff.fori_loop(lower, upper, lambda i, y: y * cadiff.sin(x + i), x)
+
+
+def chosen(x: Any) -> Any:
+    y = cadiff.cond(lambda: x > 1.0, cadiff.log, lambda y: cadiff.sin(y) * x, x)
+    inner = lambda y: cadiff.cond(lambda: y > 2.0, lambda: y * 0.5, lambda: y * 1.5 + x)  # noqa: E731
+    return cadiff.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, inner(s[1])), (0, y))[1]
+
+
+def of_arrays(x: Any) -> Any:
+    A = np.array([[0.3, 0.2], [0.1, 0.4]])
+    far = lambda y: cnp.sum((A @ y + x - y) ** 2) > 1e-6  # noqa: E731
+    return cnp.sum(cadiff.while_loop(far, lambda y: A @ y + x, x) ** 2)
+
+
+CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "newton": (newton, (np.r_[1.0, rng.uniform(0.2, 1e5, N - 1)],)),  # the first has no turn
+    "power": (power, (rng.uniform(0.9, 1.1, N), np.r_[0, 90, rng.integers(0, 9, N - 2)])),
+    "branching": (branching, (rng.uniform(0.1, 2.9, N),)),
+    "scanned": (
+        scanned,
+        (rng.random(N), {"a": rng.random((N, 3)), "b": rng.random((N, 3))}),
+    ),
+    "bounded": (bounded, (rng.random(N), rng.integers(0, 3, N), rng.integers(0, 7, N))),
+    "chosen": (chosen, (rng.uniform(0.1, 3.0, N),)),
+    "arrays": (of_arrays, (rng.random((N, 2)),)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_are_those_of_the_function_alone(name: str) -> None:
+    f, args = CASES[name]
+    assert not goes_over_rows()
+    some = [0, 1, *range(2, N, 29), N - 1]
+    rows = [row_of(args, i) for i in some]
+    value = cadiff.vmap(f)
+    for _ in range(2):
+        same(np.asarray(value(*args))[some], [f(*row) for row in rows])
+    assert goes_over_rows()
+    slope = cadiff.vmap(cadiff.grad(f))
+    for _ in range(2):  # first turns run forth for values, then states are kept meanwhile
+        same(slope(*args)[some], [cadiff.grad(f)(*row) for row in rows], 1e-11)
+    rest = args[1:]
+    total = cadiff.grad(lambda x: value(x, *rest).sum())
+    same(total(args[0]), slope(*args), 1e-11)
+    v = rng.random(args[0].shape)
+    along = cadiff.jvp(lambda x: value(x, *rest), (args[0],), (v,))[1]
+    same(along, (v * slope(*args)).reshape(N, -1).sum(axis=1), 1e-11)
+    twice = cadiff.vmap(cadiff.hessian(f))
+    same(twice(*args)[some], [cadiff.hessian(f)(*row) for row in rows], 1e-9)
+    value.clear()
+    slope.clear()
+    twice.clear()
+    gc.collect()
+
+
+def test_rows_that_are_nan_stop_where_they_do_alone() -> None:
+    x = np.where(rng.random(N) < 0.1, np.nan, rng.uniform(1.0, 9.0, N))
+    x[:3] = np.inf, -np.inf, 0.0
+    value, slope = cadiff.vmap(newton), cadiff.vmap(cadiff.grad(newton))
+    with np.errstate(all="raise"):
+        same(value(x), [newton(float(t)) for t in x])
+        same(slope(x), [cadiff.grad(newton)(float(t)) for t in x])
+
+
+def test_what_one_row_raises_is_raised() -> None:
+    @cadiff.primitive
+    def root(x: Any) -> Any:
+        if np.any(x < 0.0):
+            raise ValueError(f"no root of {x}")
+        return np.sqrt(x)
+
+    root.defvjp(lambda ans, x: lambda g: 0.5 * g / ans)
+
+    def f(x: Any) -> Any:
+        return cadiff.while_loop(
+            lambda s: s[0] < 4, lambda s: (s[0] + 1, root(s[1]) - 0.1), (0, x)
+        )[1]
+
+    x = rng.uniform(1.0, 9.0, N)
+    mapped = cadiff.vmap(f)
+    same(mapped(x), [f(t) for t in x.tolist()])
+    same(cadiff.vmap(cadiff.grad(f))(x), [cadiff.grad(f)(t) for t in x.tolist()])
+    x[77] = 0.01  # in the third turn
+    with pytest.raises(ValueError, match="no root of -"):
+        mapped(x)
+    assert goes_over_rows()
+
+
+def test_no_rows_few_rows_and_narrow_rows() -> None:
+    program = cadiff.compile(newton)
+    assert program.batch(np.ones(0)).shape == cadiff.vmap(newton)(np.ones(0)).shape == (0,)
+    for n in (1, 2, 17):
+        x = rng.uniform(1.0, 9.0, n)
+        same(program.batch(x), [newton(t) for t in x.tolist()])
+        same(program.batch(x, what="grad"), [cadiff.grad(newton)(t) for t in x.tolist()])
+    half = lambda x: cadiff.while_loop(lambda y: y > 1.0, lambda y: y * np.float32(0.5), x)  # noqa: E731
+    narrow = rng.uniform(0.5, 9.0, N).astype(np.float32)
+    found = cadiff.vmap(half)(narrow)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, [half(x) for x in narrow])
+
+
+def test_beyond_a_limit_rows_go_back_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, args = CASES["power"]
+    whole = cadiff.compile(f), cadiff.compile(f)
+    slopes = cadiff.vmap(whole[0].grad)(*args)
+    monkeypatch.setattr(loop_steps, "MOST_BYTES", 0)  # 64 states are kept
+    same(cadiff.vmap(whole[1].grad)(*args), slopes)
+
+
+@pytest.mark.parametrize("name", ["newton", "branching", "scanned"])
+def test_rows_have_the_same_bits_in_any_company(name: str) -> None:
+    """Which rows go side by side, and for how long, is no matter of their values."""
+    f, args = CASES[name]
+    value, order = cadiff.vmap(f), rng.permutation(N)
+    others = row_of(args, order)  # type: ignore[arg-type]
+    value(*args)
+    np.testing.assert_array_equal(value(*others), value(*args)[order])
