@@ -9,6 +9,7 @@ array([0., 0.])
 """
 
 import contextlib as _contextlib
+import sys as _sys
 from types import SimpleNamespace as _Namespace
 from typing import Any as _Any
 
@@ -32,7 +33,6 @@ from .custom import custom_jvp as custom_jvp
 from .custom import custom_vjp as custom_vjp
 from .transforms import *  # noqa: F403
 
-__getattr__ = _absent.missing(__name__)
 __version__ = "0.10.2"  # the release whose names these are
 tree_map = tree_util.tree_map
 
@@ -90,10 +90,9 @@ _MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
     "typing": {"ArrayLike": _Any, "DTypeLike": _Any},
     "_src": {"__path__": []},
 }
-_aliases.have_modules(
-    __name__,
-    {k: v | {"__getattr__": _absent.missing(f"{__name__}.{k}")} for k, v in _MODULES.items()},
-)
+_aliases.have_modules(__name__, _MODULES)
+for _name in ("", ".lax", ".nn", ".random", ".tree_util", *(f".{name}" for name in _MODULES)):
+    vars(_sys.modules[__name__ + _name])["__getattr__"] = _absent.missing(_name[1:])
 _aliases.have_below(f"{__name__}._src", __name__)
 
 

@@ -41,15 +41,12 @@ _INSTEAD = {name: way for way, names in _WAYS.items() for name in names.split()}
 
 
 def missing(module: str) -> Callable[[str], NoReturn]:
-    """The `__getattr__` of a module, which says what to write in place of a name."""
-    below = module.partition(".compat.jax")[2].lstrip(".")
+    """The `__getattr__` of a module below jax, which says what to write in place of a name."""
 
     def refuse(name: str) -> Any:
-        full = f"{below}.{name}".lstrip(".")
+        full = f"{module}.{name}".lstrip(".")
         way = _INSTEAD.get(full, "docs/guide/jax.md has a table of what is there")
-        raise AttributeError(
-            f"{'.'.join(['jax', full])} is not in cadiff.compat.jax: {way}", name=name
-        )
+        raise AttributeError(f"jax.{full} is not in cadiff.compat.jax: {way}", name=name)
 
     return refuse
 

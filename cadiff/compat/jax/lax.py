@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -15,14 +16,12 @@ from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
 from cadiff.scipy import special
 
-from . import absent
 from . import tree_util as trees
 from .arrays import given_back
 from .transforms import linear_transpose as linear_transpose
 from .transforms import vmap
 
 Function = Callable[..., Any]
-__getattr__ = absent.missing(__name__)
 Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
 RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 
@@ -36,35 +35,25 @@ def _turns(f: Function, init: Any, is_scan: bool = False) -> Function:
     """
     dtypes = trees.tree_map(np.result_type, init)
 
-    def carried(new: Any) -> Any:
-        try:
-            return trees.tree_map(_as_before, new, dtypes)
-        except ValueError:  # cadiff's loop tells what differs
-            return new
+    def as_before(x: Any, dtype: Any) -> Any:
+        kind = getattr(x, "dtype", dtype)
+        return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind else x
 
     def turn(*args: Any) -> Any:
         result = f(*given_back(args))
-        if is_scan and isinstance(result, (tuple, list)) and len(result) == 2:
-            return carried(result[0]), trees.in_order(result[1])
-        return carried(result)
+        is_pair = is_scan and isinstance(result, (tuple, list)) and len(result) == 2
+        new = result[0] if is_pair else result
+        with contextlib.suppress(ValueError):  # cadiff's loop tells what differs
+            new = trees.tree_map(as_before, new, dtypes)
+        return (new, trees.in_order(result[1])) if is_pair else new
 
     return turn
 
 
-def _as_before(x: Any, dtype: Any) -> Any:
-    kind = getattr(x, "dtype", dtype)
-    return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind else x
-
-
 def scan(
-    f: Function,
-    init: Any,
-    xs: Any = None,
-    length: Any = None,
-    reverse: bool = False,
-    *_: Any,
+    f: Function, init: Any, xs: Any = None, length: Any = None, reverse: bool = False, *_: Any,
     **__: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """`cadiff.scan`."""
     return cadiff.scan(_turns(f, init, True), trees.in_order(init), xs, length, reverse)
 
@@ -92,30 +81,28 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
 
     fn is called with arrays of many elements: of pairs, whose results are scanned likewise.
     """
-    leaves, tree = trees.tree_flatten(elems)
-    rows = [np.moveaxis(x, axis, 0) for x in leaves]
 
-    def back(some: list[Any]) -> Any:
-        return tree.unflatten(np.moveaxis(x, 0, axis) for x in some)
+    def part(tree: Any, *which: Any) -> Any:
+        return trees.tree_map(lambda x: slice_in_dim(x, *which, axis=axis), tree)
 
-    def of_rows(x: list[Any], y: list[Any]) -> list[Any]:
-        return [np.moveaxis(z, axis, 0) for z in trees.tree_flatten(fn(back(x), back(y)))[0]]
+    def joined(*parts: Any) -> Any:
+        return trees.tree_map(lambda *pair: np.concatenate(pair, axis), *parts)
 
-    def scanned(rows: list[Any]) -> list[Any]:
-        n = len(rows[0])
+    def scanned(tree: Any) -> Any:
+        n = np.shape(trees.tree_flatten(tree)[0][0])[axis]
         if n < 2:
-            return rows
-        odd = scanned(of_rows([x[: n - 1 : 2] for x in rows], [x[1::2] for x in rows]))
-        even = [x[:1] for x in rows]
+            return tree
+        odd, even = scanned(fn(part(tree, 0, n - 1, 2), part(tree, 1, n, 2))), part(tree, 0, 1)
         if n > 2:  # results at 2, 4, ..., of those before
-            later = of_rows([x[: (n - 1) // 2] for x in odd], [x[2::2] for x in rows])
-            even = [np.concatenate(pair) for pair in zip(even, later, strict=True)]
+            even = joined(even, fn(part(odd, 0, (n - 1) // 2), part(tree, 2, n, 2)))
         in_turn = onp.argsort([*range(0, n, 2), *range(1, n, 2)])
-        return [np.concatenate(pair)[in_turn] for pair in zip(even, odd, strict=True)]
+        return trees.tree_map(lambda x: np.take(x, in_turn, axis), joined(even, odd))
 
-    if reverse:
-        return back([x[::-1] for x in scanned([x[::-1] for x in rows])])
-    return back(scanned(rows))
+    return _turned(scanned(_turned(elems, axis, reverse)), axis, reverse)
+
+
+def _turned(tree: Any, axis: int, is_turned: bool = True) -> Any:
+    return trees.tree_map(lambda x: np.flip(x, axis), tree) if is_turned else tree
 
 
 def custom_root(
@@ -124,14 +111,12 @@ def custom_root(
     """What `solve(f, initial_guess)` finds, a root of f, differentiated as `cadiff.root`."""
     guess = given_back(cadiff.stop_gradient(initial_guess))
 
-    def found(*_: Any) -> Any:
-        return solve(f, guess)
-
     def solver(*_: Any) -> Any:
-        return cadiff.flatten(found()[0] if has_aux else found())[0]
+        found = solve(f, guess)
+        return cadiff.flatten(found[0] if has_aux else found)[0]
 
     x = cadiff.root(f, guess, solver=solver)
-    return (x, cadiff.stop_gradient(found()[1])) if has_aux else x
+    return (x, cadiff.stop_gradient(solve(f, guess)[1])) if has_aux else x
 
 
 def custom_linear_solve(
@@ -205,12 +190,9 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, *_: Any, **__: Any) 
 
 
 def _cumulative(function: Function) -> Function:
-    def along(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-        turned = np.flip(operand, axis) if reverse else operand
-        found = function(turned, axis)
-        return np.flip(found, axis) if reverse else found
-
-    return along
+    return lambda operand, axis=0, reverse=False: _turned(
+        function(_turned(operand, axis, reverse), axis), axis, reverse
+    )
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
@@ -254,28 +236,6 @@ def _element(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> 
     """One element along an axis, which stays if `keepdims`."""
     found = dynamic_slice_in_dim(operand, index, 1, axis)
     return found if keepdims else np.squeeze(found, axis)
-
-
-def _chosen(which: Any, *cases: Any) -> Any:
-    """The elements of the case that `which`, of bools or ints, numbers."""
-    result = cases[-1]
-    for k in reversed(range(len(cases) - 1)):
-        result = np.where(np.equal(which, k), cases[k], result)
-    return result
-
-
-def _in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
-    """The array with its axes at some places among others."""
-    sizes = [1] * len(shape)
-    for k, n in zip(broadcast_dimensions, np.shape(operand), strict=True):
-        sizes[k] = n
-    return np.broadcast_to(np.reshape(operand, sizes), shape)
-
-
-def _filled(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Any:
-    """An array of one value, like another one."""
-    dtype = np.result_type(x) if dtype is None else dtype
-    return np.full(np.shape(x) if shape is None else shape, fill_value, dtype)
 
 
 _NAMES = (
@@ -340,13 +300,19 @@ globals().update(
         ),
         "population_count": lambda x: onp.bitwise_count(x.view(f"u{x.itemsize}")).astype(x.dtype),
         "clamp": lambda low, x, high: np.clip(x, low, high),
-        "select_n": _chosen,
+        "select_n": lambda which, *cases: (
+            np.where(which, *cases[::-1]) if len(cases) == 2 else np.choose(which, cases)
+        ),
         "convert_element_type": lambda x, new_dtype: np.asarray(x).astype(new_dtype)[()],
-        "full_like": _filled,
+        "full_like": lambda x, fill_value, dtype=None, shape=None, **_: np.full_like(
+            x, fill_value, dtype, shape=shape
+        ),
         "iota": lambda dtype, size: onp.arange(size, dtype=dtype),
         "broadcasted_iota": lambda dtype, shape, dimension: onp.indices(shape, dtype)[dimension],
         "broadcast": lambda x, sizes: np.broadcast_to(x, (*sizes, *np.shape(x))),
-        "broadcast_in_dim": _in_dim,
+        "broadcast_in_dim": lambda x, shape, broadcast_dimensions, **_: np.broadcast_to(
+            np.expand_dims(x, tuple({*range(len(shape))} - {*broadcast_dimensions})), shape
+        ),
         "reshape": lambda x, new_sizes, dimensions=None: np.reshape(
             x if dimensions is None else np.transpose(x, dimensions), new_sizes
         ),

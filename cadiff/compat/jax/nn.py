@@ -11,16 +11,11 @@ import numpy as onp
 
 import cadiff
 from cadiff import numpy as np
-from cadiff.nn import relu as relu
-from cadiff.nn import sigmoid as sigmoid
-from cadiff.nn import softplus as softplus
-from cadiff.numpy import tanh as tanh
+from cadiff.nn import relu, sigmoid, softplus
 
 from .. import aliases
-from . import absent, random
-from .scipy import logsumexp as logsumexp
-
-__getattr__ = absent.missing(__name__)
+from . import random
+from .scipy import logsumexp
 
 
 def _among(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,13 +52,9 @@ def standardize(
     where: Any = None,
 ) -> Any:  # fmt: skip
     """X less its mean, over its deviation: the root of a variance and epsilon."""
-    keeps: dict[str, Any] = {"keepdims": True} | ({} if where is None else {"where": where})
-    mean = np.mean(x, axis=axis, **keeps) if mean is None else mean
-    variance = (
-        np.mean(np.square(x), axis=axis, **keeps) - np.square(mean)
-        if variance is None
-        else variance
-    )
+    over = partial(np.mean, axis=axis, keepdims=True, where=True if where is None else where)
+    mean = over(x) if mean is None else mean
+    variance = over(np.square(x)) - np.square(mean) if variance is None else variance
     return (x - mean) / np.sqrt(variance + epsilon)
 
 
@@ -73,13 +64,11 @@ def glu(x: Any, axis: int = -1) -> Any:
     return first * sigmoid(second)
 
 
-def _relu6(x: Any) -> Any:
-    return np.where(x < 6.0, relu(x), 6.0)
-
-
+_relu6: Any = lambda x: np.where(x < 6.0, relu(x), 6.0)  # noqa: E731
 # Klambauer and others 2017
 _SELU = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 _FORMULAS: dict[str, Callable[..., Any]] = {
+    "tanh": np.tanh,
     "softmax": _among(cadiff.nn.softmax),
     "log_softmax": _among(cadiff.nn.log_softmax),
     "silu": lambda x: x * sigmoid(x),
@@ -98,7 +87,8 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "hard_silu": lambda x: x * _relu6(x + 3.0) / 6.0,
     "squareplus": lambda x, b=4.0: 0.5 * (x + np.sqrt(np.square(x) + b)),
 }
-globals().update(_FORMULAS, swish=_FORMULAS["silu"], hard_swish=_FORMULAS["hard_silu"])
+_FORMULAS |= {"swish": _FORMULAS["silu"], "hard_swish": _FORMULAS["hard_silu"]}
+globals().update(_FORMULAS, logsumexp=logsumexp)
 
 # --- random weights ------------------------------------------------------------------------------
 
@@ -107,36 +97,33 @@ def _truncated(key: Any, shape: Any, dtype: Any, lower: Any = -2.0, upper: Any =
     return random.truncated_normal(key, lower, upper, shape, dtype)
 
 
+def _times(draw: Callable[..., Any], scale: Any, *how: Any) -> Callable[..., Any]:
+    return lambda key, shape, dtype=onp.float64, **_: scale * draw(key, shape, dtype, *how)
+
+
+_constant = partial(_times, lambda key, *how: onp.ones(*how))
+_DRAWS = {
+    "normal": random.normal,
+    "uniform": _times(random.uniform, math.sqrt(3.0), -1.0),
+    # Over the deviation of the normal distribution between -2 and 2.
+    "truncated_normal": _times(_truncated, 1.0 / 0.87962566103423978),
+}
+
+
 def _scaled(
     scale: float, mode: str, distribution: str, in_axis: Any = -2, out_axis: Any = -1, *_: Any,
     **__: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     """Random weights of the variance `scale / n`, n the inputs, the outputs or their mean."""
-    draw: Any = {
-        "uniform": lambda key, shape, dtype: (
-            math.sqrt(3.0) * random.uniform(key, shape, dtype, -1.0)
-        ),
-        "normal": random.normal,
-        # The deviation of the normal distribution between -2 and 2.
-        "truncated_normal": lambda *how: _truncated(*how) / 0.87962566103423978,
-    }[distribution]
 
     def weights(key: Any, shape: Any, dtype: Any = onp.float64, **_: Any) -> Any:
         sizes = onp.asarray(shape)
         n_in, n_out = (int(onp.prod(sizes[onp.atleast_1d(k)])) for k in (in_axis, out_axis))
         windows = math.prod(shape) / (n_in * n_out)
         n = {"fan_in": n_in, "fan_out": n_out, "fan_avg": 0.5 * (n_in + n_out)}[mode] * windows
-        return math.sqrt(scale / n) * draw(key, shape, dtype)
+        return math.sqrt(scale / n) * _DRAWS[distribution](key, shape, dtype)
 
     return weights
-
-
-def _times(draw: Callable[..., Any], scale: Any, *how: Any) -> Callable[..., Any]:
-    return lambda key, shape, dtype=onp.float64, **_: scale * draw(key, shape, dtype, *how)
-
-
-def _constant(value: Any) -> Callable[..., Any]:
-    return lambda key, shape, dtype=onp.float64, **_: np.full(shape, value, dtype)
 
 
 _KINDS = {"glorot": (1.0, "fan_avg"), "he": (2.0, "fan_in"), "lecun": (1.0, "fan_in")}

@@ -17,9 +17,6 @@ from cadiff import numpy as np
 from cadiff.scipy import special
 
 from ...binding import _core, carries
-from . import absent
-
-__getattr__ = absent.missing(__name__)
 
 _WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
 _WORD = 0xFFFFFFFF

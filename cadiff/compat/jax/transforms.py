@@ -57,10 +57,9 @@ def jit(
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
     program: Any = cadiff.compile(fun)
+    made: Any = _called(program, fun)
     which = (*_indices(static_argnums), *_indices(static_argnames))
-    if not which:
-        made: Any = _called(program, fun)
-    else:
+    if which:
         signature = inspect.signature(fun)
         names = [*signature.parameters]
         static = {k if isinstance(k, str) else names[k] for k in which}
@@ -73,59 +72,47 @@ def jit(
 
             return cadiff.compile(some)
 
-        @_like(fun)
-        def made(*args: Any, **kwargs: Any) -> Any:
+        def called(*args: Any, **kwargs: Any) -> Any:
             rest = signature.bind(*args, **kwargs).arguments
             fixed = [(k, rest.pop(k)) for k in [*rest] if k in static]
-            return given_back(of_static(*fixed)(rest))
+            return of_static(*fixed)(rest)
 
-    made.program = program
+        made = _called(called, fun)
+    made.program, made.clear_cache = program, program.clear
     made.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: made)
-    made.clear_cache = program.clear
     return made
 
 
 # --- derivatives ---------------------------------------------------------------------------------
 
 
-def _of_number(made: Function) -> Function:
-    """An operator of cadiff's, called as JAX calls it."""
+def _operator(made: Function, make: Function | None = None) -> Function:
+    """An operator of cadiff's, called as JAX calls it: itself, or what is made with it."""
 
     @_like(made)
     def operator(
         fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
     ) -> Function:
-        return _called(made(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
+        how = {"has_aux": has_aux, "holomorphic": holomorphic}
+        return _called((make or made)(fun, argnums, **how), fun)
 
     return operator
 
 
-grad, value_and_grad = _of_number(cadiff.grad), _of_number(cadiff.value_and_grad)
+def _by_leaves(of_dict: Function) -> Function:
+    """An operator on functions of trees, of one of cadiff's, which is given dicts of leaves."""
 
-
-def _by_leaves(made: Function, make: Function | None = None) -> Function:
-    """An operator of cadiff's as JAX's on trees: that of cadiff is given dicts of their leaves."""
-
-    @_like(made)
-    def operator(
-        fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
-    ) -> Function:
-        which = _indices(argnums)
-
-        @_like(fun)
+    def make(fun: Function, argnums: Any, has_aux: bool, holomorphic: bool) -> Function:
         def derivative(*args: Any, **kwargs: Any) -> Any:
-            leaves, inputs = trees.tree_flatten([args[k] for k in which])
+            leaves, inputs = trees.tree_flatten([args[k] for k in _indices(argnums)])
             outputs: Any = None
-
-            def values(point: dict[int, Any]) -> Any:
-                some = [*args]
-                for k, x in zip(which, inputs.unflatten(point.values()), strict=True):
-                    some[k] = x
-                return fun(*some, **kwargs)
 
             def flat(point: dict[int, Any]) -> dict[int, Any]:
                 nonlocal outputs
-                result = values(point)
+                some = [*args]
+                for k, x in zip(_indices(argnums), inputs.unflatten(point.values()), strict=True):
+                    some[k] = x
+                result = fun(*some, **kwargs)
                 found, outputs = trees.tree_flatten(result[0] if has_aux else result)
                 return dict(enumerate(found))
 
@@ -136,14 +123,13 @@ def _by_leaves(made: Function, make: Function | None = None) -> Function:
                 found = inputs.unflatten(map(whole, row.values()))
                 return tuple(found) if isinstance(argnums, (tuple, list)) else found[0]
 
-            point = dict(enumerate(leaves))
-            rows = (make or made)(flat, holomorphic=holomorphic)(point).values()
-            found = given_back(outputs.unflatten(map(whole, rows)))
-            return (found, values(point)[1]) if has_aux else found
+            rows = of_dict(flat, holomorphic=holomorphic)(dict(enumerate(leaves)))
+            found = outputs.unflatten(map(whole, rows.values()))
+            return (found, fun(*args, **kwargs)[1]) if has_aux else found
 
         return derivative
 
-    return operator
+    return make
 
 
 def _second(flat: Function, holomorphic: bool) -> Function:
@@ -159,9 +145,10 @@ def _second(flat: Function, holomorphic: bool) -> Function:
     return hessian
 
 
-jacfwd, jacrev = _by_leaves(cadiff.jacfwd), _by_leaves(cadiff.jacrev)
-hessian = _by_leaves(cadiff.hessian, _second)
-jacobian = jacrev
+grad, value_and_grad = map(_operator, (cadiff.grad, cadiff.value_and_grad))
+jacfwd = _operator(cadiff.jacfwd, _by_leaves(cadiff.jacfwd))
+jacrev = jacobian = _operator(cadiff.jacrev, _by_leaves(cadiff.jacrev))
+hessian = _operator(cadiff.hessian, _by_leaves(_second))
 
 
 def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
@@ -202,10 +189,16 @@ def eval_shape(fun: Function, *args: Any, **kwargs: Any) -> Any:
     return of_results.unflatten(map(struct_of, results))
 
 
-def vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0, **_: Any) -> Function:
-    """A function of one row, mapped over all rows of its arguments."""
+def vmap(
+    fun: Function, in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = None,
+    axis_size: int | None = None, **_: Any,
+) -> Function:  # fmt: skip
+    """A function of one row, mapped over all rows of its arguments, or over `axis_size` turns."""
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    return _called(cadiff.vmap(fun, axes, out_axes), fun)
+    if axis_size is None:
+        return _called(cadiff.vmap(fun, axes, out_axes), fun)
+    turns = cadiff.vmap(lambda _, args: fun(*args), (0, axes), out_axes)
+    return _called(lambda *args: turns(onp.arange(axis_size), args), fun)
 
 
 def checkpoint(fun: Function | None = None, **_: Any) -> Any:

@@ -11,16 +11,14 @@ import dataclasses
 import functools
 import itertools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import cadiff
 
 from ..trees import Function, Kind, Tree
 from ..vectors import in_a_row
-from . import absent
 
-__getattr__ = absent.missing(__name__)
 Path = tuple[Any, ...]
 _NONE: Any = object()
 
@@ -46,10 +44,6 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
 
 
 # --- kinds of containers -------------------------------------------------------------------------
-
-
-def _numbered(x: Any) -> Iterator[Any]:
-    return map(FlattenedIndexKey, itertools.count())
 
 
 def _sequence(make: Function) -> Kind:
@@ -83,10 +77,11 @@ def _kind_of(kind: type) -> Kind | None:
     return _OF_NAMES if is_named else _KINDS.get(kind)
 
 
-def _register(nodetype: Any, parts: Any, make: Any, places: Any = _numbered) -> Any:
+def _register(nodetype: Any, parts: Any, make: Any, places: Any = None) -> Any:
     if nodetype in _KINDS:
         raise ValueError(f"{nodetype} is registered already")
-    _KINDS[nodetype] = Kind(parts, make, places)
+    numbered = lambda x: map(FlattenedIndexKey, itertools.count())  # noqa: E731
+    _KINDS[nodetype] = Kind(parts, make, places or numbered)
     with contextlib.suppress(TypeError):  # of numbers, which are no containers of cadiff
         cadiff.register_container(nodetype, parts, make)
     return nodetype
@@ -160,19 +155,20 @@ class PyTreeDef(Tree):
         return f"PyTreeDef({self._text()})"
 
     def _text(self) -> str:
-        texts = [part._text() for part in self.parts]
-        if self.type is dict:
-            texts = [f"{k!r}: {text}" for k, text in zip(self.data[0], texts, strict=True)]
-        form = _FORMS.get(self.type)
-        if form is None:
-            data = self.data[0] if self.type is OrderedDict else self.data
-            own = (self.type.__name__, data) if self.type in _KINDS else ("namedtuple", self.type)
-            form = f"CustomNode({own[0]}[{getattr(own[1], '__name__', own[1])}], [{{}}])"
-        form = "({},)" if self.type is tuple and len(texts) == 1 else form
-        return form.replace("{}", ", ".join(texts))
+        if self.type is None:
+            return "*"
+        texts = tuple(_Shown(part._text()) for part in self.parts)
+        if self.type in (dict, list, tuple, type(None)):
+            return repr(_KINDS[self.type].make(self.data, texts))
+        data = self.data[0] if self.type is OrderedDict else self.data
+        own = (self.type.__name__, data) if self.type in _KINDS else ("namedtuple", self.type)
+        return f"CustomNode({own[0]}[{getattr(own[1], '__name__', own[1])}], [{', '.join(texts)}])"
 
 
-_FORMS = {None: "*", type(None): "None", tuple: "({})", list: "[{}]", dict: "{{}}"}
+class _Shown(str):
+    __repr__ = str.__str__
+
+
 _LEAF = PyTreeDef()
 tree_flatten, tree_map = PyTreeDef.flatten, PyTreeDef.map
 
