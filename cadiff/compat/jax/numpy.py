@@ -63,7 +63,7 @@ def _of_length(x: _Any, n: int | None, fill: _Any) -> _Any:
     """An array cut, or filled up with one value, along its first axis."""
     if n is None:
         return x
-    rest = _np.full((n - len(x[:n]), *_np.shape(x)[1:]), fill, x.dtype)
+    rest = _numpy.full((n - len(x[:n]), *_np.shape(x)[1:]), fill, x.dtype)
     return _numpy.concatenate([x[:n], rest])
 
 
@@ -143,8 +143,39 @@ def repeat(
     found = _numpy.repeat(a, repeats, axis)
     if total_repeat_length is None:
         return found
-    last = _np.shape(found)[axis or 0] - 1
-    return _numpy.take(found, _np.minimum(_np.arange(total_repeat_length), last), axis or 0)
+    return _numpy.take(found, _np.arange(total_repeat_length), axis or 0, mode="clip")
+
+
+def take(
+    a: _Any, indices: _Any, axis: int | None = None, out: None = None, mode: str | None = None,
+    fill_value: _Any = None, **_: _Any,
+) -> _Any:  # fmt: skip
+    """As `numpy.take`; with `mode="fill"`, `fill_value`, nan or an extreme int out of bounds."""
+    if mode != "fill":
+        return _numpy.take(a, indices, axis, mode=mode or "raise")
+    a = _numpy.ravel(a) if axis is None else _numpy.asarray(a)
+    key = (slice(None),) * ((axis or 0) % a.ndim) + (indices,)
+    return a.at[key].get(mode="fill", fill_value=fill_value)
+
+
+def unique(
+    ar: _Any, return_index: bool = False, return_inverse: bool = False,
+    return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
+    size: int | None = None, fill_value: _Any = None, **_: _Any,
+) -> _Any:  # fmt: skip
+    """As `numpy.unique`; `size` values, filled up with `fill_value`, or with the first one."""
+    is_wanted = True, return_index, return_inverse, return_counts
+    if size is None:
+        return _numpy.unique(ar, *is_wanted[1:], axis, equal_nan=equal_nan)
+    values, index, inverse, counts = _numpy.unique(ar, True, True, True, axis, equal_nan=equal_nan)
+    rows = _numpy.moveaxis(values, axis or 0, 0)
+    rows = _of_length(rows, size, rows[0] if fill_value is None else fill_value)
+    found = (
+        *(_numpy.moveaxis(rows, 0, axis or 0), _of_length(index, size, index[0])),
+        *(inverse, _of_length(counts, size, 0)),
+    )
+    wanted = tuple(x for x, is_one in zip(found, is_wanted, strict=True) if is_one)
+    return wanted if len(wanted) > 1 else wanted[0]
 
 
 def vectorize(
@@ -155,19 +186,12 @@ def vectorize(
     @_functools.wraps(pyfunc)
     def vectorized(*args: _Any, **kwargs: _Any) -> _Any:
         which = [k for k in range(len(args)) if k not in excluded]
-        given = [_numpy.asarray(args[k]) for k in which]
-        inner = (signature or ",".join("()" for _ in given)).partition("->")[0].replace(" ", "")
-        parts = inner[1:-1].split("),(")
-        axes = [
-            _np.ndim(x) - (part.count(",") + 1 if part else 0)
-            for x, part in zip(given, parts, strict=True)
-        ]
-        shapes = [_np.shape(x) for x in given]
-        shape = _np.broadcast_shapes(*(each[:n] for each, n in zip(shapes, axes, strict=True)))
-        rows = [
-            _numpy.broadcast_to(x, shape + each[n:])
-            for x, each, n in zip(given, shapes, axes, strict=True)
-        ]
+        arrays = [_numpy.asarray(args[k]) for k in which]
+        inner = (signature or ",".join("()" for _ in which)).partition("->")[0].replace(" ", "")
+        cores = [part.count(",") + bool(part) for part in inner[1:-1].split("),(")]
+        given = [(x, x.ndim - n) for x, n in zip(arrays, cores, strict=True)]
+        shape = _np.broadcast_shapes(*(x.shape[:n] for x, n in given))
+        rows = [_numpy.broadcast_to(x, shape + x.shape[n:]) for x, n in given]
 
         def function(*numbers: _Any) -> _Any:
             values = dict(zip(which, numbers, strict=True))
