@@ -17,12 +17,7 @@ import cadiff as _cadiff
 
 from .. import aliases as _aliases
 from . import absent as _absent
-from . import lax as lax
-from . import nn as nn
-from . import numpy as numpy
-from . import random as random
-from . import scipy as scipy
-from . import tree_util as tree_util
+from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
 from .arrays import CPU as _CPU
 from .arrays import Array as Array
 from .arrays import Device as Device

@@ -43,11 +43,6 @@ Array.register(onp.ndarray)
 Tracer.register(Replayed)
 
 
-def is_number(x: Any) -> bool:
-    """Whether something is an array, or a number of Python's."""
-    return isinstance(x, (*ARRAYS, int, float, complex))
-
-
 _OF_NUMPY: dict[type, Any] = {float: onp.float64, int: onp.int64}
 
 
@@ -73,19 +68,20 @@ def _places(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
     parts: list[Any] = [*key] if isinstance(key, tuple) else [key]
     arrays = [onp.asarray(part) for part in parts]  # of objects, for slices and their like
     axes = [
-        x.ndim if x.dtype == bool else part is not None
+        x.ndim if x.dtype == bool else part is not None and part is not Ellipsis
         for part, x in zip(parts, arrays, strict=True)
     ]
-    beyond, is_behind_dots = onp.zeros((len(shape), 2), int), False
+    beyond, axis = onp.zeros((len(shape), 2), int), 0
     for k, (part, index) in enumerate(zip(parts, arrays, strict=True)):
-        is_behind_dots |= part is Ellipsis
+        if part is Ellipsis:
+            axis = len(shape) - sum(axes[k:])
         if index.dtype.kind in "iu":
-            axis = len(shape) - sum(axes[k:]) if is_behind_dots else sum(axes[:k])
             n = shape[axis]
             index = onp.where(index < 0, index + n, index)
             parts[k] = onp.clip(index, 0, n - 1)
             if mode != "clip":
                 parts[k], beyond[axis, 1] = onp.where(parts[k] == index, index, n), 1
+        axis += axes[k]
     places = onp.arange(math.prod(shape)).reshape(shape)
     return onp.pad(places, beyond, constant_values=-1)[tuple(parts)]
 
@@ -104,9 +100,7 @@ class _Reference(At):
             fill_value = getattr(onp.iinfo(dtype), limit) if limit else onp.nan
         return found if mode == "clip" else np.where(places >= 0, found, fill_value)
 
-    def _changed(
-        self, compute: Any, y: Any, copy: Any = None, *, mode: Any = None, **_: Any
-    ) -> Any:
+    def _changed(self, compute: Any, y: Any, copy: Any = None, mode: Any = None, **_: Any) -> Any:
         key, shape = self._key, np.shape(self._x)
         is_plain = not (carries(self._x) or carries(y))
         x = onp.array(self._x) if is_plain else np.array(self._x, copy=True)
@@ -123,9 +117,14 @@ class _Reference(At):
             x[key] = compute(x[key], y)
         return np.reshape(x, shape)[()]
 
-    def apply(self, function: Callable[[Any], Any], **how: Any) -> Any:
-        """The elements as a function of an array makes them."""
-        return self._changed(lambda x, _: function(x), None, **how)
+    def apply(self, function: Callable[[Any], Any], *, mode: Any = None, **_: Any) -> Any:
+        """The elements as a function of an array makes them, as often as the key names them."""
+        shape = np.shape(self._x)
+        places, x = _places(shape, self._key, mode), np.reshape(self._x, -1)
+        times = onp.bincount(places[places >= 0], minlength=x.size)
+        for turn in range(times.max(initial=0)):
+            x = x.at[times > turn].set(function(x[times > turn]))
+        return np.reshape(x, shape)[()]
 
     mul = At.multiply
 
@@ -165,8 +164,8 @@ class ShapeDtypeStruct:
 
 
 def as_numpy(x: Any) -> Any:
-    """An argument as NumPy has it: some array for a shape and a dtype."""
-    return onp.empty(x.shape, x.dtype) if isinstance(x, ShapeDtypeStruct) else x
+    """An argument as NumPy has it: ones for a shape and a dtype."""
+    return onp.ones(x.shape, x.dtype) if isinstance(x, ShapeDtypeStruct) else x
 
 
 def struct_of(x: Any) -> ShapeDtypeStruct:

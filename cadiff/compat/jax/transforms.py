@@ -14,7 +14,7 @@ import cadiff
 from cadiff import numpy as np
 
 from . import tree_util as trees
-from .arrays import ShapeDtypeStruct, given_back, struct_of
+from .arrays import as_numpy, given_back, struct_of
 
 __all__ = [
     *("checkpoint", "eval_shape", "grad", "hessian", "jacfwd", "jacobian", "jacrev", "jit", "jvp"),
@@ -175,18 +175,13 @@ def linearize(fun: Function, *primals: Any) -> Any:
 
 def linear_transpose(fun: Function, *primals: Any, **_: Any) -> Function:
     """What a linear function transposed makes of a cotangent: a tuple, as of `vjp`."""
-    points = trees.tree_map(lambda x: onp.zeros(getattr(x, "shape", ()))[()], primals)
-    return lambda cotangent: vjp(fun, *points)[1](cotangent)
+    return lambda cotangent: vjp(fun, *trees.tree_map(as_numpy, primals))[1](cotangent)
 
 
 def eval_shape(fun: Function, *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of what a function returns, which is run on ones where none are given."""
-    leaves, tree = trees.tree_flatten((args, kwargs))
-    points, named = tree.unflatten(
-        onp.ones(x.shape, x.dtype) if isinstance(x, ShapeDtypeStruct) else x for x in leaves
-    )
-    results, of_results = trees.tree_flatten(fun(*points, **named))
-    return of_results.unflatten(map(struct_of, results))
+    args, kwargs = trees.tree_map(as_numpy, (args, kwargs))
+    return trees.tree_map(struct_of, fun(*args, **kwargs))
 
 
 def vmap(
