@@ -99,56 +99,65 @@ def _operator(made: Function, make: Function | None = None) -> Function:
     return operator
 
 
-def _by_leaves(of_dict: Function) -> Function:
-    """An operator on functions of trees, of one of cadiff's, which is given dicts of leaves."""
+class _Tree:
+    """A tree as one container of cadiff's, whatever its lists and its order are."""
 
-    def make(fun: Function, argnums: Any, has_aux: bool, holomorphic: bool) -> Function:
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+
+def _closed(x: Any) -> Any:
+    return _Tree(x) if trees.PyTreeDef.kind_of(type(x)) else x
+
+
+def _opened(x: Any) -> Any:
+    """A tree, or, of a tuple by arguments, those in it."""
+    if type(x) is tuple:
+        return tuple(map(_opened, x))
+    return x.tree if type(x) is _Tree else x
+
+
+cadiff.register_container(
+    _Tree,
+    lambda x: trees.tree_flatten(x.tree),
+    lambda tree, leaves: _Tree(tree.unflatten(map(_opened, leaves))),
+)
+
+
+def _of_trees(make: Function) -> Function:
+    """What an operator of cadiff's on functions of arrays makes of one of trees."""
+
+    def made(fun: Function, argnums: Any, has_aux: bool, holomorphic: bool) -> Function:
+        def first(*args: Any, **kwargs: Any) -> Any:
+            result = fun(*map(_opened, args), **kwargs)
+            return _closed(result[0] if has_aux else result)
+
         def derivative(*args: Any, **kwargs: Any) -> Any:
-            leaves, inputs = trees.tree_flatten([args[k] for k in _indices(argnums)])
-            outputs: Any = None
-
-            def flat(point: dict[int, Any]) -> dict[int, Any]:
-                nonlocal outputs
-                some = [*args]
-                for k, x in zip(_indices(argnums), inputs.unflatten(point.values()), strict=True):
-                    some[k] = x
-                result = fun(*some, **kwargs)
-                found, outputs = trees.tree_flatten(result[0] if has_aux else result)
-                return dict(enumerate(found))
-
-            def whole(row: Any) -> Any:
-                """Derivatives by arguments, of those by leaves, which may be such rows."""
-                if type(row) is not dict:
-                    return row
-                found = inputs.unflatten(map(whole, row.values()))
-                return tuple(found) if isinstance(argnums, (tuple, list)) else found[0]
-
-            rows = of_dict(flat, holomorphic=holomorphic)(dict(enumerate(leaves)))
-            found = outputs.unflatten(map(whole, rows.values()))
-            return (found, fun(*args, **kwargs)[1]) if has_aux else found
+            found = make(first, argnums, holomorphic=holomorphic)(*map(_closed, args), **kwargs)
+            return (_opened(found), fun(*args, **kwargs)[1]) if has_aux else _opened(found)
 
         return derivative
 
-    return make
+    return made
 
 
-def _second(flat: Function, holomorphic: bool) -> Function:
+def _second(fun: Function, argnums: Any, holomorphic: bool) -> Function:
     """The Hessian of one real number, or else a Jacobian of a Jacobian."""
 
-    def hessian(point: dict[int, Any]) -> Any:
-        outputs = flat(point)
-        if len(outputs) == 1 and not np.shape(outputs[0]) and not holomorphic:
-            return {0: cadiff.hessian(lambda point: flat(point)[0])(point)}
-        inner = _CADIFF.jacrev(flat, holomorphic=holomorphic)
-        return _CADIFF.jacfwd(inner, holomorphic=holomorphic)(point)
+    def hessian(*args: Any, **kwargs: Any) -> Any:
+        value = fun(*args, **kwargs)
+        if type(value) is not _Tree and not np.shape(value) and not holomorphic:
+            return cadiff.hessian(fun, argnums)(*args, **kwargs)
+        inner = jacrev(fun, argnums, holomorphic=holomorphic)
+        return jacfwd(inner, argnums, holomorphic=holomorphic)(*args, **kwargs)
 
     return hessian
 
 
 grad, value_and_grad = map(_operator, (cadiff.grad, cadiff.value_and_grad))
-jacfwd = _operator(cadiff.jacfwd, _by_leaves(cadiff.jacfwd))
-jacrev = jacobian = _operator(cadiff.jacrev, _by_leaves(cadiff.jacrev))
-hessian = _operator(cadiff.hessian, _by_leaves(_second))
+jacfwd = _operator(cadiff.jacfwd, _of_trees(cadiff.jacfwd))
+jacrev = jacobian = _operator(cadiff.jacrev, _of_trees(cadiff.jacrev))
+hessian = _operator(cadiff.hessian, _of_trees(_second))
 
 
 def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
