@@ -10,13 +10,15 @@ array([0., 0.])
 
 import contextlib as _contextlib
 import sys as _sys
+from functools import partial as _partial
 from types import SimpleNamespace as _Namespace
 from typing import Any as _Any
+
+from numpy import generic as _generic
 
 import cadiff as _cadiff
 
 from .. import aliases as _aliases
-from . import absent as _absent
 from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
 from .arrays import CPU as _CPU
 from .arrays import Array as Array
@@ -24,8 +26,6 @@ from .arrays import Device as Device
 from .arrays import ShapeDtypeStruct as ShapeDtypeStruct
 from .arrays import Tracer as _Tracer
 from .arrays import struct_of as typeof  # noqa: F401
-from .custom import custom_jvp as custom_jvp
-from .custom import custom_vjp as custom_vjp
 from .transforms import *  # noqa: F403
 
 __version__ = "0.10.2"  # the release whose names these are
@@ -66,29 +66,79 @@ globals().update(
     }
 )
 
-_TREES = vars(tree_util).items()
-_numpy: _Any = numpy
-_MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
+
+def _classes(names: str, *bases: type) -> dict[str, type]:
+    made = {"__init__": lambda self, *_, **__: None}
+    return {name: type(name, bases, made) for name in names.split()}
+
+
+_own = _sys.modules[__name__]
+_MODULES: dict[str, dict[str, _Any]] = {
     "core": {"Tracer": _Tracer},
-    "custom_derivatives": {
-        name: globals()[name] for name in ("custom_jvp", "custom_vjp", "closure_convert")
-    },
+    "custom_derivatives": _aliases.named("custom_jvp custom_vjp closure_convert", _own),
     "debug": {"print": _print},
-    "dtypes": {
-        "issubdtype": _numpy.issubdtype,
-        "result_type": _numpy.result_type,
-        "canonicalize_dtype": _numpy.dtype,
-        "prng_key": type("prng_key", (_numpy.generic,), {}),
-    },
+    "dtypes": _aliases.named("issubdtype result_type canonicalize_dtype=dtype", numpy)
+    | _classes("prng_key", _generic),
+    # Programs ask for these by name: all places are the processor, and no such error is raised.
+    "errors": _classes(
+        "ConcretizationTypeError TracerArrayConversionError TracerBoolConversionError "
+        "TracerIntegerConversionError UnexpectedTracerError JaxRuntimeError",
+        TypeError,
+    ),
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
-    "tree": {name[5:]: function for name, function in _TREES if name.startswith("tree_")},
+    "sharding": _classes("Sharding NamedSharding PartitionSpec Mesh SingleDeviceSharding"),
+    "tree": {k[5:]: function for k, function in vars(tree_util).items() if k[:5] == "tree_"},
     "typing": {"ArrayLike": _Any, "DTypeLike": _Any},
     "_src": {"__path__": []},
 }
 _aliases.have_modules(__name__, _MODULES)
-for _name in ("", ".lax", ".nn", ".random", ".tree_util", *(f".{name}" for name in _MODULES)):
-    vars(_sys.modules[__name__ + _name])["__getattr__"] = _absent.missing(_name[1:])
 _aliases.have_below(f"{__name__}._src", __name__)
+
+# What to write in place of names that are not there.
+_WAYS = {
+    "write jax.vmap: all rows are computed on this machine": (
+        "pmap xmap make_mesh lax.psum lax.pmean lax.pmax lax.all_gather "
+        "lax.ppermute lax.axis_index lax.all_to_all lax.pmin"
+    ),
+    "write cadiff.make_tape(f)(*args), or cadiff.compile(f).to_text()": "make_jaxpr",
+    "write Python that calls what it wants: functions are run as they are": (
+        "pure_callback experimental.io_callback debug.callback debug.breakpoint"
+    ),
+    "write x[index], or x.at[index].get(mode=...)": "lax.gather",
+    "write x.at[index].set(y), or add, multiply, min, max": (
+        "lax.scatter lax.scatter_add lax.scatter_mul lax.scatter_min lax.scatter_max"
+    ),
+    "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "lax.linalg",
+    "write register_pytree_node": (
+        "tree_util.register_pytree_with_keys tree_util.register_pytree_with_keys_class "
+        "tree_util.register_static"
+    ),
+    "write jnp.pad": "lax.pad",
+    "write a loop over windows, or cadiff.scipy.signal.convolve": (
+        "lax.conv lax.conv_general_dilated lax.conv_with_general_padding lax.conv_transpose "
+        "lax.reduce_window"
+    ),
+    "write x.view(dtype) of plain arrays": "lax.bitcast_convert_type",
+    "draw it with numpy.random, outside of programs": (
+        "random.gamma random.loggamma random.beta random.dirichlet random.chisquare random.t "
+        "random.pareto random.rayleigh random.lognormal random.weibull_min random.ball random.f "
+        "random.binomial random.multinomial random.orthogonal random.poisson random.wald "
+        "random.geometric random.maxwell random.triangular"
+    ),
+    "write cadiff.interop.jax.function, which takes a function to JAX itself": "export dlpack ffi",
+}
+_INSTEAD = {name: way for way, names in _WAYS.items() for name in names.split()}
+
+
+def _missing(module: str, name: str) -> _Any:
+    full = f"{module}.{name}".lstrip(".")
+    way = _INSTEAD.get(full, "docs/guide/jax.md has a table of what is there")
+    raise AttributeError(f"jax.{full} is not in cadiff.compat.jax: {way}", name=name)
+
+
+for _name in ("", "lax", "nn", "random", "tree_util", *_MODULES):
+    _module = _sys.modules[f"{__name__}.{_name}".rstrip(".")]
+    vars(_module)["__getattr__"] = _partial(_missing, _name)
 
 
 def install() -> None:

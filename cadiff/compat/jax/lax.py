@@ -16,6 +16,7 @@ from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
 from cadiff.scipy import special
 
+from ..aliases import named
 from . import tree_util as trees
 from .arrays import given_back
 from .transforms import linear_transpose as linear_transpose
@@ -256,12 +257,6 @@ _SPECIAL = (
 )
 
 
-def _named(names: str, module: Any) -> dict[str, Any]:
-    """Functions of a module under other names: of `name=its` and `name`."""
-    pairs = (name.partition("=") for name in names.split())
-    return {name: getattr(module, its or name) for name, _, its in pairs}
-
-
 def _over_axes(function: Function) -> Function:
     return lambda x, axes=(), *, dimensions=(), **_: function(x, tuple(axes or dimensions))
 
@@ -271,9 +266,9 @@ def _of_index(function: Function) -> Function:
 
 
 globals().update(
-    _named(_NAMES, np)
-    | {name: _over_axes(function) for name, function in _named(_REDUCTIONS, np).items()}
-    | _named(_SPECIAL, special)
+    named(_NAMES, np)
+    | {name: _over_axes(function) for name, function in named(_REDUCTIONS, np).items()}
+    | named(_SPECIAL, special)
     | {
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
             lambda val: cond_fun(given_back(val)),
