@@ -83,8 +83,8 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
     fn is called with arrays of many elements: of pairs, whose results are scanned likewise.
     """
 
-    def part(tree: Any, *which: Any) -> Any:
-        return trees.tree_map(lambda x: slice_in_dim(x, *which, axis=axis), tree)
+    def part(tree: Any, start: int, limit: int, stride: int = 1) -> Any:
+        return trees.tree_map(lambda x: slice_in_dim(x, start, limit, stride, axis), tree)
 
     def joined(*parts: Any) -> Any:
         return trees.tree_map(lambda *pair: np.concatenate(pair, axis), *parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,20 +19,9 @@ from . import tree_util as trees
 from .arrays import ARRAYS, as_numpy, given_back, struct_of
 
 __all__ = [
-    *(
-        "checkpoint",
-        "custom_jvp",
-        "custom_vjp",
-        "eval_shape",
-        "grad",
-        "hessian",
-        "jacfwd",
-        "jacobian",
-        "jacrev",
-        "jit",
-        "jvp",
-    ),
-    *("linear_transpose", "linearize", "remat", "value_and_grad", "vjp", "vmap"),
+    *("checkpoint", "custom_jvp", "custom_vjp", "eval_shape", "grad", "hessian", "jacfwd"),
+    *("jacobian", "jacrev", "jit", "jvp", "linear_transpose", "linearize", "remat"),
+    *("value_and_grad", "vjp", "vmap"),
 ]
 
 Function = Callable[..., Any]
@@ -75,8 +64,7 @@ def jit(
     which = (*_indices(static_argnums), *_indices(static_argnames))
     if which:
         signature = inspect.signature(fun)
-        names = [*signature.parameters]
-        static = {k if isinstance(k, str) else names[k] for k in which}
+        static = {k if isinstance(k, str) else [*signature.parameters][k] for k in which}
 
         @functools.cache
         def of_static(*fixed: Any) -> Any:
@@ -113,15 +101,12 @@ def _operator(made: Function, make: Function | None = None) -> Function:
     return operator
 
 
-class _Tree:
-    """A tree as one container of cadiff's, whatever its lists and its order are."""
-
-    def __init__(self, tree: Any) -> None:
-        self.tree = tree
+class _Tree(SimpleNamespace):
+    """A tree as one container of cadiff's, whatever its lists and the order of its dicts are."""
 
 
 def _closed(x: Any) -> Any:
-    return _Tree(x) if trees.PyTreeDef.kind_of(type(x)) else x
+    return _Tree(tree=x) if trees.PyTreeDef.kind_of(type(x)) else x
 
 
 def _opened(x: Any) -> Any:
@@ -134,7 +119,7 @@ def _opened(x: Any) -> Any:
 cadiff.register_container(
     _Tree,
     lambda x: trees.tree_flatten(x.tree),
-    lambda tree, leaves: _Tree(tree.unflatten(map(_opened, leaves))),
+    lambda tree, leaves: _Tree(tree=tree.unflatten(map(_opened, leaves))),
 )
 
 
@@ -168,7 +153,7 @@ def _second(fun: Function, argnums: Any, holomorphic: bool) -> Function:
     return hessian
 
 
-grad, value_and_grad = map(_operator, (cadiff.grad, cadiff.value_and_grad))
+grad, value_and_grad = _operator(cadiff.grad), _operator(cadiff.value_and_grad)
 jacfwd = _operator(cadiff.jacfwd, _of_trees(cadiff.jacfwd))
 jacrev = jacobian = _operator(cadiff.jacrev, _of_trees(cadiff.jacrev))
 hessian = _operator(cadiff.hessian, _of_trees(_second))
@@ -227,7 +212,7 @@ def checkpoint(fun: Function | None = None, **_: Any) -> Any:
 remat = checkpoint
 
 
-# --- rules of one's own ----------------------------------------------------------------------------
+# --- rules of one's own --------------------------------------------------------------------------
 
 
 def _is_number(x: Any) -> bool:
@@ -238,26 +223,23 @@ class _Call(Call):
     """A call, of which some arguments are fixed: rules get these first."""
 
     def __init__(self, nondiff: Sequence[int], args: Sequence[Any]) -> None:
-        self.fixed = {k: args[k] for k in nondiff}
-        given = tuple(x for k, x in enumerate(args) if k not in self.fixed)
-        super().__init__(trees.PyTreeDef, given, _is_number)
+        given = {k: x for k, x in enumerate(args) if k not in nondiff}
+        self.every, self.places, self.fixed = args, [*given], [args[k] for k in nondiff]
+        super().__init__(trees.PyTreeDef, (*given.values(),), _is_number)
 
     def primals(self, point: Any) -> Any:
         return given_back(self.args(point))
 
-    def tangents(self, t: Any) -> Any:
-        """Tangents of the same structure: zeros for what is no such number."""
-        return given_back(self.args(t, [onp.zeros(np.shape(x))[()] for x in self.leaves]))
-
-    def all_args(self, point: Any) -> list[Any]:
+    def all_args(self, point: Any) -> Iterable[Any]:
         """All arguments, in the order of the call."""
-        others = iter(self.primals(point))
-        n = len(self.fixed) + len(self.tree.parts)
-        return [self.fixed[k] if k in self.fixed else next(others) for k in range(n)]
+        given = dict(zip(self.places, self.primals(point), strict=True))
+        return (dict(enumerate(self.every)) | given).values()
 
 
 class _Custom:
     """What both decorators have in common: calls with arguments that are not differentiated by."""
+
+    define: Function  # states the derivatives of a primitive that is made of a call
 
     def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun, updated=())
@@ -288,10 +270,6 @@ class _Custom:
         self.define(operation, call)
         return call.whole(operation(call.point))
 
-    def define(self, operation: Any, call: _Call) -> None:
-        """State the derivatives of a primitive that is made of a call."""
-        raise NotImplementedError
-
     def checked(self, found: Any, n: int, what: str) -> Any:
         if isinstance(found, (tuple, list)) and len(found) == n:
             return found
@@ -319,22 +297,18 @@ class custom_jvp(_Custom):  # noqa: N801 - a decorator
 
     def define(self, operation: Any, call: _Call) -> None:
         """A tangent by the rule, and a cotangent by the rule transposed."""
+        zeros = [onp.zeros(np.shape(x))[()] for x in call.leaves]
 
         def push(t: Any, ans: Any, point: Any) -> Any:
-            result = self.rules[0](*call.fixed.values(), call.primals(point), call.tangents(t))
+            tangents = given_back(call.args(t, zeros))
+            result = self.rules[0](*call.fixed, call.primals(point), tangents)
             return call.flat(self.checked(result, 2, "the rule")[1])
 
-        def pull(ans: Any, point: Any) -> Function:
+        def pull(ans: Any, point: Any) -> Any:
             if is_running(self):
                 return cadiff.vjp(lambda x: call.flat(self.fun(*call.all_args(x))), point)[1]
             zero = onp.zeros(np.shape(point))[()]
-            transposed = cadiff.vjp(lambda t: push(t, ans, point), zero)[1]
-
-            def of(g: Any) -> Any:
-                with running(self):
-                    return transposed(g)
-
-            return of
+            return running(self)(cadiff.vjp(lambda t: push(t, ans, point), zero)[1])
 
         operation.defjvp(push)
         operation.defvjp(pull)
@@ -355,7 +329,7 @@ class custom_vjp(_Custom):  # noqa: N801 - a decorator
             _, residuals = self.checked(fwd(*call.all_args(point)), 2, "fwd")
 
             def of(g: Any) -> Any:
-                found = bwd(*call.fixed.values(), residuals, call.whole(g))
+                found = bwd(*call.fixed, residuals, call.whole(g))
                 return call.cotangents(self.checked(found, len(call.tree.parts), "bwd"))
 
             return of
