@@ -30,6 +30,7 @@ from .transforms import *  # noqa: F403
 
 __version__ = "0.10.2"  # the release whose names these are
 tree_map = tree_util.tree_map
+_numpy: _Any = numpy
 
 # Floats are float64, and there is nothing to set.
 config = _Namespace(update=lambda name, value: None, jax_enable_x64=True, x64_enabled=True)
@@ -59,7 +60,7 @@ globals().update(
     | {
         "block_until_ready": lambda x: x,
         "closure_convert": lambda fun, *_: (fun, []),  # numbers that fun closes over count
-        "device_put": lambda x, device=None, **_: tree_map(numpy.asarray, x),
+        "device_put": lambda x, device=None, **_: tree_map(_numpy.asarray, x),
         "device_get": _cadiff.value,
         "default_backend": lambda: "cpu",
         "clear_caches": lambda: None,
@@ -77,7 +78,7 @@ _MODULES: dict[str, dict[str, _Any]] = {
     "core": {"Tracer": _Tracer},
     "custom_derivatives": _aliases.named("custom_jvp custom_vjp closure_convert", _own),
     "debug": {"print": _print},
-    "dtypes": _aliases.named("issubdtype result_type canonicalize_dtype=dtype", numpy)
+    "dtypes": _aliases.named("issubdtype result_type canonicalize_dtype=dtype", _numpy)
     | _classes("prng_key", _generic),
     # Programs ask for these by name: all places are the processor, and no such error is raised.
     "errors": _classes(
@@ -109,10 +110,6 @@ _WAYS = {
         "lax.scatter lax.scatter_add lax.scatter_mul lax.scatter_min lax.scatter_max"
     ),
     "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "lax.linalg",
-    "write register_pytree_node": (
-        "tree_util.register_pytree_with_keys tree_util.register_pytree_with_keys_class "
-        "tree_util.register_static"
-    ),
     "write jnp.pad": "lax.pad",
     "write a loop over windows, or cadiff.scipy.signal.convolve": (
         "lax.conv lax.conv_general_dilated lax.conv_with_general_padding lax.conv_transpose "

@@ -169,8 +169,8 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
 
 def slice_in_dim(operand: Any, start: Any, limit: Any, stride: int = 1, axis: int = 0) -> Any:
     """`operand[start:limit:stride]` along an axis."""
-    part = np.moveaxis(operand, axis, 0)[start:limit:stride]
-    return np.moveaxis(part, 0, axis)
+    part = builtins.slice(start, limit, stride)
+    return operand[(builtins.slice(None),) * (axis % np.ndim(operand)) + (part,)]
 
 
 # --- products and reductions ---------------------------------------------------------------------
@@ -214,13 +214,6 @@ def reduce(operand: Any, init: Any, computation: Function, dimensions: Sequence[
 
 
 # --- names ---------------------------------------------------------------------------------------
-
-
-def _divided(x: Any, y: Any) -> Any:
-    """The quotient, of ints without its fraction."""
-    if np.result_type(x, y).kind in "iu":
-        return np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))
-    return np.divide(x, y)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -286,7 +279,9 @@ globals().update(
         ),
         "argmax": _of_index(np.argmax),
         "argmin": _of_index(np.argmin),
-        "div": _divided,
+        "div": lambda x, y: (  # of ints without its fraction
+            (x - np.fmod(x, y)) // y if np.result_type(x, y).kind in "iu" else np.divide(x, y)
+        ),
         "rsqrt": lambda x, **_: 1.0 / np.sqrt(x),
         "integer_pow": lambda x, y: x**y,
         "complex": lambda x, y: x + 1j * y,

@@ -10,6 +10,7 @@ import numpy as _np
 
 from cadiff import numpy as _numpy
 
+from ...binding import map_leaves as _map_leaves
 from .. import aliases as _aliases
 from . import arrays as _arrays
 from . import transforms as _transforms
@@ -21,19 +22,21 @@ bool_ = _np.bool_
 row_stack = _numpy.vstack
 
 
-def _without(*ignored: str) -> _Function:
-    """For functions that take, and ignore, what only JAX's have."""
+# What only JAX's functions take: it is ignored.
+_OTHER = {"device", "method", "optimize", "out_sharding", "precision", "preferred_element_type"}
+_OTHER |= {"promote_integers"}
 
-    def change(function: _Function) -> _Function:
-        def of_fewer(*args: _Any, **kwargs: _Any) -> _Any:
-            given = {k: v for k, v in kwargs.items() if k not in ignored}
-            if isinstance(given.get("axis"), list):
-                given["axis"] = tuple(given["axis"])
-            return function(*map(_arrays.as_numpy, args), **given)
 
-        return of_fewer
+def _as_jax(function: _Function) -> _Function:
+    """For functions that take what only JAX's have, lists of axes, and shapes for arrays."""
 
-    return change
+    def of_fewer(*args: _Any, **kwargs: _Any) -> _Any:
+        given = {k: v for k, v in kwargs.items() if k not in _OTHER}
+        if isinstance(given.get("axis"), list):
+            given["axis"] = tuple(given["axis"])
+        return function(*map(_arrays.as_numpy, args), **given)
+
+    return of_fewer
 
 
 def _copying(function: _Function) -> _Function:
@@ -49,14 +52,9 @@ def _copying(function: _Function) -> _Function:
 
 def _sized(function: _Function) -> _Function:
     """For functions that find places: `size` of them, filled up with `fill_value`."""
-
-    def found(a: _Any, *, size: int | None = None, fill_value: _Any = 0, **_: _Any) -> _Any:
-        places = function(a)
-        if isinstance(places, tuple):
-            return tuple(_of_length(x, size, fill_value) for x in places)
-        return _of_length(places, size, fill_value)
-
-    return found
+    return lambda a, *, size=None, fill_value=0, **_: _map_leaves(
+        lambda x: _of_length(x, size, fill_value), function(a)
+    )
 
 
 def _of_length(x: _Any, n: int | None, fill: _Any) -> _Any:
@@ -79,15 +77,25 @@ def of_symmetric(function: _Function) -> _Function:
 
 # --- the changes ---------------------------------------------------------------------------------
 
-_PRECISION = _without("precision", "preferred_element_type", "out_sharding", "optimize")
-_CHANGES = {
-    "dot matmul vdot inner tensordot convolve correlate einsum": _PRECISION,
-    "zeros ones full empty arange linspace eye identity logspace geomspace": _without("device"),
-    "zeros_like ones_like full_like empty_like": _without("device"),
-    "sum prod max min mean std var all any": _without("promote_integers"),
-    "searchsorted": _without("method"),
+_CHANGES: dict[str, _Function] = {
+    "dot matmul vdot inner tensordot convolve correlate einsum searchsorted": _as_jax,
+    "zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
+    "zeros_like ones_like full_like empty_like": _as_jax,
+    "sum prod max min mean std var all any": _as_jax,
     "put place put_along_axis fill_diagonal": _copying,
     "nonzero argwhere flatnonzero": _sized,
+    # Numbers without axes are NumPy's numbers.
+    "asarray": lambda own: lambda a, dtype=None, **_: own(a, dtype=dtype)[()],
+    "array": lambda own: (
+        lambda object, dtype=None, copy=True, ndmin=0, **_: own(
+            object, dtype=dtype, copy=copy, ndmin=ndmin
+        )[()]
+    ),
+    "bincount": lambda own: (
+        lambda x, weights=None, minlength=0, *, length=None: _of_length(
+            own(x, weights, minlength), length, 0
+        )
+    ),
 }
 for _names, _change in _CHANGES.items():
     for _name in _names.split():
@@ -105,16 +113,6 @@ def einsum(subscripts: _Any, /, *operands: _Any, **how: _Any) -> _Any:
     return _numpy.sum(found, axis=tuple(range(_np.ndim(found) - len(output))))
 
 
-def array(object: _Any, dtype: _Any = None, copy: bool = True, ndmin: int = 0, **_: _Any) -> _Any:
-    """As `numpy.array`, but numbers without axes are NumPy's numbers."""
-    return _numpy.array(object, dtype=dtype, copy=copy, ndmin=ndmin)[()]
-
-
-def asarray(a: _Any, dtype: _Any = None, **_: _Any) -> _Any:
-    """As `numpy.asarray`, but numbers without axes are NumPy's numbers."""
-    return _numpy.asarray(a, dtype=dtype)[()]
-
-
 def where(condition: _Any, x: _Any = None, y: _Any = None, /, **how: _Any) -> _Any:
     """As `numpy.where`; `size` and `fill_value` of places as for `nonzero`."""
     if x is None and y is None:
@@ -129,11 +127,6 @@ def clip(
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     arr = arr if low is None else _numpy.maximum(low, arr)
     return arr if high is None else _numpy.minimum(high, arr)
-
-
-def bincount(x: _Any, weights: _Any = None, minlength: int = 0, *, length: _Any = None) -> _Any:
-    """As `numpy.bincount`, of a length if that is given."""
-    return _of_length(_numpy.bincount(x, weights, minlength), length, 0)
 
 
 def repeat(

@@ -129,25 +129,20 @@ def fold_in(key: Any, data: Any) -> Any:
 # --- numbers -------------------------------------------------------------------------------------
 
 
-def _float(dtype: Any) -> onp.dtype[Any]:
-    return _FLOAT if dtype is None else onp.dtype(dtype)
-
-
 def _as_ints(x: Any, dtype: Any = int) -> Any:
     return np.asarray(x).astype(dtype)[()]
 
 
 def bits(key: Any, shape: Any = (), dtype: Any = onp.uint64, **_: Any) -> Any:
     """Random words."""
-    kind = onp.dtype(dtype)
-    return _bits(cadiff.value(key), tuple(shape), 8 * kind.itemsize).astype(kind)[()]
+    return _bits(cadiff.value(key), tuple(shape), 8 * onp.dtype(dtype).itemsize)[()]
 
 
 def uniform(
     key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, **_: Any
 ) -> Any:
     """Numbers from minval to maxval."""
-    kind = _float(dtype)
+    kind = onp.dtype(dtype)
     minval, maxval = (x if carries(x) else onp.asarray(x, kind)[()] for x in (minval, maxval))
     u = _unit(key, tuple(shape), kind)
     return np.maximum(minval, u * (maxval - minval) + minval)[()]
@@ -155,7 +150,7 @@ def uniform(
 
 def normal(key: Any, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
     """Numbers of the normal distribution."""
-    kind = _float(dtype)
+    kind = onp.dtype(dtype)
     if kind.kind == "c":
         part = onp.dtype(f"f{kind.itemsize // 2}")
         real, imag = (normal(k, shape, part) for k in split(key))
@@ -187,18 +182,22 @@ def choice(
     count = math.prod(shape)
     if not replace and count > n:
         raise ValueError(f"{count} of {n} elements are wanted, each at most once: replace=True")
-    if p is None and replace:
-        places = randint(key, shape, 0, n)
-    elif p is None:
-        places = permutation(key, n)[:count].reshape(shape)
-    elif replace:
+    if p is not None and replace:
         sums = np.cumsum(p)
         r = sums[-1] * (1.0 - uniform(key, shape))
         places = np.searchsorted(cadiff.value(sums), cadiff.value(r))
+    elif replace:
+        places = randint(key, shape, 0, n)
     else:
-        noisy = _formulas["gumbel"](key, (n,)) + np.log(p)
-        places = np.argsort(-noisy, kind="stable")[:count].reshape(shape)
+        order = permutation(key, n) if p is None else _greatest(key, np.log(p), 0)
+        places = order[:count].reshape(shape)
     return places if not np.ndim(a) else np.take(a, places, axis)
+
+
+def _greatest(key: Any, logits: Any, axis: int) -> Any:
+    """The indices along an axis in a random order, by their probabilities."""
+    noise = _formulas["gumbel"](key, np.shape(logits))
+    return np.argsort(-(noise + logits), axis=axis, kind="stable")
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, **_: Any) -> Any:
@@ -214,16 +213,12 @@ def categorical(
     others = [*onp.delete(np.shape(logits), axis)]
     sizes = others if shape is None else [*shape]
 
-    def noise(sizes: Any) -> Any:
-        return _formulas["gumbel"](key, sizes) + logits
-
     if not replace:
-        greatest = np.argsort(-noise(np.shape(logits)), axis=axis, kind="stable")
         count = math.prod(sizes[: len(sizes) - len(others)])
-        places = np.moveaxis(np.take(greatest, onp.arange(count), axis), axis, 0)
-        return np.reshape(places, sizes)
+        places = np.take(_greatest(key, logits, axis), onp.arange(count), axis)
+        return np.reshape(np.moveaxis(places, axis, 0), sizes)
     sizes.insert(len(sizes) + axis + 1, np.shape(logits)[axis])
-    return np.argmax(noise(sizes), axis=axis)
+    return np.argmax(_formulas["gumbel"](key, sizes) + logits, axis=axis)
 
 
 def truncated_normal(
@@ -251,7 +246,7 @@ def _of_uniform(low: Callable[[Any], Any], formula: Callable[[Any], Any]) -> Cal
     """Numbers of a distribution, by a formula of uniform ones from a number of the dtype's on."""
 
     def draw(key: Any, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
-        return formula(uniform(key, shape, dtype, low(onp.finfo(_float(dtype))), 1.0))
+        return formula(uniform(key, shape, dtype, low(onp.finfo(onp.dtype(dtype))), 1.0))
 
     return draw
 

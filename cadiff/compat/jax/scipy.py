@@ -63,6 +63,8 @@ def _iterative(name: str) -> Callable[..., Any]:
         vector, apart = trees.ravel_pytree(cadiff.stop_gradient(first))
         product, inverse = (f if callable(f) else partial(np.matmul, f) for f in (A, M))
 
+        how = {"atol": atol} | ({"restart": restart} if name == "gmres" else {})
+
         def residual(x: Any) -> Any:
             return trees.tree_map(np.subtract, product(x), b)
 
@@ -74,11 +76,10 @@ def _iterative(name: str) -> Callable[..., Any]:
 
         def solver(residual: Any, x: Any, tol: float = 1e-13, maxiter: int | None = None) -> Any:
             right = -residual(0.0 * x)
-            how: dict[str, Any] = {"restart": restart} if name == "gmres" else {}
-            how["M"] = None if M is None else operator(flat(inverse))
             linear = operator(lambda v: residual(v) + right)
-            how.update(x0=x, rtol=tol, atol=atol, maxiter=maxiter)
-            return getattr(_iterations, name)(linear, right, **how)[0]
+            near = None if M is None else operator(flat(inverse))
+            run = getattr(_iterations, name)
+            return run(linear, right, x, rtol=tol, maxiter=maxiter, M=near, **how)[0]
 
         if is_guarding() or carries(residual(apart(0.0 * vector + 1.0))):
             return cadiff.root(residual, first, solver=solver), None
@@ -88,7 +89,10 @@ def _iterative(name: str) -> Callable[..., Any]:
 
 
 _MODULES: dict[str, dict[str, Any]] = {
-    "linalg": {"eigh": of_symmetric(_linalg.eigh)},
+    "linalg": {
+        "eigh": of_symmetric(_linalg.eigh),
+        "cho_factor": lambda a, lower=False, **_: (_linalg.cholesky(a, lower), lower),
+    },
     "optimize": {"minimize": minimize, "OptimizeResults": OptimizeResults},
     "special": {"logsumexp": logsumexp},
     "sparse": {},

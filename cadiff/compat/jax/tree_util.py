@@ -77,27 +77,41 @@ def _kind_of(kind: type) -> Kind | None:
     return _OF_NAMES if is_named else _KINDS.get(kind)
 
 
-def _register(nodetype: Any, parts: Any, make: Any, places: Any = None) -> Any:
-    if nodetype in _KINDS:
-        raise ValueError(f"{nodetype} is registered already")
-    numbered = lambda x: map(FlattenedIndexKey, itertools.count())  # noqa: E731
-    _KINDS[nodetype] = Kind(parts, make, places or numbered)
-    with contextlib.suppress(TypeError):  # of numbers, which are no containers of cadiff
-        cadiff.register_container(nodetype, parts, make)
-    return nodetype
-
-
-def register_pytree_node(nodetype: type, flatten_func: Any, unflatten_func: Any, *_: Any) -> None:
+def register_pytree_node(
+    nodetype: Any, flatten_func: Any, unflatten_func: Any, flatten_with_keys_func: Any = None
+) -> None:
     """From now on objects of a class are containers, in JAX's functions and in cadiff's.
 
-    `flatten_func(x)` gives children and all else, `unflatten_func(all_else, children)` an x.
+    `flatten_func(x)` gives children and all else, `unflatten_func(all_else, children)` an x, and
+    `flatten_with_keys_func(x)` pairs of places and children, and all else.
     """
+    if nodetype in _KINDS:
+        raise ValueError(f"{nodetype} is registered already")
 
     def parts(x: Any) -> tuple[Any, Any]:
         children, data = flatten_func(x)
         return [*children], data
 
-    _register(nodetype, parts, unflatten_func)
+    def places(x: Any) -> Iterable[Any]:
+        if flatten_with_keys_func is None:
+            return map(FlattenedIndexKey, itertools.count())
+        return [place for place, _ in flatten_with_keys_func(x)[0]]
+
+    _KINDS[nodetype] = Kind(parts, unflatten_func, places)
+    with contextlib.suppress(TypeError):  # of numbers, which are no containers of cadiff
+        cadiff.register_container(nodetype, parts, unflatten_func)
+
+
+def register_pytree_with_keys(
+    nodetype: Any, flatten_with_keys: Any, unflatten_func: Any, flatten_func: Any = None
+) -> None:
+    """As `register_pytree_node`, by what gives places as well."""
+
+    def flat(x: Any) -> tuple[Any, Any]:
+        pairs, data = flatten_with_keys(x)
+        return [child for _, child in pairs], data
+
+    register_pytree_node(nodetype, flatten_func or flat, unflatten_func, flatten_with_keys)
 
 
 def register_pytree_node_class(cls: Any) -> Any:
@@ -118,14 +132,15 @@ def register_dataclass(
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
         data_fields = [f.name for f in fields if f.name not in meta_fields]
 
-    def parts(x: Any) -> tuple[Any, Any]:
-        children, data = ([getattr(x, k) for k in names] for names in (data_fields, meta_fields))
-        return children, tuple(data)
+    def pairs(x: Any) -> tuple[Any, Any]:
+        data = tuple(getattr(x, k) for k in meta_fields)
+        return [(GetAttrKey(k), getattr(x, k)) for k in data_fields], data
 
     def make(data: Any, children: Any) -> Any:
         return nodetype(**dict(zip((*data_fields, *meta_fields), (*children, *data), strict=True)))
 
-    return _register(nodetype, parts, make, lambda x: map(GetAttrKey, data_fields))
+    register_pytree_with_keys(nodetype, pairs, make)
+    return nodetype
 
 
 class Partial(functools.partial):  # type: ignore[type-arg]
