@@ -178,21 +178,15 @@ def vectorize(
 
     @_functools.wraps(pyfunc)
     def vectorized(*args: _Any, **kwargs: _Any) -> _Any:
-        which = [k for k in range(len(args)) if k not in excluded]
-        arrays = [_numpy.asarray(args[k]) for k in which]
-        inner = (signature or ",".join("()" for _ in which)).partition("->")[0].replace(" ", "")
+        arrays = [_numpy.asarray(x) for k, x in enumerate(args) if k not in excluded]
+        inner = (signature or ",".join("()" for _ in arrays)).partition("->")[0].replace(" ", "")
         cores = [part.count(",") + bool(part) for part in inner[1:-1].split("),(")]
         given = [(x, x.ndim - n) for x, n in zip(arrays, cores, strict=True)]
         shape = _np.broadcast_shapes(*(x.shape[:n] for x, n in given))
-        rows = [_numpy.broadcast_to(x, shape + x.shape[n:]) for x, n in given]
-
-        def function(*numbers: _Any) -> _Any:
-            values = dict(zip(which, numbers, strict=True))
-            return pyfunc(*(values.get(k, x) for k, x in enumerate(args)), **kwargs)
-
+        function = _transforms.fixing(_functools.partial(pyfunc, **kwargs), args, excluded)
         for _ in shape:
             function = _transforms.vmap(function)
-        return function(*rows)
+        return function(*(_numpy.broadcast_to(x, shape + x.shape[n:]) for x, n in given))
 
     return vectorized
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -88,19 +88,6 @@ def jit(
 # --- derivatives ---------------------------------------------------------------------------------
 
 
-def _operator(made: Function, make: Function | None = None) -> Function:
-    """An operator of cadiff's, called as JAX calls it: itself, or what is made with it."""
-
-    @_like(made)
-    def operator(
-        fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
-    ) -> Function:
-        how = {"has_aux": has_aux, "holomorphic": holomorphic}
-        return _called((make or made)(fun, argnums, **how), fun)
-
-    return operator
-
-
 class _Tree(SimpleNamespace):
     """A tree as one container of cadiff's, whatever its lists and the order of its dicts are."""
 
@@ -123,21 +110,28 @@ cadiff.register_container(
 )
 
 
-def _of_trees(make: Function) -> Function:
-    """What an operator of cadiff's on functions of arrays makes of one of trees."""
+def _operator(made: Function, of_trees: Function | None = None) -> Function:
+    """An operator of cadiff's, called as JAX calls it; or, for trees, what makes derivatives."""
 
-    def made(fun: Function, argnums: Any, has_aux: bool, holomorphic: bool) -> Function:
+    @_like(made)
+    def operator(
+        fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
+    ) -> Function:
+        if of_trees is None:
+            return _called(made(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
+
         def first(*args: Any, **kwargs: Any) -> Any:
             result = fun(*map(_opened, args), **kwargs)
             return _closed(result[0] if has_aux else result)
 
         def derivative(*args: Any, **kwargs: Any) -> Any:
-            found = make(first, argnums, holomorphic=holomorphic)(*map(_closed, args), **kwargs)
-            return (_opened(found), fun(*args, **kwargs)[1]) if has_aux else _opened(found)
+            make = of_trees(first, argnums, holomorphic=holomorphic)
+            found = _opened(make(*map(_closed, args), **kwargs))
+            return (found, fun(*args, **kwargs)[1]) if has_aux else found
 
-        return derivative
+        return _called(derivative, fun)
 
-    return made
+    return operator
 
 
 def _second(fun: Function, argnums: Any, holomorphic: bool) -> Function:
@@ -154,9 +148,9 @@ def _second(fun: Function, argnums: Any, holomorphic: bool) -> Function:
 
 
 grad, value_and_grad = _operator(cadiff.grad), _operator(cadiff.value_and_grad)
-jacfwd = _operator(cadiff.jacfwd, _of_trees(cadiff.jacfwd))
-jacrev = jacobian = _operator(cadiff.jacrev, _of_trees(cadiff.jacrev))
-hessian = _operator(cadiff.hessian, _of_trees(_second))
+jacfwd = _operator(cadiff.jacfwd, cadiff.jacfwd)
+jacrev = jacobian = _operator(cadiff.jacrev, cadiff.jacrev)
+hessian = _operator(cadiff.hessian, _second)
 
 
 def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
@@ -219,21 +213,14 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (*ARRAYS, float, complex)) and np.result_type(x).kind in "fc"
 
 
-class _Call(Call):
-    """A call, of which some arguments are fixed: rules get these first."""
+def fixing(fun: Function, args: Sequence[Any], fixed: Container[Any]) -> Function:
+    """A function of the arguments whose places are not fixed."""
 
-    def __init__(self, nondiff: Sequence[int], args: Sequence[Any]) -> None:
-        given = {k: x for k, x in enumerate(args) if k not in nondiff}
-        self.every, self.places, self.fixed = args, [*given], [args[k] for k in nondiff]
-        super().__init__(trees.PyTreeDef, (*given.values(),), _is_number)
+    def of_rest(*rest: Any) -> Any:
+        others = iter(rest)
+        return fun(*(x if k in fixed else next(others) for k, x in enumerate(args)))
 
-    def primals(self, point: Any) -> Any:
-        return given_back(self.args(point))
-
-    def all_args(self, point: Any) -> Iterable[Any]:
-        """All arguments, in the order of the call."""
-        given = dict(zip(self.places, self.primals(point), strict=True))
-        return (dict(enumerate(self.every)) | given).values()
+    return of_rest
 
 
 class _Custom:
@@ -262,12 +249,19 @@ class _Custom:
             args, kwargs = bound.args, bound.kwargs
         if kwargs or not carries(args):
             return self.fun(*args, **kwargs)
-        call = _Call(self.nondiff, args)
+        given = tuple(x for k, x in enumerate(args) if k not in self.nondiff)
+        call = Call(trees.PyTreeDef, given, _is_number)
         if not carries(call.numbers):
             return self.fun(*args)
-        fun = self.program if is_guarding() else self.fun  # each replay of a program calls it
-        operation = cadiff.primitive(lambda point: call.flat(fun(*call.all_args(point))))
-        self.define(operation, call)
+
+        def at(fun: Function) -> Function:
+            """A function of all arguments, of the numbers in a row."""
+            of_given = fixing(fun, args, self.nondiff)
+            return lambda point: of_given(*given_back(call.args(point)))
+
+        run = at(self.program if is_guarding() else self.fun)  # each replay of a program calls it
+        operation = cadiff.primitive(lambda point: call.flat(run(point)))
+        self.define(operation, call, at, *(args[k] for k in self.nondiff))
         return call.whole(operation(call.point))
 
     def checked(self, found: Any, n: int, what: str) -> Any:
@@ -295,18 +289,19 @@ class custom_jvp(_Custom):  # noqa: N801 - a decorator
 
         self.rules[:] = [rule]
 
-    def define(self, operation: Any, call: _Call) -> None:
+    def define(self, operation: Any, call: Call, at: Function, *fixed: Any) -> None:
         """A tangent by the rule, and a cotangent by the rule transposed."""
         zeros = [onp.zeros(np.shape(x))[()] for x in call.leaves]
 
         def push(t: Any, ans: Any, point: Any) -> Any:
-            tangents = given_back(call.args(t, zeros))
-            result = self.rules[0](*call.fixed, call.primals(point), tangents)
+            primals, tangents = given_back((call.args(point), call.args(t, zeros)))
+            result = self.rules[0](*fixed, primals, tangents)
             return call.flat(self.checked(result, 2, "the rule")[1])
 
         def pull(ans: Any, point: Any) -> Any:
             if is_running(self):
-                return cadiff.vjp(lambda x: call.flat(self.fun(*call.all_args(x))), point)[1]
+                run = at(self.fun)
+                return cadiff.vjp(lambda x: call.flat(run(x)), point)[1]
             zero = onp.zeros(np.shape(point))[()]
             return running(self)(cadiff.vjp(lambda t: push(t, ans, point), zero)[1])
 
@@ -321,15 +316,15 @@ class custom_vjp(_Custom):  # noqa: N801 - a decorator
         """`fwd(*args)` gives value and residuals, `bwd(*nondiff, residuals, g)` cotangents."""
         self.rules[:] = fwd, bwd
 
-    def define(self, operation: Any, call: _Call) -> None:
+    def define(self, operation: Any, call: Call, at: Function, *fixed: Any) -> None:
         """A cotangent by `bwd` for what `fwd` keeps."""
         fwd, bwd = self.rules
 
         def pull(ans: Any, point: Any) -> Function:
-            _, residuals = self.checked(fwd(*call.all_args(point)), 2, "fwd")
+            _, residuals = self.checked(at(fwd)(point), 2, "fwd")
 
             def of(g: Any) -> Any:
-                found = bwd(*call.fixed, residuals, call.whole(g))
+                found = bwd(*fixed, residuals, call.whole(g))
                 return call.cotangents(self.checked(found, len(call.tree.parts), "bwd"))
 
             return of
