@@ -47,11 +47,6 @@ enable_x64 = ensure_compile_time_eval = disable_jit = named_scope = debug_nans =
 default_matmul_precision = default_device = transfer_guard = checking_leaks = _Nothing
 
 
-def _print(fmt: str, *args: _Any, ordered: bool = False, **kwargs: _Any) -> None:
-    """Print values, formatted; a program in which this is called runs its function as it is."""
-    print(fmt.format(*_cadiff.value(args), **_cadiff.value(kwargs)))
-
-
 # What is there without any work: arrays are, on the processor.
 globals().update(
     dict.fromkeys(("named_call", "shard_map"), lambda fun, **_: fun)
@@ -77,7 +72,12 @@ _own = _sys.modules[__name__]
 _MODULES: dict[str, dict[str, _Any]] = {
     "core": {"Tracer": _Tracer},
     "custom_derivatives": _aliases.named("custom_jvp custom_vjp closure_convert", _own),
-    "debug": {"print": _print},
+    # A program in which this is called runs its function as it is.
+    "debug": {
+        "print": lambda fmt, *args, ordered=False, **kwargs: print(
+            fmt.format(*_cadiff.value(args), **_cadiff.value(kwargs))
+        )
+    },
     "dtypes": _aliases.named("issubdtype result_type canonicalize_dtype=dtype", _numpy)
     | _classes("prng_key", _generic),
     # Programs ask for these by name: all places are the processor, and no such error is raised.

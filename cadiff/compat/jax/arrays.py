@@ -1,7 +1,6 @@
 """Arrays with what JAX's have beside NumPy's: `at`, `block_until_ready`; and what stands for some.
 
-Arrays are NumPy's own, which programs know, and numbers with derivatives. Both types are lent the
-members that JAX's arrays have, from the moment on at which this module is imported.
+NumPy's arrays and numbers with derivatives are lent these members when this module is imported.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Array.register(onp.ndarray)
 Tracer.register(Replayed)
 
 
-_OF_NUMPY: dict[type, Any] = {float: onp.float64, int: onp.int64}
+_OF_NUMPY = {float: onp.float64, int: onp.int64}
 
 
 def given_back(tree: Any) -> Any:
@@ -51,16 +50,7 @@ def given_back(tree: Any) -> Any:
     kind = type(tree)
     if kind is onp.ndarray or kind in NUMBERS:
         return tree
-    if kind in _OF_NUMPY:
-        return _OF_NUMPY[kind](tree)
-    return map_leaves(lambda x: _OF_NUMPY.get(type(x), _itself)(x), tree)
-
-
-def _itself(x: Any, *_: Any, **__: Any) -> Any:
-    return x
-
-
-# --- updates -------------------------------------------------------------------------------------
+    return map_leaves(lambda x: _OF_NUMPY[type(x)](x) if type(x) in _OF_NUMPY else x, tree)
 
 
 def _places(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
@@ -93,11 +83,11 @@ class _Reference(At):
         """The elements; with `mode="fill"`, `fill_value`, nan or an extreme int out of bounds."""
         if mode in _TRUSTING:
             return self._x[self._key]
-        places = _places(np.shape(self._x), self._key, mode)
-        found, dtype = np.reshape(self._x, -1)[places], np.result_type(self._x)
-        if fill_value is None:
-            limit = {"i": "min", "u": "max"}.get(dtype.kind)
-            fill_value = getattr(onp.iinfo(dtype), limit) if limit else onp.nan
+        places, dtype = _places(np.shape(self._x), self._key, mode), np.result_type(self._x)
+        found = np.reshape(self._x, -1)[places]
+        if fill_value is None and dtype.kind in "iu":
+            fill_value = getattr(onp.iinfo(dtype), "min" if dtype.kind == "i" else "max")
+        fill_value = onp.nan if fill_value is None else fill_value
         return found if mode == "clip" else np.where(places >= 0, found, fill_value)
 
     def _changed(self, compute: Any, y: Any, copy: Any = None, mode: Any = None, **_: Any) -> Any:
@@ -141,13 +131,11 @@ CPU = Device(id=0, process_index=0, platform="cpu", device_kind="cpu")
 
 def lend() -> None:
     """Have arrays, NumPy's own and numbers with derivatives, have members of JAX's."""
-    members = {"block_until_ready": _itself, "devices": lambda x: [CPU]}
+    members = {"block_until_ready": lambda x: x, "devices": lambda x: [CPU]}
     put_in_types(ARRAYS, {"at": property(_Reference), **members})
 
 
 lend()
-
-# --- what stands for an array --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

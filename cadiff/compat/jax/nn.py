@@ -90,8 +90,6 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
 _FORMULAS |= {"swish": _FORMULAS["silu"], "hard_swish": _FORMULAS["hard_silu"]}
 globals().update(_FORMULAS, logsumexp=logsumexp)
 
-# --- random weights ------------------------------------------------------------------------------
-
 
 def _truncated(key: Any, shape: Any, dtype: Any, lower: Any = -2.0, upper: Any = 2.0) -> Any:
     return random.truncated_normal(key, lower, upper, shape, dtype)

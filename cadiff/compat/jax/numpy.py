@@ -75,8 +75,6 @@ def of_symmetric(function: _Function) -> _Function:
     return of_part
 
 
-# --- the changes ---------------------------------------------------------------------------------
-
 _CHANGES: dict[str, _Function] = {
     "dot matmul vdot inner tensordot convolve correlate einsum searchsorted": _as_jax,
     "zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,

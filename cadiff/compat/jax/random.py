@@ -1,7 +1,7 @@
 """`jax.random`: its numbers, of the generator Threefry 2x32 (Salmon and others 2011).
 
-A key is two whole numbers, which are floats here, so that programs and their loops carry them. Its
-words are an operation of the table; whole numbers and orders are primitives without derivatives.
+A key is two whole numbers as floats, which programs carry. Its words are an operation of the
+table; whole numbers and orders are primitives without derivatives.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ _WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
 _WORD = 0xFFFFFFFF
 _FLOAT = onp.dtype(onp.float64)
 _SQRT2 = math.sqrt(2.0)
-
-
-# --- the generator -------------------------------------------------------------------------------
 
 
 def _pair(key: Any, shape: tuple[int, ...]) -> Any:
@@ -100,9 +97,6 @@ def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) ->
         factor = rest(unsigned.type(2 ** (width // 2)))
         offset = rest(rest(upper) * rest(factor * factor) + rest(lower))
         return (first + offset).astype(dtype).astype(onp.float64)
-
-
-# --- keys ----------------------------------------------------------------------------------------
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802 - JAX's name

@@ -38,9 +38,6 @@ def _called(made: Function, fun: Function) -> Function:
     return _like(fun)(lambda *args, **kwargs: given_back(made(*args, **kwargs)))
 
 
-# --- jit -----------------------------------------------------------------------------------------
-
-
 def _indices(which: Any) -> tuple[Any, ...]:
     if which is None:
         return ()
@@ -53,9 +50,8 @@ def jit(
 ) -> Any:  # fmt: skip
     """`cadiff.compile` of a function: recorded at a first call, replayed in C by later ones.
 
-    static_argnums, static_argnames: arguments that are part of the function, hashable ones. Each
-    of their values has a program of its own. `donate_argnums`, `device` and what else says how to
-    compile are ignored.
+    Values of static arguments, which are hashable, have programs of their own. `donate_argnums`,
+    `device` and what else says how to compile are ignored.
     """
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
@@ -208,9 +204,7 @@ remat = checkpoint
 
 # --- rules of one's own --------------------------------------------------------------------------
 
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (*ARRAYS, float, complex)) and np.result_type(x).kind in "fc"
+_NUMBERS = (*ARRAYS, float, complex)
 
 
 def fixing(fun: Function, args: Sequence[Any], fixed: Container[Any]) -> Function:
@@ -250,7 +244,8 @@ class _Custom:
         if kwargs or not carries(args):
             return self.fun(*args, **kwargs)
         given = tuple(x for k, x in enumerate(args) if k not in self.nondiff)
-        call = Call(trees.PyTreeDef, given, _is_number)
+        is_number = lambda x: isinstance(x, _NUMBERS) and np.result_type(x).kind in "fc"  # noqa: E731
+        call = Call(trees.PyTreeDef, given, is_number)
         if not carries(call.numbers):
             return self.fun(*args)
 

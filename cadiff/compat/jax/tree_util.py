@@ -22,8 +22,6 @@ from ..vectors import in_a_row
 Path = tuple[Any, ...]
 _NONE: Any = object()
 
-# --- places --------------------------------------------------------------------------------------
-
 
 def _place(name: str, field: str, text: str) -> Any:
     """A class of places: of what is in a container, by one field."""
@@ -70,11 +68,6 @@ _KINDS: dict[type, Kind] = {
 _OF_NAMES = Kind(
     lambda x: (x, type(x)), lambda kind, c: kind(*c), lambda x: map(GetAttrKey, x._fields)
 )
-
-
-def _kind_of(kind: type) -> Kind | None:
-    is_named = kind not in _KINDS and issubclass(kind, tuple) and hasattr(kind, "_fields")
-    return _OF_NAMES if is_named else _KINDS.get(kind)
 
 
 def register_pytree_node(
@@ -154,13 +147,14 @@ register_pytree_node(
 )
 
 
-# --- trees ---------------------------------------------------------------------------------------
-
-
 class PyTreeDef(Tree):
     """A tree without its leaves."""
 
-    kind_of = staticmethod(_kind_of)
+    @staticmethod
+    def kind_of(kind: type) -> Kind | None:
+        """How containers of a class are opened and made."""
+        is_named = kind not in _KINDS and issubclass(kind, tuple) and hasattr(kind, "_fields")
+        return _OF_NAMES if is_named else _KINDS.get(kind)
 
     def children(self) -> list[PyTreeDef]:
         """Those of the containers that are in the outermost one."""
@@ -172,16 +166,13 @@ class PyTreeDef(Tree):
     def _text(self) -> str:
         if self.type is None:
             return "*"
-        texts = tuple(_Shown(part._text()) for part in self.parts)
+        texts = [part._text() for part in self.parts]
         if self.type in (dict, list, tuple, type(None)):
-            return repr(_KINDS[self.type].make(self.data, texts))
+            shown = type("Shown", (str,), {"__repr__": str.__str__})
+            return repr(_KINDS[self.type].make(self.data, tuple(map(shown, texts))))
         data = self.data[0] if self.type is OrderedDict else self.data
         own = (self.type.__name__, data) if self.type in _KINDS else ("namedtuple", self.type)
         return f"CustomNode({own[0]}[{getattr(own[1], '__name__', own[1])}], [{', '.join(texts)}])"
-
-
-class _Shown(str):
-    __repr__ = str.__str__
 
 
 _LEAF = PyTreeDef()
