@@ -29,8 +29,8 @@ RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 # --- loops and branches --------------------------------------------------------------------------
 
 
-def _turns(f: Function, init: Any, is_scan: bool = False) -> Function:
-    """A function of turns as JAX has it: given NumPy's numbers, its dicts in one order.
+def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any]:
+    """A function of turns, and their beginning, as JAX has them: with NumPy's numbers, in order.
 
     What goes round keeps its dtypes: to JAX an int times a float32 is none of float64.
     """
@@ -48,7 +48,7 @@ def _turns(f: Function, init: Any, is_scan: bool = False) -> Function:
             new = trees.tree_map(as_before, new, dtypes)
         return (new, trees.in_order(result[1])) if is_pair else new
 
-    return turn
+    return turn, trees.in_order(init)
 
 
 def scan(
@@ -56,13 +56,13 @@ def scan(
     **__: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
     """`cadiff.scan`."""
-    return cadiff.scan(_turns(f, init, True), trees.in_order(init), xs, length, reverse)
+    return cadiff.scan(*_turns(f, init, True), xs, length, reverse)
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **_: Any) -> Any:
     """`cadiff.fori_loop`, from and to arrays without axes, too."""
     begin, end = (x[()] if isinstance(x, onp.ndarray) else x for x in (lower, upper))
-    return cadiff.fori_loop(begin, end, _turns(body_fun, init_val), trees.in_order(init_val))
+    return cadiff.fori_loop(begin, end, *_turns(body_fun, init_val))
 
 
 def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **named: Any) -> Any:
@@ -162,8 +162,8 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
     """The array with a part along one axis that is another array, or one element if it is less."""
     if np.ndim(update) < np.ndim(operand):
         update = np.expand_dims(update, axis)
-    starts: list[Any] = [0] * np.ndim(operand)
-    starts[axis] = start_index
+    n = np.ndim(operand)
+    starts = [start_index if k == axis % n else 0 for k in range(n)]
     return dynamic_update_slice(operand, update, starts)
 
 
@@ -171,9 +171,6 @@ def slice_in_dim(operand: Any, start: Any, limit: Any, stride: int = 1, axis: in
     """`operand[start:limit:stride]` along an axis."""
     part = builtins.slice(start, limit, stride)
     return operand[(builtins.slice(None),) * (axis % np.ndim(operand)) + (part,)]
-
-
-# --- products and reductions ---------------------------------------------------------------------
 
 
 def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, *_: Any, **__: Any) -> Any:
@@ -206,14 +203,10 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
 
 def reduce(operand: Any, init: Any, computation: Function, dimensions: Sequence[int]) -> Any:
     """`computation(x, y)` of all elements along axes, beginning with a first value."""
-    shape = np.shape(operand)
-    kept = [k for k in range(len(shape)) if k not in dimensions]
-    sizes = tuple(shape[k] for k in kept)
-    rows = np.reshape(np.transpose(operand, (*dimensions, *kept)), (-1, *sizes))
-    return functools.reduce(computation, rows, np.broadcast_to(init, sizes)[()])
-
-
-# --- names ---------------------------------------------------------------------------------------
+    rows = np.moveaxis(operand, tuple(dimensions), tuple(range(len(dimensions))))
+    sizes = np.shape(rows)[len(dimensions) :]
+    first = np.broadcast_to(init, sizes)[()]
+    return functools.reduce(computation, np.reshape(rows, (-1, *sizes)), first)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -264,9 +257,7 @@ globals().update(
     | named(_SPECIAL, special)
     | {
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
-            lambda val: cond_fun(given_back(val)),
-            _turns(body_fun, init_val),
-            trees.in_order(init_val),
+            lambda val: cond_fun(given_back(val)), *_turns(body_fun, init_val)
         ),
         "switch": lambda index, branches, *operands, **named: cadiff.switch(
             index, [*branches], *operands, *named.values()

@@ -20,11 +20,9 @@ from .scipy import logsumexp
 
 def _among(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function along an axis, of the elements where `where` holds."""
-
-    def along(x: Any, axis: Any = -1, where: Any = None) -> Any:
-        return function(x if where is None else np.where(where, x, -onp.inf), axis=axis)
-
-    return along
+    return lambda x, axis=-1, where=None: function(
+        x if where is None else np.where(where, x, -onp.inf), axis=axis
+    )
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:

@@ -67,12 +67,11 @@ def _of_length(x: _Any, n: int | None, fill: _Any) -> _Any:
 
 def of_symmetric(function: _Function) -> _Function:
     """For functions that take a matrix as symmetric: they are of its symmetric part."""
-
-    def of_part(a: _Any, *how: _Any, symmetrize_input: bool = True, **named: _Any) -> _Any:
-        turned = _numpy.conj(_numpy.swapaxes(a, -1, -2))
-        return function(0.5 * (a + turned) if symmetrize_input else a, *how, **named)
-
-    return of_part
+    return lambda a, *how, symmetrize_input=True, **named: function(
+        0.5 * (a + _numpy.conj(_numpy.swapaxes(a, -1, -2))) if symmetrize_input else a,
+        *how,
+        **named,
+    )
 
 
 _CHANGES: dict[str, _Function] = {

@@ -20,7 +20,6 @@ from ...binding import _core, carries
 
 _WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
 _WORD = 0xFFFFFFFF
-_FLOAT = onp.dtype(onp.float64)
 _SQRT2 = math.sqrt(2.0)
 
 
@@ -38,7 +37,7 @@ def _bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
 
 def _unit(key: Any, shape: tuple[int, ...], kind: onp.dtype[Any]) -> Any:
     """Numbers from 0 to 1: random mantissas of numbers from 1 to 2, less 1."""
-    if kind != _FLOAT:
+    if kind != onp.float64:
         return _narrow(key, shape, kind.str).astype(kind)
     high, low = _pair(key, shape)
     return (high * 2.0**20 + np.floor(low * 2.0**-12)) * 2.0**-52
@@ -62,10 +61,7 @@ def _narrow(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
 @_drawn
 def _order(key: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Where the elements of a shuffled array come from: sorted by random words, several times."""
-    size = math.prod(shape)
-    places = onp.broadcast_to(
-        onp.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))]), shape
-    )
+    size, places = math.prod(shape), onp.indices(shape)[axis]
     for _ in range(math.ceil(3.0 * math.log(max(1, size)) / math.log(2.0**32 - 1.0))):
         key, of_round = split(key)
         order = onp.argsort(_bits(of_round, shape, 32), axis=axis, kind="stable")
@@ -118,9 +114,6 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
 def fold_in(key: Any, data: Any) -> Any:
     """The new key that a key and an int make."""
     return np.stack([word(key[0], key[1], data % 2.0**32) for word in _WORDS])
-
-
-# --- numbers -------------------------------------------------------------------------------------
 
 
 def _as_ints(x: Any, dtype: Any = int) -> Any:
@@ -206,7 +199,6 @@ def categorical(
     axis = axis % np.ndim(logits) - np.ndim(logits)
     others = [*onp.delete(np.shape(logits), axis)]
     sizes = others if shape is None else [*shape]
-
     if not replace:
         count = math.prod(sizes[: len(sizes) - len(others)])
         places = np.take(_greatest(key, logits, axis), onp.arange(count), axis)

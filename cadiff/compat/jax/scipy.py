@@ -88,7 +88,7 @@ def _iterative(name: str) -> Callable[..., Any]:
     return solve
 
 
-_MODULES: dict[str, dict[str, Any]] = {
+_CHANGES: dict[str, dict[str, Any]] = {
     "linalg": {
         "eigh": of_symmetric(_linalg.eigh),
         "cho_factor": lambda a, lower=False, **_: (_linalg.cholesky(a, lower), lower),
@@ -98,4 +98,4 @@ _MODULES: dict[str, dict[str, Any]] = {
     "sparse": {},
     "sparse.linalg": {name: _iterative(name) for name in ("bicgstab", "cg", "gmres")},
 }
-aliases.stand_for(__name__, "cadiff.scipy", _MODULES)
+aliases.stand_for(__name__, "cadiff.scipy", _CHANGES)
