@@ -98,29 +98,25 @@ _aliases.have_below(f"{__name__}._src", __name__)
 # What to write in place of names that are not there.
 _WAYS = {
     "write jax.vmap: all rows are computed on this machine": (
-        "pmap xmap make_mesh lax.psum lax.pmean lax.pmax lax.all_gather "
-        "lax.ppermute lax.axis_index lax.all_to_all lax.pmin"
+        "pmap xmap make_mesh psum pmean pmax pmin all_gather ppermute axis_index all_to_all"
     ),
     "write cadiff.make_tape(f)(*args), or cadiff.compile(f).to_text()": "make_jaxpr",
     "write Python that calls what it wants: functions are run as they are": (
-        "pure_callback experimental.io_callback debug.callback debug.breakpoint"
+        "pure_callback io_callback callback breakpoint"
     ),
-    "write x[index], or x.at[index].get(mode=...)": "lax.gather",
+    "write x[index], or x.at[index].get(mode=...)": "gather",
     "write x.at[index].set(y), or add, multiply, min, max": (
-        "lax.scatter lax.scatter_add lax.scatter_mul lax.scatter_min lax.scatter_max"
+        "scatter scatter_add scatter_mul scatter_min scatter_max"
     ),
-    "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "lax.linalg",
-    "write jnp.pad": "lax.pad",
+    "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "linalg",
+    "write jnp.pad": "pad",
     "write a loop over windows, or cadiff.scipy.signal.convolve": (
-        "lax.conv lax.conv_general_dilated lax.conv_with_general_padding lax.conv_transpose "
-        "lax.reduce_window"
+        "conv conv_general_dilated conv_with_general_padding conv_transpose reduce_window"
     ),
-    "write x.view(dtype) of plain arrays": "lax.bitcast_convert_type",
+    "write x.view(dtype) of plain arrays": "bitcast_convert_type",
     "draw it with numpy.random, outside of programs": (
-        "random.gamma random.loggamma random.beta random.dirichlet random.chisquare random.t "
-        "random.pareto random.rayleigh random.lognormal random.weibull_min random.ball random.f "
-        "random.binomial random.multinomial random.orthogonal random.poisson random.wald "
-        "random.geometric random.maxwell random.triangular"
+        "gamma loggamma beta dirichlet chisquare t pareto rayleigh lognormal weibull_min ball f "
+        "binomial multinomial orthogonal poisson wald geometric maxwell triangular"
     ),
     "write cadiff.interop.jax.function, which takes a function to JAX itself": "export dlpack ffi",
 }
@@ -128,9 +124,9 @@ _INSTEAD = {name: way for way, names in _WAYS.items() for name in names.split()}
 
 
 def _missing(module: str, name: str) -> _Any:
-    full = f"{module}.{name}".lstrip(".")
-    way = _INSTEAD.get(full, "docs/guide/jax.md has a table of what is there")
-    raise AttributeError(f"jax.{full} is not in cadiff.compat.jax: {way}", name=name)
+    full = f"jax.{module}.{name}".replace("..", ".")
+    way = _INSTEAD.get(name, "docs/guide/jax.md has a table of what is there")
+    raise AttributeError(f"{full} is not in cadiff.compat.jax: {way}", name=name)
 
 
 for _name in ("", "lax", "nn", "random", "tree_util", *_MODULES):

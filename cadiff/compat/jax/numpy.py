@@ -148,26 +148,6 @@ def take(
     return a.at[key].get(mode="fill", fill_value=fill_value)
 
 
-def unique(
-    ar: _Any, return_index: bool = False, return_inverse: bool = False,
-    return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
-    size: int | None = None, fill_value: _Any = None, **_: _Any,
-) -> _Any:  # fmt: skip
-    """As `numpy.unique`; `size` values, filled up with `fill_value`, or with the first one."""
-    is_wanted = True, return_index, return_inverse, return_counts
-    if size is None:
-        return _numpy.unique(ar, *is_wanted[1:], axis, equal_nan=equal_nan)
-    values, index, inverse, counts = _numpy.unique(ar, True, True, True, axis, equal_nan=equal_nan)
-    rows = _numpy.moveaxis(values, axis or 0, 0)
-    rows = _of_length(rows, size, rows[0] if fill_value is None else fill_value)
-    found = (
-        *(_numpy.moveaxis(rows, 0, axis or 0), _of_length(index, size, index[0])),
-        *(inverse, _of_length(counts, size, 0)),
-    )
-    wanted = tuple(x for x, is_one in zip(found, is_wanted, strict=True) if is_one)
-    return wanted if len(wanted) > 1 else wanted[0]
-
-
 def vectorize(
     pyfunc: _Function, *, excluded: _Any = frozenset(), signature: str | None = None
 ) -> _Function:

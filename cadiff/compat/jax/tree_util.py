@@ -41,9 +41,6 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
     return separator.join(texts)
 
 
-# --- kinds of containers -------------------------------------------------------------------------
-
-
 def _sequence(make: Function) -> Kind:
     return Kind(lambda x: (x, None), make, lambda x: map(SequenceKey, range(len(x))))
 
