@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,12 +17,12 @@ from cadiff import stop_gradient as stop_gradient
 from cadiff.scipy import special
 
 from ..aliases import named
+from ..trees import Function
 from . import tree_util as trees
 from .arrays import given_back
 from .transforms import linear_transpose as linear_transpose
 from .transforms import vmap
 
-Function = Callable[..., Any]
 Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
 RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from cadiff.scipy.sparse import linalg as _iterations
 
 from ...binding import carries, is_guarding
 from .. import aliases
+from ..trees import Function
 from . import tree_util as trees
 from .numpy import of_symmetric
 
@@ -24,7 +24,7 @@ OptimizeResults = namedtuple("OptimizeResults", "x success status fun jac hess_i
 
 
 def minimize(
-    fun: Callable[..., Any], x0: Any, args: Any = (), *, method: str = "BFGS",
+    fun: Function, x0: Any, args: Any = (), *, method: str = "BFGS",
     tol: float | None = None, options: Any = None,
 ) -> OptimizeResults:  # fmt: skip
     """`cadiff.optimize.minimize`: SciPy's methods with exact gradients.
@@ -38,18 +38,14 @@ def minimize(
     return OptimizeResults(*map(found.get, OptimizeResults._fields))
 
 
-def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False,
-    where: Any = None,
-) -> Any:  # fmt: skip
+def logsumexp(a: Any, *how: Any, where: Any = None, **named: Any) -> Any:
     """As `scipy.special.logsumexp`, of the elements where `where` holds."""
-    if where is not None:
-        a = np.where(where, a, -np.inf)
-    found = _special.logsumexp(a, axis=axis, b=b, keepdims=keepdims, return_sign=return_sign)
-    return found if return_sign else found[()]
+    among = a if where is None else np.where(where, a, -np.inf)
+    found = _special.logsumexp(among, *how, **named)
+    return found if isinstance(found, tuple) else found[()]
 
 
-def _iterative(name: str) -> Callable[..., Any]:
+def _iterative(name: str) -> Function:
     """One of SciPy's iterations, of trees: A and M are matrices, or linear functions of trees.
 
     A solution that has derivatives is exact, whatever the tolerance is.
@@ -68,10 +64,10 @@ def _iterative(name: str) -> Callable[..., Any]:
         def residual(x: Any) -> Any:
             return trees.tree_map(np.subtract, product(x), b)
 
-        def flat(function: Any) -> Callable[[Any], Any]:
+        def flat(function: Any) -> Function:
             return lambda v: trees.ravel_pytree(function(apart(v)))[0]
 
-        def operator(matvec: Callable[[Any], Any]) -> Any:
+        def operator(matvec: Function) -> Any:
             return _iterations.LinearOperator(2 * vector.shape, matvec, dtype=vector.dtype)
 
         def solver(residual: Any, x: Any, tol: float = 1e-13, maxiter: int | None = None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Container, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from cadiff import numpy as np
 
 from ...binding import carries, is_guarding
 from ..calls import Call, is_running, running
+from ..trees import Function
 from . import tree_util as trees
 from .arrays import ARRAYS, as_numpy, given_back, struct_of
 
@@ -24,24 +26,16 @@ __all__ = [
     *("value_and_grad", "vjp", "vmap"),
 ]
 
-Function = Callable[..., Any]
 _CADIFF: Any = cadiff  # whose functions are called with what they are given here
 
 
-def _like(fun: Any) -> Callable[[Function], Function]:
-    """A decorator that names a function after another, which may be an object without a name."""
-    return functools.wraps(fun, updated=())
+# A decorator that names a function after another, which may be an object without a name.
+_like: Callable[[Any], Callable[[Function], Function]] = partial(functools.wraps, updated=())
 
 
 def _called(made: Function, fun: Function) -> Function:
     """What cadiff makes of a function, with results as JAX has them."""
     return _like(fun)(lambda *args, **kwargs: given_back(made(*args, **kwargs)))
-
-
-def _indices(which: Any) -> tuple[Any, ...]:
-    if which is None:
-        return ()
-    return (which,) if isinstance(which, (int, str)) else tuple(which)
 
 
 def jit(
@@ -57,7 +51,8 @@ def jit(
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
     program: Any = cadiff.compile(fun)
     made: Any = _called(program, fun)
-    which = (*_indices(static_argnums), *_indices(static_argnames))
+    given = [x for x in (static_argnums, static_argnames) if x is not None]
+    which = [k for x in given for k in ([x] if isinstance(x, (int, str)) else x)]
     if which:
         signature = inspect.signature(fun)
         static = {k if isinstance(k, str) else [*signature.parameters][k] for k in which}
@@ -230,7 +225,7 @@ class _Custom:
         self.__wrapped__ = fun, self.rules  # where programs look for what they read
 
     def __get__(self, thing: Any, kind: Any = None) -> Any:
-        return self if thing is None else functools.partial(self, thing)
+        return self if thing is None else partial(self, thing)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.rules:
