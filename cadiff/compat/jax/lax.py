@@ -26,8 +26,6 @@ from .transforms import vmap
 Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
 RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 
-# --- loops and branches --------------------------------------------------------------------------
-
 
 def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any]:
     """A function of turns, and their beginning, as JAX has them: with NumPy's numbers, in order.

@@ -76,9 +76,6 @@ def jit(
     return made
 
 
-# --- derivatives ---------------------------------------------------------------------------------
-
-
 class _Tree(SimpleNamespace):
     """A tree as one container of cadiff's, whatever its lists and the order of its dicts are."""
 
@@ -231,7 +228,7 @@ class _Custom:
         if not self.rules:
             name = self.fun.__name__
             raise AttributeError(
-                f"no derivative of {name} is stated: do so with {name}.defjvp or its like"
+                f"no rule of {name} is stated: do so with {name}.defjvp or its like"
             )
         if kwargs:
             bound = inspect.signature(self.fun).bind(*args, **kwargs)
