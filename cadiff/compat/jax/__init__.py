@@ -36,16 +36,10 @@ _numpy: _Any = numpy
 config = _Namespace(update=lambda name, value: None, jax_enable_x64=True, x64_enabled=True)
 
 
-class _Nothing(_contextlib.nullcontext[None], _contextlib.ContextDecorator):
-    """A context in which nothing is different."""
-
-    def __init__(self, *_: _Any, **__: _Any) -> None:
-        super().__init__()
-
-
+# Contexts in which nothing is different.
+_Nothing = _contextlib.contextmanager(lambda *_, **__: (None for _ in "1"))
 enable_x64 = ensure_compile_time_eval = disable_jit = named_scope = debug_nans = _Nothing
 default_matmul_precision = default_device = transfer_guard = checking_leaks = _Nothing
-
 
 # What is there without any work: arrays are, on the processor.
 globals().update(

@@ -28,10 +28,7 @@ RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 
 
 def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any]:
-    """A function of turns, and their beginning, as JAX has them: with NumPy's numbers, in order.
-
-    What goes round keeps its dtypes: to JAX an int times a float32 is none of float64.
-    """
+    """A function of turns, and their beginning, as JAX's: what goes round keeps its dtypes."""
     dtypes = trees.tree_map(np.result_type, init)
 
     def as_before(x: Any, dtype: Any) -> Any:
@@ -124,9 +121,6 @@ def custom_linear_solve(
     """What `solve(matvec, b)` gives, differentiated as the solution of `matvec(x) = b`."""
     residual = lambda x: trees.tree_map(np.subtract, matvec(x), b)  # noqa: E731
     return custom_root(residual, b, lambda *_: solve(matvec, b), None, has_aux)
-
-
-# --- parts, at places that are numbers of the call -----------------------------------------------
 
 
 def _places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[Any, ...]:

@@ -37,9 +37,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
     return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0.0, x)))
 
 
-def one_hot(
-    x: Any, num_classes: int, *, dtype: Any = onp.float64, axis: int = -1, **_: Any
-) -> Any:
+def one_hot(x: Any, num_classes: int, *, dtype: Any = float, axis: int = -1, **_: Any) -> Any:
     """1 in the place that an index names, and else 0; all 0 for an index out of bounds."""
     hot = np.equal(np.asarray(x)[..., None], onp.arange(num_classes))
     return np.moveaxis(hot.astype(dtype), -1, axis)

@@ -77,10 +77,7 @@ def _clipped(x: Any, low: int, high: int) -> Any:
 
 @_drawn
 def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) -> Any:
-    """Whole numbers from low to high - 1: remainders of pairs of words of 32 bits or more.
-
-    The greatest number of the dtype and 1 may be high. The span of all numbers is 0.
-    """
+    """Whole numbers from low to high - 1: remainders of pairs of words of 32 bits or more."""
     limits, width = onp.iinfo(dtype), max(32, onp.iinfo(dtype).bits)
     unsigned = onp.dtype(f"u{width // 8}")
     least, greatest = int(limits.min), int(limits.max)
@@ -88,7 +85,7 @@ def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) ->
     span = _clipped(_clipped(high, least, greatest + 1) - first, 1, greatest + 1 - least)
     first, span = (onp.asarray(x % 2**width, unsigned) for x in (first, span))
     upper, lower = (_bits(k, shape, width) for k in split(key))
-    with onp.errstate(over="ignore", divide="ignore"):
+    with onp.errstate(over="ignore", divide="ignore"):  # the span of all numbers is 0
         rest: Any = lambda x: onp.where(span == 0, x, x % span)  # noqa: E731
         factor = rest(unsigned.type(2 ** (width // 2)))
         offset = rest(rest(upper) * rest(factor * factor) + rest(lower))

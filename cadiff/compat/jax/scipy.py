@@ -27,10 +27,7 @@ def minimize(
     fun: Function, x0: Any, args: Any = (), *, method: str = "BFGS",
     tol: float | None = None, options: Any = None,
 ) -> OptimizeResults:  # fmt: skip
-    """`cadiff.optimize.minimize`: SciPy's methods with exact gradients.
-
-    It is not differentiated: the derivative of a minimum is that of `cadiff.root` of the gradient.
-    """
+    """`cadiff.optimize.minimize`; it is not differentiated: `cadiff.root` of the gradient is."""
     method = "L-BFGS-B" if method.lower().startswith("l-bfgs") else method
     given = {name: x for name, x in (options or {}).items() if x is not None}
     start = onp.asarray(x0, float)
@@ -46,10 +43,7 @@ def logsumexp(a: Any, *how: Any, where: Any = None, **named: Any) -> Any:
 
 
 def _iterative(name: str) -> Function:
-    """One of SciPy's iterations, of trees: A and M are matrices, or linear functions of trees.
-
-    A solution that has derivatives is exact, whatever the tolerance is.
-    """
+    """One of SciPy's iterations, of trees. A solution that has derivatives is exact."""
 
     def solve(
         A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0,

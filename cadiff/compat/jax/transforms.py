@@ -39,9 +39,8 @@ def _called(made: Function, fun: Function) -> Function:
 
 
 def jit(
-    fun: Function | None = None, *, static_argnums: Any = None, static_argnames: Any = None,
-    **how: Any,
-) -> Any:  # fmt: skip
+    fun: Any = None, *, static_argnums: Any = None, static_argnames: Any = None, **how: Any
+) -> Any:
     """`cadiff.compile` of a function: recorded at a first call, replayed in C by later ones.
 
     Values of static arguments, which are hashable, have programs of their own. `donate_argnums`,
@@ -193,8 +192,6 @@ def checkpoint(fun: Function | None = None, **_: Any) -> Any:
 
 remat = checkpoint
 
-
-# --- rules of one's own --------------------------------------------------------------------------
 
 _NUMBERS = (*ARRAYS, float, complex)
 

@@ -19,7 +19,6 @@ import cadiff
 from ..trees import Function, Kind, Tree
 from ..vectors import in_a_row
 
-Path = tuple[Any, ...]
 _NONE: Any = object()
 
 
@@ -70,10 +69,9 @@ _OF_NAMES = Kind(
 def register_pytree_node(
     nodetype: Any, flatten_func: Any, unflatten_func: Any, flatten_with_keys_func: Any = None
 ) -> None:
-    """From now on objects of a class are containers, in JAX's functions and in cadiff's.
+    """Objects of a class are containers from now on, in JAX's functions and in cadiff's.
 
-    `flatten_func(x)` gives children and all else, `unflatten_func(all_else, children)` an x, and
-    `flatten_with_keys_func(x)` pairs of places and children, and all else.
+    `flatten_func(x)` gives children and all else, `flatten_with_keys_func(x)` places beside them.
     """
     if nodetype in _KINDS:
         raise ValueError(f"{nodetype} is registered already")
@@ -188,9 +186,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     return vector, lambda vector: tree.unflatten(apart(vector))
 
 
-def tree_reduce(
-    function: Function, tree: Any, initializer: Any = _NONE, is_leaf: Function | None = None
-) -> Any:
+def tree_reduce(function: Any, tree: Any, initializer: Any = _NONE, is_leaf: Any = None) -> Any:
     """`functools.reduce` of the leaves."""
     first = () if initializer is _NONE else (initializer,)
     return functools.reduce(function, tree_flatten(tree, is_leaf)[0], *first)
@@ -204,9 +200,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: Any, pytree_to_trans
     return inner.unflatten(map(outer_treedef.unflatten, columns))
 
 
-def tree_flatten_with_path(
-    tree: Any, is_leaf: Function | None = None
-) -> tuple[list[tuple[Path, Any]], PyTreeDef]:
+def tree_flatten_with_path(tree: Any, is_leaf: Any = None) -> tuple[list[Any], PyTreeDef]:
     """Pairs of path and leaf, and the tree without its leaves."""
     pairs: list[Any] = []
     return pairs, PyTreeDef.opened(tree, pairs, is_leaf, ())
