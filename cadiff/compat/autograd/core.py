@@ -8,7 +8,7 @@ import sys
 import warnings
 from abc import ABC, ABCMeta
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -18,10 +18,10 @@ import cadiff
 from cadiff import numpy as np
 
 from ..calls import Call, is_running, running
+from ..trees import Function
 from . import trees
 from .wrap_util import get_name, wraps
 
-Function = Callable[..., Any]
 _HERE = __name__.rpartition(".")[0]
 
 # --- numbers that carry derivatives, which are boxes to autograd
@@ -62,9 +62,6 @@ notrace_primitives: defaultdict[Any, set[Any]] = defaultdict(set)
 def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
     """Keep what autograd keeps; a primitive without rules is refused all the same."""
     notrace_primitives[trace_type].add(primitive_fun)
-
-
-# --- derivatives
 
 
 def _watched(fun: Function) -> tuple[Function, list[Any]]:
@@ -138,11 +135,9 @@ def _pull_by_table(fun: Function, k: int) -> Function:
 
 
 def _push_by_table(fun: Function, k: int) -> Function:
-    def rule(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
-        with running(fun):
-            return _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
-
-    return rule
+    return running(fun)(
+        lambda g, ans, *args, **kwargs: _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
+    )
 
 
 def primitive(f_raw: Function) -> Any:
@@ -282,16 +277,13 @@ def defjvp(fun: Function, *jvpfuns: Any, argnums: Any = None) -> None:
     defjvp_argnum(fun, maker)
 
 
-def _unstaged(rule: Function, k: int) -> Function:
-    def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
-        return lambda g: rule(g, ans, vspace(args[k]), vspace(g), *args, **kwargs)
-
-    return maker
-
-
 # Rules by the numbers of arguments, as deprecated methods of primitives make them of theirs.
 _DEPRECATED: dict[str, Function] = {
-    "defvjp": lambda rule, k: {k: _unstaged(rule, k)},
+    "defvjp": lambda rule, k: {
+        k: lambda ans, *args, **kwargs: (
+            lambda g: rule(g, ans, vspace(args[k]), vspace(g), *args, **kwargs)
+        )
+    },
     "defgrad": lambda maker, k: {k: maker},
     "defvjp_is_zero": lambda ks, _: dict.fromkeys(ks),
 }
@@ -308,9 +300,6 @@ def _deprecated(fun: Function, name: str) -> Function:
     return define
 
 
-# --- what rules of other packages import to undo broadcasting
-
-
 def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     """The sum of x over what was broadcast: `target_meta` is `numpy.metadata` of the operand."""
     shape, ndim, _, is_complex = target_meta
@@ -322,13 +311,10 @@ def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     return np.real(x) if np.iscomplexobj(x) and not is_complex else x
 
 
-def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def unbroadcast_f(target: Any, f: Function) -> Function:
     """A pullback whose results are summed to the shape of an operand."""
     meta = np.shape(target), np.ndim(target), None, np.iscomplexobj(target)
     return lambda g: unbroadcast(f(g), meta)
-
-
-# --- vector spaces
 
 
 class VSpace:
