@@ -23,9 +23,6 @@ from . import trees
 from .wrap_util import get_name, wraps
 
 _HERE = __name__.rpartition(".")[0]
-
-# --- numbers that carry derivatives, which are boxes to autograd
-
 isbox = trees.is_box
 
 
@@ -52,8 +49,7 @@ def getval(x: Any) -> Any:
 
 def notrace_primitive(f_raw: Function) -> Function:
     """A function that is given plain numbers, so that nothing depends on it."""
-    f_wrapped: Function = wraps(f_raw)(lambda *args, **kwargs: f_raw(*map(getval, args), **kwargs))
-    return f_wrapped
+    return wraps(f_raw)(lambda *args, **kwargs: f_raw(*map(getval, args), **kwargs))
 
 
 notrace_primitives: defaultdict[Any, set[Any]] = defaultdict(set)
@@ -101,8 +97,6 @@ def make_jvp(fun: Function, x: Any) -> Function:
 
     return jvp
 
-
-# --- primitives
 
 primitive_vjps: dict[Any, Function] = {}
 primitive_jvps: dict[Any, Function] = {}
@@ -195,10 +189,7 @@ def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> An
 
 
 def _own(fun: Function) -> Function:
-    """The primitive whose rules are stated: of a function of cadiff one that takes its names.
-
-    From then on modules of this package have it; what was imported from them before has not.
-    """
+    """The primitive whose rules are stated: of a function of cadiff one that takes its names."""
     if hasattr(fun, "_is_autograd_primitive"):
         return fun
     modules = [m for name, m in [*sys.modules.items()] if name.startswith(_HERE)]

@@ -34,10 +34,7 @@ def make_jvp_reversemode(fun: Function, x: Any) -> Function:
 
 
 def _made(make: Function, place: int | None = None) -> Any:
-    """An operator that does what a gradient function of cadiff does.
-
-    place: of the derivative, where that stands in a tuple beside something else.
-    """
+    """An operator of one of cadiff's; place: of the derivative, if that is one result of two."""
 
     @wraps(make)
     def operator(fun: Function, argnum: Any = 0) -> Function:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable as _Callable
 from collections.abc import Iterable as _Iterable
 from typing import Any as _Any
 
@@ -20,7 +19,7 @@ ndarray = _np.ndarray  # numbers with derivatives are no instances, as autograd'
 numpy_version = __version__ = _np.__version__
 
 
-def _of_list(name: str) -> _Callable[..., _Any]:
+def _of_list(name: str) -> _Any:
     function = getattr(_numpy, name)
 
     def of_iterable(arrays: _Iterable[_Any], *args: _Any, **kwargs: _Any) -> _Any:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
-from ..trees import Function
 from .core import make_jvp, make_vjp, vspace
 from .wrap_util import get_name, subvals, unary_to_nary
 
@@ -19,7 +17,7 @@ def scalar_close(a: Any, b: Any) -> bool:
     return bool(abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL)
 
 
-def make_numerical_jvp(f: Function, x: Any) -> Function:
+def make_numerical_jvp(f: Any, x: Any) -> Any:
     """What maps a direction at x to the central difference of f along it."""
     space, of_f = vspace(x), vspace(f(x))
 
@@ -31,7 +29,7 @@ def make_numerical_jvp(f: Function, x: Any) -> Function:
     return difference
 
 
-def check_vjp(f: Function, x: Any) -> None:
+def check_vjp(f: Any, x: Any) -> None:
     vjp, y = make_vjp(f, x)
     space, of_f = vspace(x), vspace(y)
     v, w = space.randn(), of_f.randn()
@@ -45,7 +43,7 @@ def check_vjp(f: Function, x: Any) -> None:
     )
 
 
-def check_jvp(f: Function, x: Any) -> None:
+def check_jvp(f: Any, x: Any) -> None:
     v = vspace(x).randn()
     check_equivalent(make_jvp(f, x)(v)[1], make_numerical_jvp(f, x)(v))
 
@@ -61,9 +59,7 @@ def check_equivalent(x: Any, y: Any) -> None:
 
 
 @unary_to_nary
-def check_grads(
-    f: Function, x: Any, modes: Sequence[str] = ("fwd", "rev"), order: int = 2
-) -> None:
+def check_grads(f: Any, x: Any, modes: Any = ("fwd", "rev"), order: int = 2) -> None:
     """Assert that the derivatives of f up to an order are those of differences."""
     checks: dict[str, Any] = {
         "fwd": (check_jvp, "jvp", lambda x, v: make_jvp(f, x)(v)[1], lambda: x),
@@ -77,7 +73,7 @@ def check_grads(
             check_grads(next_order, (0, 1), modes, order=order - 1)(x, vspace(of()).randn())
 
 
-def combo_check(fun: Function, *how: Any, **named: Any) -> Function:
+def combo_check(fun: Any, *how: Any, **named: Any) -> Any:
     """A `check_grads` of all combinations of the arguments that are given."""
 
     def check(*args: Any, **kwargs: Any) -> None:
