@@ -25,11 +25,7 @@ ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
 
 
 class Array(ABC):  # noqa: B024 - of which others are registered
-    """Of which arrays are instances: NumPy's, and numbers that carry derivatives.
-
-    NumPy's numbers, as sums of plain arrays are, are none: Matplotlib takes arrays of JAX apart,
-    and never ends with numbers.
-    """
+    """Of which NumPy's arrays, and numbers that carry derivatives, are instances."""
 
 
 class Tracer(ABC):  # noqa: B024
@@ -38,7 +34,9 @@ class Tracer(ABC):  # noqa: B024
 
 for _kind in NUMBERS:
     Tracer.register(Array.register(_kind))
-Array.register(onp.ndarray)
+Array.register(
+    onp.ndarray
+)  # and no numbers: Matplotlib takes arrays of JAX apart until it has some
 Tracer.register(Replayed)
 
 

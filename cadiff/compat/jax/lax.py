@@ -224,10 +224,7 @@ _NAMES = (
     "sub=subtract mul=multiply neg=negative max=maximum min=minimum eq=equal ne=not_equal lt=less "
     "le=less_equal gt=greater ge=greater_equal rem=fmod is_finite=isfinite shift_left=left_shift "
     "shift_right_arithmetic=right_shift rev=flip select=where "
-    "transpose batch_matmul=matmul"
-)
-_REDUCTIONS = (
-    "reduce_sum=sum reduce_max=max reduce_min=min reduce_prod=prod reduce_and=all reduce_or=any"
+    "transpose batch_matmul=matmul integer_pow=power"
 )
 _SPECIAL = (
     "erf erfc erf_inv=erfinv lgamma=gammaln digamma logistic=expit betainc igamma=gammainc "
@@ -245,8 +242,15 @@ def _of_index(function: Function) -> Function:
 
 globals().update(
     named(_NAMES, np)
-    | {name: _over_axes(function) for name, function in named(_REDUCTIONS, np).items()}
+    | {
+        f"reduce_{k}": _over_axes(f)
+        for k, f in named("sum max min prod and=all or=any", np).items()
+    }
     | named(_SPECIAL, special)
+    | {
+        f"cum{k}": _cumulative(f.accumulate)
+        for k, f in named("max=maximum min=minimum logsumexp=logaddexp", np).items()
+    }
     | {
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
             lambda val: cond_fun(given_back(val)), *_turns(body_fun, init_val)
@@ -266,7 +270,6 @@ globals().update(
             (x - np.fmod(x, y)) // y if np.result_type(x, y).kind in "iu" else np.divide(x, y)
         ),
         "rsqrt": lambda x, **_: 1.0 / np.sqrt(x),
-        "integer_pow": lambda x, y: x**y,
         "complex": lambda x, y: x + 1j * y,
         "round": lambda x, rounding_method=RoundingMethod.AWAY_FROM_ZERO, **_: (
             np.round(x) if rounding_method else np.sign(x) * np.floor(np.abs(x) + 0.5)
@@ -296,9 +299,6 @@ globals().update(
         ],
         "cumsum": _cumulative(np.cumsum),
         "cumprod": _cumulative(np.cumprod),
-        "cummax": _cumulative(np.maximum.accumulate),
-        "cummin": _cumulative(np.minimum.accumulate),
-        "cumlogsumexp": _cumulative(np.logaddexp.accumulate),
         "sort_key_val": lambda keys, values, dimension=-1, **_: sort([keys, values], dimension),
     }
 )
