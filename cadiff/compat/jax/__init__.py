@@ -19,17 +19,15 @@ from numpy import generic as _generic
 import cadiff as _cadiff
 
 from .. import aliases as _aliases
+from . import arrays as _arrays
 from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
-from .arrays import CPU as _CPU
 from .arrays import Array as Array
 from .arrays import Device as Device
 from .arrays import ShapeDtypeStruct as ShapeDtypeStruct
-from .arrays import Tracer as _Tracer
-from .arrays import struct_of as typeof  # noqa: F401
 from .transforms import *  # noqa: F403
 
 __version__ = "0.10.2"  # the release whose names these are
-tree_map = tree_util.tree_map
+tree_map, typeof = tree_util.tree_map, _arrays.struct_of
 _numpy: _Any = numpy
 
 # Floats are float64, and there is nothing to set.
@@ -44,7 +42,7 @@ default_matmul_precision = default_device = transfer_guard = checking_leaks = _N
 # What is there without any work: arrays are, on the processor.
 globals().update(
     dict.fromkeys(("named_call", "shard_map"), lambda fun, **_: fun)
-    | dict.fromkeys(("devices", "local_devices"), lambda backend=None: [_CPU])
+    | dict.fromkeys(("devices", "local_devices"), lambda backend=None: [_arrays.CPU])
     | dict.fromkeys(("device_count", "local_device_count"), lambda backend=None: 1)
     | {
         "block_until_ready": lambda x: x,
@@ -64,7 +62,7 @@ def _classes(names: str, *bases: type) -> dict[str, type]:
 
 _own = _sys.modules[__name__]
 _MODULES: dict[str, dict[str, _Any]] = {
-    "core": {"Tracer": _Tracer},
+    "core": {"Tracer": _arrays.Tracer},
     "custom_derivatives": _aliases.named("custom_jvp custom_vjp closure_convert", _own),
     # A program in which this is called runs its function as it is.
     "debug": {
@@ -81,7 +79,14 @@ _MODULES: dict[str, dict[str, _Any]] = {
         TypeError,
     ),
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
+    "ops": {
+        "segment_sum": _arrays.segments("add", lambda dtype: 0),
+        "segment_prod": _arrays.segments("multiply", lambda dtype: 1),
+        "segment_max": _arrays.segments("max", lambda dtype: _arrays.limits(dtype)[0]),
+        "segment_min": _arrays.segments("min", lambda dtype: _arrays.limits(dtype)[1]),
+    },
     "sharding": _classes("Sharding NamedSharding PartitionSpec Mesh SingleDeviceSharding"),
+    "test_util": {"check_grads": _cadiff.check_grads},
     "tree": {k[5:]: function for k, function in vars(tree_util).items() if k[:5] == "tree_"},
     "typing": {"ArrayLike": _Any, "DTypeLike": _Any},
     "_src": {"__path__": []},

@@ -34,9 +34,7 @@ class Tracer(ABC):  # noqa: B024
 
 for _kind in NUMBERS:
     Tracer.register(Array.register(_kind))
-Array.register(
-    onp.ndarray
-)  # and no numbers: Matplotlib takes arrays of JAX apart until it has some
+Array.register(onp.ndarray)  # but no numbers, which Matplotlib would take apart without end
 Tracer.register(Replayed)
 
 
@@ -83,9 +81,8 @@ class _Reference(At):
             return self._x[self._key]
         places, dtype = _places(np.shape(self._x), self._key, mode), np.result_type(self._x)
         found = np.reshape(self._x, -1)[places]
-        if fill_value is None and dtype.kind in "iu":
-            fill_value = getattr(onp.iinfo(dtype), "min" if dtype.kind == "i" else "max")
-        fill_value = onp.nan if fill_value is None else fill_value
+        if fill_value is None:
+            fill_value = limits(dtype)[dtype.kind == "u"] if dtype.kind in "iu" else onp.nan
         return found if mode == "clip" else np.where(places >= 0, found, fill_value)
 
     def _changed(self, compute: Any, y: Any, copy: Any = None, mode: Any = None, **_: Any) -> Any:
@@ -118,6 +115,24 @@ class _Reference(At):
 
 
 _TRUSTING = (None, "promise_in_bounds")
+
+
+def limits(dtype: Any) -> tuple[Any, Any]:
+    """The least and the greatest number of a dtype."""
+    info = onp.iinfo(dtype) if dtype.kind in "iu" else SimpleNamespace(min=-onp.inf, max=onp.inf)
+    return info.min, info.max
+
+
+def segments(update: str, empty: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A reduction of the rows of each segment, from `empty(dtype)`, by a method of `at`."""
+
+    def reduced(data: Any, segment_ids: Any, num_segments: Any = None, *_: Any, **__: Any) -> Any:
+        ids, dtype = onp.asarray(segment_ids), np.result_type(data)
+        n = int(ids.max(initial=-1)) + 1 if num_segments is None else num_segments
+        first = np.full((n, *np.shape(data)[1:]), empty(dtype), dtype)
+        return getattr(first.at[onp.where(ids < 0, n, ids)], update)(data, mode="drop")
+
+    return reduced
 
 
 class Device(SimpleNamespace):

@@ -81,6 +81,9 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "hard_tanh": lambda x: np.clip(x, -1.0, 1.0),
     "hard_sigmoid": lambda x: _relu6(x + 3.0) / 6.0,
     "hard_silu": lambda x: x * _relu6(x + 3.0) / 6.0,
+    "log1mexp": lambda x: np.where(
+        x < math.log(2.0), np.log(-np.expm1(-x)), np.log1p(-np.exp(-x))
+    ),
     "squareplus": lambda x, b=4.0: 0.5 * (x + np.sqrt(np.square(x) + b)),
 }
 _FORMULAS |= {"swish": _FORMULAS["silu"], "hard_swish": _FORMULAS["hard_silu"]}
