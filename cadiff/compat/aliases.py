@@ -43,12 +43,15 @@ def have_modules(above: str, modules: Mapping[str, Mapping[str, Any]]) -> None:
         setattr(sys.modules[module.__name__.rpartition(".")[0]], name.rpartition(".")[2], module)
 
 
+def named(names: str, home: Any) -> dict[str, Any]:
+    """What a module has, by names in one text: `name`, or `name=its`."""
+    pairs = (name.partition("=") for name in names.split())
+    return {name: getattr(home, its or name) for name, _, its in pairs}
+
+
 def have_names(home: Any, above: str, modules: Mapping[str, str]) -> None:
     """Give a module others below it, of names that another one has: all in one text for each."""
-    found = {
-        m: {each: getattr(home, each) for each in names.split()} for m, names in modules.items()
-    }
-    have_modules(above, found)
+    have_modules(above, {module: named(names, home) for module, names in modules.items()})
 
 
 def stand_for(name: str, library: str, modules: Mapping[str, Mapping[str, Any]]) -> None:

@@ -1,14 +1,9 @@
-"""Built-in types and the questions about them, of numbers that carry derivatives, too.
-
-Containers are Python's own in cadiff, so that these make nothing else.
-"""
+"""Built-in types, which are containers of cadiff's, too, and the questions about types."""
 
 from __future__ import annotations
 
 import builtins
-from builtins import dict as dict
-from builtins import list as list
-from builtins import tuple as tuple
+from builtins import dict, list, tuple  # noqa: UP029 - names of this module
 from typing import Any
 
 from .core import getval

@@ -8,7 +8,7 @@ import sys
 import warnings
 from abc import ABC, ABCMeta
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -18,14 +18,11 @@ import cadiff
 from cadiff import numpy as np
 
 from ..calls import Call, is_running, running
+from ..trees import Function
 from . import trees
 from .wrap_util import get_name, wraps
 
-Function = Callable[..., Any]
 _HERE = __name__.rpartition(".")[0]
-
-# --- numbers that carry derivatives, which are boxes to autograd
-
 isbox = trees.is_box
 
 
@@ -52,8 +49,7 @@ def getval(x: Any) -> Any:
 
 def notrace_primitive(f_raw: Function) -> Function:
     """A function that is given plain numbers, so that nothing depends on it."""
-    f_wrapped: Function = wraps(f_raw)(lambda *args, **kwargs: f_raw(*map(getval, args), **kwargs))
-    return f_wrapped
+    return wraps(f_raw)(lambda *args, **kwargs: f_raw(*map(getval, args), **kwargs))
 
 
 notrace_primitives: defaultdict[Any, set[Any]] = defaultdict(set)
@@ -62,9 +58,6 @@ notrace_primitives: defaultdict[Any, set[Any]] = defaultdict(set)
 def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
     """Keep what autograd keeps; a primitive without rules is refused all the same."""
     notrace_primitives[trace_type].add(primitive_fun)
-
-
-# --- derivatives
 
 
 def _watched(fun: Function) -> tuple[Function, list[Any]]:
@@ -105,8 +98,6 @@ def make_jvp(fun: Function, x: Any) -> Function:
     return jvp
 
 
-# --- primitives
-
 primitive_vjps: dict[Any, Function] = {}
 primitive_jvps: dict[Any, Function] = {}
 
@@ -138,11 +129,9 @@ def _pull_by_table(fun: Function, k: int) -> Function:
 
 
 def _push_by_table(fun: Function, k: int) -> Function:
-    def rule(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
-        with running(fun):
-            return _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
-
-    return rule
+    return running(fun)(
+        lambda g, ans, *args, **kwargs: _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
+    )
 
 
 def primitive(f_raw: Function) -> Any:
@@ -200,10 +189,7 @@ def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> An
 
 
 def _own(fun: Function) -> Function:
-    """The primitive whose rules are stated: of a function of cadiff one that takes its names.
-
-    From then on modules of this package have it; what was imported from them before has not.
-    """
+    """The primitive whose rules are stated: of a function of cadiff one that takes its names."""
     if hasattr(fun, "_is_autograd_primitive"):
         return fun
     modules = [m for name, m in [*sys.modules.items()] if name.startswith(_HERE)]
@@ -282,16 +268,13 @@ def defjvp(fun: Function, *jvpfuns: Any, argnums: Any = None) -> None:
     defjvp_argnum(fun, maker)
 
 
-def _unstaged(rule: Function, k: int) -> Function:
-    def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
-        return lambda g: rule(g, ans, vspace(args[k]), vspace(g), *args, **kwargs)
-
-    return maker
-
-
 # Rules by the numbers of arguments, as deprecated methods of primitives make them of theirs.
 _DEPRECATED: dict[str, Function] = {
-    "defvjp": lambda rule, k: {k: _unstaged(rule, k)},
+    "defvjp": lambda rule, k: {
+        k: lambda ans, *args, **kwargs: (
+            lambda g: rule(g, ans, vspace(args[k]), vspace(g), *args, **kwargs)
+        )
+    },
     "defgrad": lambda maker, k: {k: maker},
     "defvjp_is_zero": lambda ks, _: dict.fromkeys(ks),
 }
@@ -308,9 +291,6 @@ def _deprecated(fun: Function, name: str) -> Function:
     return define
 
 
-# --- what rules of other packages import to undo broadcasting
-
-
 def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     """The sum of x over what was broadcast: `target_meta` is `numpy.metadata` of the operand."""
     shape, ndim, _, is_complex = target_meta
@@ -322,13 +302,10 @@ def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     return np.real(x) if np.iscomplexobj(x) and not is_complex else x
 
 
-def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def unbroadcast_f(target: Any, f: Function) -> Function:
     """A pullback whose results are summed to the shape of an operand."""
     meta = np.shape(target), np.ndim(target), None, np.iscomplexobj(target)
     return lambda g: unbroadcast(f(g), meta)
-
-
-# --- vector spaces
 
 
 class VSpace:

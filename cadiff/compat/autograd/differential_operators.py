@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import cadiff
 from cadiff import numpy as np
 
+from ..trees import Function
 from . import trees
 from .core import make_jvp as _make_jvp
 from .core import make_vjp as _make_vjp
@@ -23,8 +24,6 @@ __all__ = [
     *("tensor_jacobian_product", "value_and_grad", "vector_jacobian_product"),
 ]
 
-Function = Callable[..., Any]
-
 make_vjp, make_jvp = unary_to_nary(_make_vjp), unary_to_nary(_make_jvp)
 
 
@@ -34,8 +33,8 @@ def make_jvp_reversemode(fun: Function, x: Any) -> Function:
     return lambda v: _make_jvp(fun, x)(v)[1]
 
 
-def _made(make: Function, has_value: bool = False) -> Any:
-    """An operator that does what a gradient function of cadiff does."""
+def _made(make: Function, place: int | None = None) -> Any:
+    """An operator of one of cadiff's; place: of the derivative, if that is one result of two."""
 
     @wraps(make)
     def operator(fun: Function, argnum: Any = 0) -> Function:
@@ -43,27 +42,31 @@ def _made(make: Function, has_value: bool = False) -> Any:
 
         @named_after(operator, fun, argnum)
         def transformed(*args: Any, **kwargs: Any) -> Any:
-            point = point_of(args, argnum)
-            result = made(*trees.given(args), **kwargs)
-            if not has_value:
+            point, result = point_of(args, argnum), made(*trees.given(args), **kwargs)
+            if place is None:
                 return trees.given_back(result, point)
-            return trees.given_back(result[0]), trees.given_back(result[1], point)
+            pairs = enumerate(result)
+            return tuple(trees.given_back(x, point if k == place else None) for k, x in pairs)
 
         return transformed
 
     return operator
 
 
-def _hessian(fun: Function, argnum: Any = 0) -> Any:
-    """Of shape `(*output's, *argument's, *argument's)`."""
-    return cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum)
-
-
 grad, elementwise_grad = _made(cadiff.grad), _made(cadiff.elementwise_grad)
-jacobian, hessian = _made(cadiff.jacobian), _made(_hessian)
+jacobian, hessian = (
+    _made(cadiff.jacobian),
+    _made(lambda fun, argnum: cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum)),
+)
 grad.__doc__ = "\n    Returns a function which returns the gradient of `fun`, a number."
 hessian.__name__ = "hessian"
-value_and_grad = _made(cadiff.value_and_grad, has_value=True)
+hessian.__doc__ = "Of shape `(*output's, *argument's, *argument's)`."
+value_and_grad = _made(cadiff.value_and_grad, 1)
+grad_and_aux = _made(partial(cadiff.grad, has_aux=True), 0)
+grad_and_aux.__name__ = "grad_and_aux"
+grad_and_aux.__doc__ = (
+    "Of a function that returns two things: the gradient of the first, and the second."
+)
 
 
 @unary_to_nary
@@ -125,16 +128,6 @@ def make_ggnvp(f: Function, g: Function | None = None, f_argnum: Any = 0) -> Any
         return lambda v: pull(curvature(push(v)[1]))
 
     return make(f, f_argnum)
-
-
-def grad_and_aux(fun: Function, argnum: Any = 0) -> Function:
-    """Of a function that returns two things: the gradient of the first, and the second."""
-
-    def transformed(*args: Any, **kwargs: Any) -> Any:
-        gradient, aux = cadiff.grad(fun, argnum, has_aux=True)(*args, **kwargs)
-        return trees.given_back(gradient), aux
-
-    return named_after(grad_and_aux, fun, argnum)(transformed)
 
 
 def multigrad_dict(fun: Function) -> Function:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable as _Callable
 from collections.abc import Iterable as _Iterable
 from typing import Any as _Any
 
@@ -20,7 +19,7 @@ ndarray = _np.ndarray  # numbers with derivatives are no instances, as autograd'
 numpy_version = __version__ = _np.__version__
 
 
-def _of_list(name: str) -> _Callable[..., _Any]:
+def _of_list(name: str) -> _Any:
     function = getattr(_numpy, name)
 
     def of_iterable(arrays: _Iterable[_Any], *args: _Any, **kwargs: _Any) -> _Any:
@@ -35,13 +34,10 @@ for _name in ("stack", "concatenate", "vstack", "hstack", "column_stack", "dstac
 row_stack = globals()["vstack"]
 
 
-def _taking_values(kind: type) -> type:
-    """A type of integers that makes them of numbers with derivatives, too."""
-    return type(kind.__name__, (kind,), {"__new__": lambda cls, x=0: kind(_core.getval(x))})
-
-
+# Types of integers that make them of numbers with derivatives, too.
 for _kind in (_np.int8, _np.int16, _np.int32, _np.int64):
-    globals()[_kind.__name__] = _taking_values(_kind)
+    _members = {"__new__": lambda cls, x=0, kind=_kind: kind(_core.getval(x))}
+    globals()[_kind.__name__] = type(_kind.__name__, (_kind,), _members)
 
 
 def concatenate_args(axis: int, *args: _Any) -> _Any:
@@ -66,12 +62,11 @@ def metadata(A: _Any) -> tuple[_Any, int, _Any, bool]:
     return _numpy.shape(A), _numpy.ndim(A), _numpy.result_type(A), _numpy.iscomplexobj(A)
 
 
-def where(condition: _Any, *args: _Any, **kwargs: _Any) -> _Any:
+def where(condition: _Any, x: _Any = None, y: _Any = None) -> _Any:
     """As `numpy.where`; plain lists and numbers in, plain ones out."""
-    names = dict(zip(("x", "y"), args, strict=False)) | kwargs
-    if not names:
+    if x is None:
         return _numpy.where(condition)
-    given = [condition, names["x"], names["y"]]
+    given = [condition, x, y]
     result = _numpy.where(*given)
     arrays = [leaf for x in given for leaf in _trees.leaves(x) if hasattr(leaf, "dtype")]
     return result if arrays else result.tolist()
@@ -85,15 +80,10 @@ def _cholesky(A: _Any, /, **how: _Any) -> _Any:
     return _numpy.linalg.cholesky(_cadiff.stop_gradient(lower) + change, **how)
 
 
-_LINALG = {
-    "cholesky": _cholesky,
-    "T": lambda x: _numpy.swapaxes(x, -1, -2),
-    "_dot": _numpy.matmul,
-}
+_LINALG = {"cholesky": _cholesky, "T": lambda x: _numpy.swapaxes(x, -1, -2), "_dot": _numpy.matmul}
 _aliases.stand_for(__name__, "cadiff.numpy", {"linalg": _LINALG})
-_core.ArrayBox = _core.Box  # type: ignore[attr-defined]
 _MODULES = {
-    "numpy_boxes": "ArrayBox",
+    "numpy_boxes": "ArrayBox=Box",
     "numpy_vjps": "unbroadcast unbroadcast_f",
     "numpy_vspaces": "ArrayVSpace ComplexArrayVSpace",
 }

@@ -15,18 +15,6 @@ from .. import aliases
 Axes = tuple[Sequence[int], Sequence[int]]
 
 
-def _outputs(mode: str, n: int, m: int) -> range:
-    """Which elements of the full convolution of n numbers with m a mode keeps."""
-    outputs = {
-        "full": range(n + m - 1),
-        "same": range((m - 1) // 2, (m - 1) // 2 + n),
-        "valid": range(min(n, m) - 1, max(n, m)),
-    }
-    if mode not in outputs:
-        raise ValueError(f"mode is {', '.join(outputs)}, not {mode!r}")
-    return outputs[mode]
-
-
 def convolve(
     A: Any, B: Any, axes: Axes | None = None, dot_axes: Axes = ((), ()), mode: str = "full"
 ) -> Any:
@@ -35,6 +23,8 @@ def convolve(
     Pairs of `dot_axes` are multiplied and summed. The result has the axes of A that are in no
     pair, those of B, and those of the convolution.
     """
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"mode is full, same or valid, not {mode!r}")
     along: Any = axes if axes is not None else (range(A.ndim), range(B.ndim))
     pairs = [*zip(*along, strict=True)]
     sizes = [(A.shape[a], B.shape[b]) for a, b in pairs]
@@ -55,7 +45,12 @@ def convolve(
         kept.append(spread[a][0])
     # Of the axes from behind, so that those before keep their places.
     for (a, _), (n, m) in sorted(zip(pairs, sizes, strict=True), reverse=True):
-        places = onp.add.outer(onp.array(_outputs(mode, n, m)), m - 1 - onp.arange(m))
+        first, last = {
+            "full": (0, n + m - 1),
+            "same": ((m - 1) // 2, (m - 1) // 2 + n),
+            "valid": (min(n, m) - 1, max(n, m)),
+        }[mode]
+        places = onp.add.outer(onp.arange(first, last), m - 1 - onp.arange(m))
         A = np.pad(A, [(m - 1, m - 1) if k == a else (0, 0) for k in range(A.ndim)])
         A = np.take(A, places, axis=a)
     return np.einsum(A, [*itertools.chain(*spread)], B, of_b, kept)

@@ -56,10 +56,9 @@ def is_container(x: Any) -> bool:
     return isinstance(x, (list, tuple, dict))
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: Any) -> Any:
     """What is in a tree and is no container."""
-    found: list[Any] = Tree.flatten(tree)[0]
-    return found
+    return Tree.flatten(tree)[0]
 
 
 def _char(x: Any) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-Function = Callable[..., Any]
+from ..trees import Function
+
 Decorator = Callable[[Function], Function]
 
 

@@ -9,92 +9,128 @@ array([0., 0.])
 """
 
 import contextlib as _contextlib
+import sys as _sys
+from functools import partial as _partial
 from types import SimpleNamespace as _Namespace
 from typing import Any as _Any
+
+from numpy import generic as _generic
 
 import cadiff as _cadiff
 
 from .. import aliases as _aliases
-from . import absent as _absent
-from . import lax as lax
-from . import nn as nn
-from . import numpy as numpy
-from . import random as random
-from . import scipy as scipy
-from . import tree_util as tree_util
-from .arrays import CPU as _CPU
+from . import arrays as _arrays
+from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
 from .arrays import Array as Array
 from .arrays import Device as Device
 from .arrays import ShapeDtypeStruct as ShapeDtypeStruct
-from .arrays import Tracer as _Tracer
-from .arrays import struct_of as typeof  # noqa: F401
-from .custom import custom_jvp as custom_jvp
-from .custom import custom_vjp as custom_vjp
 from .transforms import *  # noqa: F403
 
-__getattr__ = _absent.missing(__name__)
 __version__ = "0.10.2"  # the release whose names these are
-tree_map = tree_util.tree_map
+tree_map, typeof = tree_util.tree_map, _arrays.struct_of
+_numpy: _Any = numpy
 
 # Floats are float64, and there is nothing to set.
 config = _Namespace(update=lambda name, value: None, jax_enable_x64=True, x64_enabled=True)
 
 
-class _Nothing(_contextlib.nullcontext[None], _contextlib.ContextDecorator):
-    """A context in which nothing is different."""
-
-    def __init__(self, *_: _Any, **__: _Any) -> None:
-        super().__init__()
-
-
+# Contexts in which nothing is different.
+_Nothing = _contextlib.contextmanager(lambda *_, **__: (None for _ in "1"))
 enable_x64 = ensure_compile_time_eval = disable_jit = named_scope = debug_nans = _Nothing
 default_matmul_precision = default_device = transfer_guard = checking_leaks = _Nothing
-
-
-def _print(fmt: str, *args: _Any, ordered: bool = False, **kwargs: _Any) -> None:
-    """Print values, formatted; a program in which this is called runs its function as it is."""
-    print(fmt.format(*_cadiff.value(args), **_cadiff.value(kwargs)))
-
 
 # What is there without any work: arrays are, on the processor.
 globals().update(
     dict.fromkeys(("named_call", "shard_map"), lambda fun, **_: fun)
-    | dict.fromkeys(("devices", "local_devices"), lambda backend=None: [_CPU])
+    | dict.fromkeys(("devices", "local_devices"), lambda backend=None: [_arrays.CPU])
     | dict.fromkeys(("device_count", "local_device_count"), lambda backend=None: 1)
     | {
         "block_until_ready": lambda x: x,
         "closure_convert": lambda fun, *_: (fun, []),  # numbers that fun closes over count
-        "device_put": lambda x, device=None, **_: tree_map(numpy.asarray, x),
+        "device_put": lambda x, device=None, **_: tree_map(_numpy.asarray, x),
         "device_get": _cadiff.value,
         "default_backend": lambda: "cpu",
         "clear_caches": lambda: None,
     }
 )
 
-_TREES = vars(tree_util).items()
-_numpy: _Any = numpy
-_MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
-    "core": {"Tracer": _Tracer},
-    "custom_derivatives": {
-        name: globals()[name] for name in ("custom_jvp", "custom_vjp", "closure_convert")
+
+def _classes(names: str, *bases: type) -> dict[str, type]:
+    made = {"__init__": lambda self, *_, **__: None}
+    return {name: type(name, bases, made) for name in names.split()}
+
+
+_own = _sys.modules[__name__]
+_MODULES: dict[str, dict[str, _Any]] = {
+    "core": {"Tracer": _arrays.Tracer},
+    "custom_derivatives": _aliases.named("custom_jvp custom_vjp closure_convert", _own),
+    # A program in which this is called runs its function as it is.
+    "debug": {
+        "print": lambda fmt, *args, ordered=False, **kwargs: print(
+            fmt.format(*_cadiff.value(args), **_cadiff.value(kwargs))
+        )
     },
-    "debug": {"print": _print},
-    "dtypes": {
-        "issubdtype": _numpy.issubdtype,
-        "result_type": _numpy.result_type,
-        "canonicalize_dtype": _numpy.dtype,
-        "prng_key": type("prng_key", (_numpy.generic,), {}),
-    },
+    "dtypes": _aliases.named("issubdtype result_type canonicalize_dtype=dtype", _numpy)
+    | _classes("prng_key", _generic),
+    # Programs ask for these by name: all places are the processor, and no such error is raised.
+    "errors": _classes(
+        "ConcretizationTypeError TracerArrayConversionError TracerBoolConversionError "
+        "TracerIntegerConversionError UnexpectedTracerError JaxRuntimeError",
+        TypeError,
+    ),
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
-    "tree": {name[5:]: function for name, function in _TREES if name.startswith("tree_")},
+    "ops": {
+        "segment_sum": _arrays.segments("add", lambda dtype: 0),
+        "segment_prod": _arrays.segments("multiply", lambda dtype: 1),
+        "segment_max": _arrays.segments("max", lambda dtype: _arrays.limits(dtype)[0]),
+        "segment_min": _arrays.segments("min", lambda dtype: _arrays.limits(dtype)[1]),
+    },
+    "sharding": _classes("Sharding NamedSharding PartitionSpec Mesh SingleDeviceSharding"),
+    "test_util": {"check_grads": _cadiff.check_grads},
+    "tree": {k[5:]: function for k, function in vars(tree_util).items() if k[:5] == "tree_"},
     "typing": {"ArrayLike": _Any, "DTypeLike": _Any},
     "_src": {"__path__": []},
 }
-_aliases.have_modules(
-    __name__,
-    {k: v | {"__getattr__": _absent.missing(f"{__name__}.{k}")} for k, v in _MODULES.items()},
-)
+_aliases.have_modules(__name__, _MODULES)
 _aliases.have_below(f"{__name__}._src", __name__)
+
+# What to write in place of names that are not there.
+_WAYS = {
+    "write jax.vmap: all rows are computed on this machine": (
+        "pmap xmap make_mesh psum pmean pmax pmin all_gather ppermute axis_index all_to_all"
+    ),
+    "write cadiff.make_tape(f)(*args), or cadiff.compile(f).to_text()": "make_jaxpr",
+    "write Python that calls what it wants: functions are run as they are": (
+        "pure_callback io_callback callback breakpoint"
+    ),
+    "write x[index], or x.at[index].get(mode=...)": "gather",
+    "write x.at[index].set(y), or add, multiply, min, max": (
+        "scatter scatter_add scatter_mul scatter_min scatter_max"
+    ),
+    "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "linalg",
+    "write jnp.pad": "pad",
+    "write a loop over windows, or cadiff.scipy.signal.convolve": (
+        "conv conv_general_dilated conv_with_general_padding conv_transpose reduce_window"
+    ),
+    "write x.view(dtype) of plain arrays": "bitcast_convert_type",
+    "draw it with numpy.random, outside of programs": (
+        "gamma loggamma beta dirichlet chisquare t pareto rayleigh lognormal weibull_min ball f "
+        "binomial multinomial orthogonal poisson wald geometric maxwell triangular"
+    ),
+    "write cadiff.interop.jax.function, which takes a function to JAX itself": "export dlpack ffi",
+}
+_INSTEAD = {name: way for way, names in _WAYS.items() for name in names.split()}
+
+
+def _missing(module: str, name: str) -> _Any:
+    full = f"jax.{module}.{name}".replace("..", ".")
+    way = _INSTEAD.get(name, "docs/guide/jax.md has a table of what is there")
+    raise AttributeError(f"{full} is not in cadiff.compat.jax: {way}", name=name)
+
+
+for _name in ("", "lax", "nn", "random", "tree_util", *_MODULES):
+    _module = _sys.modules[f"{__name__}.{_name}".rstrip(".")]
+    vars(_module)["__getattr__"] = _partial(_missing, _name)
 
 
 def install() -> None:

@@ -1,7 +1,6 @@
 """Arrays with what JAX's have beside NumPy's: `at`, `block_until_ready`; and what stands for some.
 
-Arrays are NumPy's own, which programs know, and numbers with derivatives. Both types are lent the
-members that JAX's arrays have, from the moment on at which this module is imported.
+NumPy's arrays and numbers with derivatives are lent these members when this module is imported.
 """
 
 from __future__ import annotations
@@ -26,11 +25,7 @@ ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
 
 
 class Array(ABC):  # noqa: B024 - of which others are registered
-    """Of which arrays are instances: NumPy's, and numbers that carry derivatives.
-
-    NumPy's numbers, as sums of plain arrays are, are none: Matplotlib takes arrays of JAX apart,
-    and never ends with numbers.
-    """
+    """Of which NumPy's arrays, and numbers that carry derivatives, are instances."""
 
 
 class Tracer(ABC):  # noqa: B024
@@ -39,16 +34,11 @@ class Tracer(ABC):  # noqa: B024
 
 for _kind in NUMBERS:
     Tracer.register(Array.register(_kind))
-Array.register(onp.ndarray)
+Array.register(onp.ndarray)  # but no numbers, which Matplotlib would take apart without end
 Tracer.register(Replayed)
 
 
-def is_number(x: Any) -> bool:
-    """Whether something is an array, or a number of Python's."""
-    return isinstance(x, (*ARRAYS, int, float, complex))
-
-
-_OF_NUMPY: dict[type, Any] = {float: onp.float64, int: onp.int64}
+_OF_NUMPY = {float: onp.float64, int: onp.int64}
 
 
 def given_back(tree: Any) -> Any:
@@ -56,16 +46,7 @@ def given_back(tree: Any) -> Any:
     kind = type(tree)
     if kind is onp.ndarray or kind in NUMBERS:
         return tree
-    if kind in _OF_NUMPY:
-        return _OF_NUMPY[kind](tree)
-    return map_leaves(lambda x: _OF_NUMPY.get(type(x), _itself)(x), tree)
-
-
-def _itself(x: Any, *_: Any, **__: Any) -> Any:
-    return x
-
-
-# --- updates -------------------------------------------------------------------------------------
+    return map_leaves(lambda x: _OF_NUMPY[type(x)](x) if type(x) in _OF_NUMPY else x, tree)
 
 
 def _places(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
@@ -73,19 +54,20 @@ def _places(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
     parts: list[Any] = [*key] if isinstance(key, tuple) else [key]
     arrays = [onp.asarray(part) for part in parts]  # of objects, for slices and their like
     axes = [
-        x.ndim if x.dtype == bool else part is not None
+        x.ndim if x.dtype == bool else part is not None and part is not Ellipsis
         for part, x in zip(parts, arrays, strict=True)
     ]
-    beyond, is_behind_dots = onp.zeros((len(shape), 2), int), False
+    beyond, axis = onp.zeros((len(shape), 2), int), 0
     for k, (part, index) in enumerate(zip(parts, arrays, strict=True)):
-        is_behind_dots |= part is Ellipsis
+        if part is Ellipsis:
+            axis = len(shape) - sum(axes[k:])
         if index.dtype.kind in "iu":
-            axis = len(shape) - sum(axes[k:]) if is_behind_dots else sum(axes[:k])
             n = shape[axis]
             index = onp.where(index < 0, index + n, index)
             parts[k] = onp.clip(index, 0, n - 1)
             if mode != "clip":
                 parts[k], beyond[axis, 1] = onp.where(parts[k] == index, index, n), 1
+        axis += axes[k]
     places = onp.arange(math.prod(shape)).reshape(shape)
     return onp.pad(places, beyond, constant_values=-1)[tuple(parts)]
 
@@ -97,16 +79,13 @@ class _Reference(At):
         """The elements; with `mode="fill"`, `fill_value`, nan or an extreme int out of bounds."""
         if mode in _TRUSTING:
             return self._x[self._key]
-        places = _places(np.shape(self._x), self._key, mode)
-        found, dtype = np.reshape(self._x, -1)[places], np.result_type(self._x)
+        places, dtype = _places(np.shape(self._x), self._key, mode), np.result_type(self._x)
+        found = np.reshape(self._x, -1)[places]
         if fill_value is None:
-            limit = {"i": "min", "u": "max"}.get(dtype.kind)
-            fill_value = getattr(onp.iinfo(dtype), limit) if limit else onp.nan
+            fill_value = limits(dtype)[dtype.kind == "u"] if dtype.kind in "iu" else onp.nan
         return found if mode == "clip" else np.where(places >= 0, found, fill_value)
 
-    def _changed(
-        self, compute: Any, y: Any, copy: Any = None, *, mode: Any = None, **_: Any
-    ) -> Any:
+    def _changed(self, compute: Any, y: Any, copy: Any = None, mode: Any = None, **_: Any) -> Any:
         key, shape = self._key, np.shape(self._x)
         is_plain = not (carries(self._x) or carries(y))
         x = onp.array(self._x) if is_plain else np.array(self._x, copy=True)
@@ -123,14 +102,37 @@ class _Reference(At):
             x[key] = compute(x[key], y)
         return np.reshape(x, shape)[()]
 
-    def apply(self, function: Callable[[Any], Any], **how: Any) -> Any:
-        """The elements as a function of an array makes them."""
-        return self._changed(lambda x, _: function(x), None, **how)
+    def apply(self, function: Callable[[Any], Any], *, mode: Any = None, **_: Any) -> Any:
+        """The elements as a function of an array makes them, as often as the key names them."""
+        shape = np.shape(self._x)
+        places, x = _places(shape, self._key, mode), np.reshape(self._x, -1)
+        times = onp.bincount(places[places >= 0], minlength=x.size)
+        for turn in range(times.max(initial=0)):
+            x = x.at[times > turn].set(function(x[times > turn]))
+        return np.reshape(x, shape)[()]
 
     mul = At.multiply
 
 
 _TRUSTING = (None, "promise_in_bounds")
+
+
+def limits(dtype: Any) -> tuple[Any, Any]:
+    """The least and the greatest number of a dtype."""
+    info = onp.iinfo(dtype) if dtype.kind in "iu" else SimpleNamespace(min=-onp.inf, max=onp.inf)
+    return info.min, info.max
+
+
+def segments(update: str, empty: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A reduction of the rows of each segment, from `empty(dtype)`, by a method of `at`."""
+
+    def reduced(data: Any, segment_ids: Any, num_segments: Any = None, *_: Any, **__: Any) -> Any:
+        ids, dtype = onp.asarray(segment_ids), np.result_type(data)
+        n = int(ids.max(initial=-1)) + 1 if num_segments is None else num_segments
+        first = np.full((n, *np.shape(data)[1:]), empty(dtype), dtype)
+        return getattr(first.at[onp.where(ids < 0, n, ids)], update)(data, mode="drop")
+
+    return reduced
 
 
 class Device(SimpleNamespace):
@@ -142,13 +144,11 @@ CPU = Device(id=0, process_index=0, platform="cpu", device_kind="cpu")
 
 def lend() -> None:
     """Have arrays, NumPy's own and numbers with derivatives, have members of JAX's."""
-    members = {"block_until_ready": _itself, "devices": lambda x: [CPU]}
+    members = {"block_until_ready": lambda x: x, "devices": lambda x: [CPU]}
     put_in_types(ARRAYS, {"at": property(_Reference), **members})
 
 
 lend()
-
-# --- what stands for an array --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ class ShapeDtypeStruct:
 
 
 def as_numpy(x: Any) -> Any:
-    """An argument as NumPy has it: some array for a shape and a dtype."""
-    return onp.empty(x.shape, x.dtype) if isinstance(x, ShapeDtypeStruct) else x
+    """An argument as NumPy has it: ones for a shape and a dtype."""
+    return onp.ones(x.shape, x.dtype) if isinstance(x, ShapeDtypeStruct) else x
 
 
 def struct_of(x: Any) -> ShapeDtypeStruct:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,64 +16,48 @@ from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
 from cadiff.scipy import special
 
-from . import absent
+from ..aliases import named
+from ..trees import Function
 from . import tree_util as trees
 from .arrays import given_back
 from .transforms import linear_transpose as linear_transpose
 from .transforms import vmap
 
-Function = Callable[..., Any]
-__getattr__ = absent.missing(__name__)
 Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
 RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 
-# --- loops and branches --------------------------------------------------------------------------
 
-
-def _turns(f: Function, init: Any, is_scan: bool = False) -> Function:
-    """A function of turns as JAX has it: given NumPy's numbers, its dicts in one order.
-
-    What goes round keeps its dtypes: to JAX an int times a float32 is none of float64.
-    """
+def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any]:
+    """A function of turns, and their beginning, as JAX's: what goes round keeps its dtypes."""
     dtypes = trees.tree_map(np.result_type, init)
 
-    def carried(new: Any) -> Any:
-        try:
-            return trees.tree_map(_as_before, new, dtypes)
-        except ValueError:  # cadiff's loop tells what differs
-            return new
+    def as_before(x: Any, dtype: Any) -> Any:
+        kind = getattr(x, "dtype", dtype)
+        return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind else x
 
     def turn(*args: Any) -> Any:
         result = f(*given_back(args))
-        if is_scan and isinstance(result, (tuple, list)) and len(result) == 2:
-            return carried(result[0]), trees.in_order(result[1])
-        return carried(result)
+        is_pair = is_scan and isinstance(result, (tuple, list)) and len(result) == 2
+        new = result[0] if is_pair else result
+        with contextlib.suppress(ValueError):  # cadiff's loop tells what differs
+            new = trees.tree_map(as_before, new, dtypes)
+        return (new, trees.in_order(result[1])) if is_pair else new
 
-    return turn
-
-
-def _as_before(x: Any, dtype: Any) -> Any:
-    kind = getattr(x, "dtype", dtype)
-    return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind else x
+    return turn, trees.in_order(init)
 
 
 def scan(
-    f: Function,
-    init: Any,
-    xs: Any = None,
-    length: Any = None,
-    reverse: bool = False,
-    *_: Any,
+    f: Function, init: Any, xs: Any = None, length: Any = None, reverse: bool = False, *_: Any,
     **__: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """`cadiff.scan`."""
-    return cadiff.scan(_turns(f, init, True), trees.in_order(init), xs, length, reverse)
+    return cadiff.scan(*_turns(f, init, True), xs, length, reverse)
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **_: Any) -> Any:
     """`cadiff.fori_loop`, from and to arrays without axes, too."""
     begin, end = (x[()] if isinstance(x, onp.ndarray) else x for x in (lower, upper))
-    return cadiff.fori_loop(begin, end, _turns(body_fun, init_val), trees.in_order(init_val))
+    return cadiff.fori_loop(begin, end, *_turns(body_fun, init_val))
 
 
 def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **named: Any) -> Any:
@@ -92,30 +77,28 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
 
     fn is called with arrays of many elements: of pairs, whose results are scanned likewise.
     """
-    leaves, tree = trees.tree_flatten(elems)
-    rows = [np.moveaxis(x, axis, 0) for x in leaves]
 
-    def back(some: list[Any]) -> Any:
-        return tree.unflatten(np.moveaxis(x, 0, axis) for x in some)
+    def part(tree: Any, start: int, limit: int, stride: int = 1) -> Any:
+        return trees.tree_map(lambda x: slice_in_dim(x, start, limit, stride, axis), tree)
 
-    def of_rows(x: list[Any], y: list[Any]) -> list[Any]:
-        return [np.moveaxis(z, axis, 0) for z in trees.tree_flatten(fn(back(x), back(y)))[0]]
+    def joined(*parts: Any) -> Any:
+        return trees.tree_map(lambda *pair: np.concatenate(pair, axis), *parts)
 
-    def scanned(rows: list[Any]) -> list[Any]:
-        n = len(rows[0])
+    def scanned(tree: Any) -> Any:
+        n = np.shape(trees.tree_flatten(tree)[0][0])[axis]
         if n < 2:
-            return rows
-        odd = scanned(of_rows([x[: n - 1 : 2] for x in rows], [x[1::2] for x in rows]))
-        even = [x[:1] for x in rows]
+            return tree
+        odd, even = scanned(fn(part(tree, 0, n - 1, 2), part(tree, 1, n, 2))), part(tree, 0, 1)
         if n > 2:  # results at 2, 4, ..., of those before
-            later = of_rows([x[: (n - 1) // 2] for x in odd], [x[2::2] for x in rows])
-            even = [np.concatenate(pair) for pair in zip(even, later, strict=True)]
+            even = joined(even, fn(part(odd, 0, (n - 1) // 2), part(tree, 2, n, 2)))
         in_turn = onp.argsort([*range(0, n, 2), *range(1, n, 2)])
-        return [np.concatenate(pair)[in_turn] for pair in zip(even, odd, strict=True)]
+        return trees.tree_map(lambda x: np.take(x, in_turn, axis), joined(even, odd))
 
-    if reverse:
-        return back([x[::-1] for x in scanned([x[::-1] for x in rows])])
-    return back(scanned(rows))
+    return _turned(scanned(_turned(elems, axis, reverse)), axis, reverse)
+
+
+def _turned(tree: Any, axis: int, is_turned: bool = True) -> Any:
+    return trees.tree_map(lambda x: np.flip(x, axis), tree) if is_turned else tree
 
 
 def custom_root(
@@ -124,14 +107,12 @@ def custom_root(
     """What `solve(f, initial_guess)` finds, a root of f, differentiated as `cadiff.root`."""
     guess = given_back(cadiff.stop_gradient(initial_guess))
 
-    def found(*_: Any) -> Any:
-        return solve(f, guess)
-
     def solver(*_: Any) -> Any:
-        return cadiff.flatten(found()[0] if has_aux else found())[0]
+        found = solve(f, guess)
+        return cadiff.flatten(found[0] if has_aux else found)[0]
 
     x = cadiff.root(f, guess, solver=solver)
-    return (x, cadiff.stop_gradient(found()[1])) if has_aux else x
+    return (x, cadiff.stop_gradient(solve(f, guess)[1])) if has_aux else x
 
 
 def custom_linear_solve(
@@ -140,9 +121,6 @@ def custom_linear_solve(
     """What `solve(matvec, b)` gives, differentiated as the solution of `matvec(x) = b`."""
     residual = lambda x: trees.tree_map(np.subtract, matvec(x), b)  # noqa: E731
     return custom_root(residual, b, lambda *_: solve(matvec, b), None, has_aux)
-
-
-# --- parts, at places that are numbers of the call -----------------------------------------------
 
 
 def _places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
@@ -176,18 +154,15 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
     """The array with a part along one axis that is another array, or one element if it is less."""
     if np.ndim(update) < np.ndim(operand):
         update = np.expand_dims(update, axis)
-    starts: list[Any] = [0] * np.ndim(operand)
-    starts[axis] = start_index
+    n = np.ndim(operand)
+    starts = [start_index if k == axis % n else 0 for k in range(n)]
     return dynamic_update_slice(operand, update, starts)
 
 
 def slice_in_dim(operand: Any, start: Any, limit: Any, stride: int = 1, axis: int = 0) -> Any:
     """`operand[start:limit:stride]` along an axis."""
-    part = np.moveaxis(operand, axis, 0)[start:limit:stride]
-    return np.moveaxis(part, 0, axis)
-
-
-# --- products and reductions ---------------------------------------------------------------------
+    part = builtins.slice(start, limit, stride)
+    return operand[(builtins.slice(None),) * (axis % np.ndim(operand)) + (part,)]
 
 
 def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, *_: Any, **__: Any) -> Any:
@@ -205,12 +180,9 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, *_: Any, **__: Any) 
 
 
 def _cumulative(function: Function) -> Function:
-    def along(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-        turned = np.flip(operand, axis) if reverse else operand
-        found = function(turned, axis)
-        return np.flip(found, axis) if reverse else found
-
-    return along
+    return lambda operand, axis=0, reverse=False: _turned(
+        function(_turned(operand, axis, reverse), axis), axis, reverse
+    )
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
@@ -223,21 +195,10 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
 
 def reduce(operand: Any, init: Any, computation: Function, dimensions: Sequence[int]) -> Any:
     """`computation(x, y)` of all elements along axes, beginning with a first value."""
-    shape = np.shape(operand)
-    kept = [k for k in range(len(shape)) if k not in dimensions]
-    sizes = tuple(shape[k] for k in kept)
-    rows = np.reshape(np.transpose(operand, (*dimensions, *kept)), (-1, *sizes))
-    return functools.reduce(computation, rows, np.broadcast_to(init, sizes)[()])
-
-
-# --- names ---------------------------------------------------------------------------------------
-
-
-def _divided(x: Any, y: Any) -> Any:
-    """The quotient, of ints without its fraction."""
-    if np.result_type(x, y).kind in "iu":
-        return np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))
-    return np.divide(x, y)
+    rows = np.moveaxis(operand, tuple(dimensions), tuple(range(len(dimensions))))
+    sizes = np.shape(rows)[len(dimensions) :]
+    first = np.broadcast_to(init, sizes)[()]
+    return functools.reduce(computation, np.reshape(rows, (-1, *sizes)), first)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -256,28 +217,6 @@ def _element(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> 
     return found if keepdims else np.squeeze(found, axis)
 
 
-def _chosen(which: Any, *cases: Any) -> Any:
-    """The elements of the case that `which`, of bools or ints, numbers."""
-    result = cases[-1]
-    for k in reversed(range(len(cases) - 1)):
-        result = np.where(np.equal(which, k), cases[k], result)
-    return result
-
-
-def _in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
-    """The array with its axes at some places among others."""
-    sizes = [1] * len(shape)
-    for k, n in zip(broadcast_dimensions, np.shape(operand), strict=True):
-        sizes[k] = n
-    return np.broadcast_to(np.reshape(operand, sizes), shape)
-
-
-def _filled(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Any:
-    """An array of one value, like another one."""
-    dtype = np.result_type(x) if dtype is None else dtype
-    return np.full(np.shape(x) if shape is None else shape, fill_value, dtype)
-
-
 _NAMES = (
     "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or "
     "bitwise_xor broadcast_shapes cbrt ceil concatenate conj cos cosh dtype=result_type exp exp2 "
@@ -285,21 +224,12 @@ _NAMES = (
     "sub=subtract mul=multiply neg=negative max=maximum min=minimum eq=equal ne=not_equal lt=less "
     "le=less_equal gt=greater ge=greater_equal rem=fmod is_finite=isfinite shift_left=left_shift "
     "shift_right_arithmetic=right_shift rev=flip select=where "
-    "transpose batch_matmul=matmul"
-)
-_REDUCTIONS = (
-    "reduce_sum=sum reduce_max=max reduce_min=min reduce_prod=prod reduce_and=all reduce_or=any"
+    "transpose batch_matmul=matmul integer_pow=power"
 )
 _SPECIAL = (
     "erf erfc erf_inv=erfinv lgamma=gammaln digamma logistic=expit betainc igamma=gammainc "
     "igammac=gammaincc bessel_i0e=i0e bessel_i1e=i1e"
 )
-
-
-def _named(names: str, module: Any) -> dict[str, Any]:
-    """Functions of a module under other names: of `name=its` and `name`."""
-    pairs = (name.partition("=") for name in names.split())
-    return {name: getattr(module, its or name) for name, _, its in pairs}
 
 
 def _over_axes(function: Function) -> Function:
@@ -311,14 +241,19 @@ def _of_index(function: Function) -> Function:
 
 
 globals().update(
-    _named(_NAMES, np)
-    | {name: _over_axes(function) for name, function in _named(_REDUCTIONS, np).items()}
-    | _named(_SPECIAL, special)
+    named(_NAMES, np)
+    | {
+        f"reduce_{k}": _over_axes(f)
+        for k, f in named("sum max min prod and=all or=any", np).items()
+    }
+    | named(_SPECIAL, special)
+    | {
+        f"cum{k}": _cumulative(f.accumulate)
+        for k, f in named("max=maximum min=minimum logsumexp=logaddexp", np).items()
+    }
     | {
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
-            lambda val: cond_fun(given_back(val)),
-            _turns(body_fun, init_val),
-            trees.in_order(init_val),
+            lambda val: cond_fun(given_back(val)), *_turns(body_fun, init_val)
         ),
         "switch": lambda index, branches, *operands, **named: cadiff.switch(
             index, [*branches], *operands, *named.values()
@@ -331,22 +266,29 @@ globals().update(
         ),
         "argmax": _of_index(np.argmax),
         "argmin": _of_index(np.argmin),
-        "div": _divided,
+        "div": lambda x, y: (  # of ints without its fraction
+            (x - np.fmod(x, y)) // y if np.result_type(x, y).kind in "iu" else np.divide(x, y)
+        ),
         "rsqrt": lambda x, **_: 1.0 / np.sqrt(x),
-        "integer_pow": lambda x, y: x**y,
         "complex": lambda x, y: x + 1j * y,
         "round": lambda x, rounding_method=RoundingMethod.AWAY_FROM_ZERO, **_: (
             np.round(x) if rounding_method else np.sign(x) * np.floor(np.abs(x) + 0.5)
         ),
         "population_count": lambda x: onp.bitwise_count(x.view(f"u{x.itemsize}")).astype(x.dtype),
         "clamp": lambda low, x, high: np.clip(x, low, high),
-        "select_n": _chosen,
+        "select_n": lambda which, *cases: (
+            np.where(which, *cases[::-1]) if len(cases) == 2 else np.choose(which, cases)
+        ),
         "convert_element_type": lambda x, new_dtype: np.asarray(x).astype(new_dtype)[()],
-        "full_like": _filled,
+        "full_like": lambda x, fill_value, dtype=None, shape=None, **_: np.full_like(
+            x, fill_value, dtype, shape=shape
+        ),
         "iota": lambda dtype, size: onp.arange(size, dtype=dtype),
         "broadcasted_iota": lambda dtype, shape, dimension: onp.indices(shape, dtype)[dimension],
         "broadcast": lambda x, sizes: np.broadcast_to(x, (*sizes, *np.shape(x))),
-        "broadcast_in_dim": _in_dim,
+        "broadcast_in_dim": lambda x, shape, broadcast_dimensions, **_: np.broadcast_to(
+            np.expand_dims(x, tuple({*range(len(shape))} - {*broadcast_dimensions})), shape
+        ),
         "reshape": lambda x, new_sizes, dimensions=None: np.reshape(
             x if dimensions is None else np.transpose(x, dimensions), new_sizes
         ),
@@ -357,9 +299,6 @@ globals().update(
         ],
         "cumsum": _cumulative(np.cumsum),
         "cumprod": _cumulative(np.cumprod),
-        "cummax": _cumulative(np.maximum.accumulate),
-        "cummin": _cumulative(np.minimum.accumulate),
-        "cumlogsumexp": _cumulative(np.logaddexp.accumulate),
         "sort_key_val": lambda keys, values, dimension=-1, **_: sort([keys, values], dimension),
     }
 )

@@ -11,25 +11,18 @@ import numpy as onp
 
 import cadiff
 from cadiff import numpy as np
-from cadiff.nn import relu as relu
-from cadiff.nn import sigmoid as sigmoid
-from cadiff.nn import softplus as softplus
-from cadiff.numpy import tanh as tanh
+from cadiff.nn import relu, sigmoid, softplus
 
 from .. import aliases
-from . import absent, random
-from .scipy import logsumexp as logsumexp
-
-__getattr__ = absent.missing(__name__)
+from . import random
+from .scipy import logsumexp
 
 
 def _among(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function along an axis, of the elements where `where` holds."""
-
-    def along(x: Any, axis: Any = -1, where: Any = None) -> Any:
-        return function(x if where is None else np.where(where, x, -onp.inf), axis=axis)
-
-    return along
+    return lambda x, axis=-1, where=None: function(
+        x if where is None else np.where(where, x, -onp.inf), axis=axis
+    )
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
@@ -44,9 +37,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
     return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0.0, x)))
 
 
-def one_hot(
-    x: Any, num_classes: int, *, dtype: Any = onp.float64, axis: int = -1, **_: Any
-) -> Any:
+def one_hot(x: Any, num_classes: int, *, dtype: Any = float, axis: int = -1, **_: Any) -> Any:
     """1 in the place that an index names, and else 0; all 0 for an index out of bounds."""
     hot = np.equal(np.asarray(x)[..., None], onp.arange(num_classes))
     return np.moveaxis(hot.astype(dtype), -1, axis)
@@ -57,13 +48,9 @@ def standardize(
     where: Any = None,
 ) -> Any:  # fmt: skip
     """X less its mean, over its deviation: the root of a variance and epsilon."""
-    keeps: dict[str, Any] = {"keepdims": True} | ({} if where is None else {"where": where})
-    mean = np.mean(x, axis=axis, **keeps) if mean is None else mean
-    variance = (
-        np.mean(np.square(x), axis=axis, **keeps) - np.square(mean)
-        if variance is None
-        else variance
-    )
+    over = partial(np.mean, axis=axis, keepdims=True, where=True if where is None else where)
+    mean = over(x) if mean is None else mean
+    variance = over(np.square(x)) - np.square(mean) if variance is None else variance
     return (x - mean) / np.sqrt(variance + epsilon)
 
 
@@ -73,13 +60,11 @@ def glu(x: Any, axis: int = -1) -> Any:
     return first * sigmoid(second)
 
 
-def _relu6(x: Any) -> Any:
-    return np.where(x < 6.0, relu(x), 6.0)
-
-
+_relu6: Any = lambda x: np.where(x < 6.0, relu(x), 6.0)  # noqa: E731
 # Klambauer and others 2017
 _SELU = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 _FORMULAS: dict[str, Callable[..., Any]] = {
+    "tanh": np.tanh,
     "softmax": _among(cadiff.nn.softmax),
     "log_softmax": _among(cadiff.nn.log_softmax),
     "silu": lambda x: x * sigmoid(x),
@@ -96,15 +81,30 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "hard_tanh": lambda x: np.clip(x, -1.0, 1.0),
     "hard_sigmoid": lambda x: _relu6(x + 3.0) / 6.0,
     "hard_silu": lambda x: x * _relu6(x + 3.0) / 6.0,
+    "log1mexp": lambda x: np.where(
+        x < math.log(2.0), np.log(-np.expm1(-x)), np.log1p(-np.exp(-x))
+    ),
     "squareplus": lambda x, b=4.0: 0.5 * (x + np.sqrt(np.square(x) + b)),
 }
-globals().update(_FORMULAS, swish=_FORMULAS["silu"], hard_swish=_FORMULAS["hard_silu"])
-
-# --- random weights ------------------------------------------------------------------------------
+_FORMULAS |= {"swish": _FORMULAS["silu"], "hard_swish": _FORMULAS["hard_silu"]}
+globals().update(_FORMULAS, logsumexp=logsumexp)
 
 
 def _truncated(key: Any, shape: Any, dtype: Any, lower: Any = -2.0, upper: Any = 2.0) -> Any:
     return random.truncated_normal(key, lower, upper, shape, dtype)
+
+
+def _times(draw: Callable[..., Any], scale: Any, *how: Any) -> Callable[..., Any]:
+    return lambda key, shape, dtype=onp.float64, **_: scale * draw(key, shape, dtype, *how)
+
+
+_constant = partial(_times, lambda key, *how: onp.ones(*how))
+_DRAWS = {
+    "normal": random.normal,
+    "uniform": _times(random.uniform, math.sqrt(3.0), -1.0),
+    # Over the deviation of the normal distribution between -2 and 2.
+    "truncated_normal": _times(_truncated, 1.0 / 0.87962566103423978),
+}
 
 
 def _scaled(
@@ -112,31 +112,15 @@ def _scaled(
     **__: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     """Random weights of the variance `scale / n`, n the inputs, the outputs or their mean."""
-    draw: Any = {
-        "uniform": lambda key, shape, dtype: (
-            math.sqrt(3.0) * random.uniform(key, shape, dtype, -1.0)
-        ),
-        "normal": random.normal,
-        # The deviation of the normal distribution between -2 and 2.
-        "truncated_normal": lambda *how: _truncated(*how) / 0.87962566103423978,
-    }[distribution]
 
     def weights(key: Any, shape: Any, dtype: Any = onp.float64, **_: Any) -> Any:
         sizes = onp.asarray(shape)
         n_in, n_out = (int(onp.prod(sizes[onp.atleast_1d(k)])) for k in (in_axis, out_axis))
         windows = math.prod(shape) / (n_in * n_out)
         n = {"fan_in": n_in, "fan_out": n_out, "fan_avg": 0.5 * (n_in + n_out)}[mode] * windows
-        return math.sqrt(scale / n) * draw(key, shape, dtype)
+        return math.sqrt(scale / n) * _DRAWS[distribution](key, shape, dtype)
 
     return weights
-
-
-def _times(draw: Callable[..., Any], scale: Any, *how: Any) -> Callable[..., Any]:
-    return lambda key, shape, dtype=onp.float64, **_: scale * draw(key, shape, dtype, *how)
-
-
-def _constant(value: Any) -> Callable[..., Any]:
-    return lambda key, shape, dtype=onp.float64, **_: np.full(shape, value, dtype)
 
 
 _KINDS = {"glorot": (1.0, "fan_avg"), "he": (2.0, "fan_in"), "lecun": (1.0, "fan_in")}

@@ -10,6 +10,7 @@ import numpy as _np
 
 from cadiff import numpy as _numpy
 
+from ...binding import map_leaves as _map_leaves
 from .. import aliases as _aliases
 from . import arrays as _arrays
 from . import transforms as _transforms
@@ -21,19 +22,21 @@ bool_ = _np.bool_
 row_stack = _numpy.vstack
 
 
-def _without(*ignored: str) -> _Function:
-    """For functions that take, and ignore, what only JAX's have."""
+# What only JAX's functions take: it is ignored.
+_OTHER = {"device", "method", "optimize", "out_sharding", "precision", "preferred_element_type"}
+_OTHER |= {"promote_integers"}
 
-    def change(function: _Function) -> _Function:
-        def of_fewer(*args: _Any, **kwargs: _Any) -> _Any:
-            given = {k: v for k, v in kwargs.items() if k not in ignored}
-            if isinstance(given.get("axis"), list):
-                given["axis"] = tuple(given["axis"])
-            return function(*map(_arrays.as_numpy, args), **given)
 
-        return of_fewer
+def _as_jax(function: _Function) -> _Function:
+    """For functions that take what only JAX's have, lists of axes, and shapes for arrays."""
 
-    return change
+    def of_fewer(*args: _Any, **kwargs: _Any) -> _Any:
+        given = {k: v for k, v in kwargs.items() if k not in _OTHER}
+        if isinstance(given.get("axis"), list):
+            given["axis"] = tuple(given["axis"])
+        return function(*map(_arrays.as_numpy, args), **given)
+
+    return of_fewer
 
 
 def _copying(function: _Function) -> _Function:
@@ -49,45 +52,47 @@ def _copying(function: _Function) -> _Function:
 
 def _sized(function: _Function) -> _Function:
     """For functions that find places: `size` of them, filled up with `fill_value`."""
-
-    def found(a: _Any, *, size: int | None = None, fill_value: _Any = 0, **_: _Any) -> _Any:
-        places = function(a)
-        if isinstance(places, tuple):
-            return tuple(_of_length(x, size, fill_value) for x in places)
-        return _of_length(places, size, fill_value)
-
-    return found
+    return lambda a, *, size=None, fill_value=0, **_: _map_leaves(
+        lambda x: _of_length(x, size, fill_value), function(a)
+    )
 
 
 def _of_length(x: _Any, n: int | None, fill: _Any) -> _Any:
     """An array cut, or filled up with one value, along its first axis."""
     if n is None:
         return x
-    rest = _np.full((n - len(x[:n]), *_np.shape(x)[1:]), fill, x.dtype)
+    rest = _numpy.full((n - len(x[:n]), *_np.shape(x)[1:]), fill, x.dtype)
     return _numpy.concatenate([x[:n], rest])
 
 
 def of_symmetric(function: _Function) -> _Function:
     """For functions that take a matrix as symmetric: they are of its symmetric part."""
+    return lambda a, *how, symmetrize_input=True, **named: function(
+        0.5 * (a + _numpy.conj(_numpy.swapaxes(a, -1, -2))) if symmetrize_input else a,
+        *how,
+        **named,
+    )
 
-    def of_part(a: _Any, *how: _Any, symmetrize_input: bool = True, **named: _Any) -> _Any:
-        turned = _numpy.conj(_numpy.swapaxes(a, -1, -2))
-        return function(0.5 * (a + turned) if symmetrize_input else a, *how, **named)
 
-    return of_part
-
-
-# --- the changes ---------------------------------------------------------------------------------
-
-_PRECISION = _without("precision", "preferred_element_type", "out_sharding", "optimize")
-_CHANGES = {
-    "dot matmul vdot inner tensordot convolve correlate einsum": _PRECISION,
-    "zeros ones full empty arange linspace eye identity logspace geomspace": _without("device"),
-    "zeros_like ones_like full_like empty_like": _without("device"),
-    "sum prod max min mean std var all any": _without("promote_integers"),
-    "searchsorted": _without("method"),
+_CHANGES: dict[str, _Function] = {
+    "dot matmul vdot inner tensordot convolve correlate einsum searchsorted": _as_jax,
+    "zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
+    "zeros_like ones_like full_like empty_like": _as_jax,
+    "sum prod max min mean std var all any": _as_jax,
     "put place put_along_axis fill_diagonal": _copying,
     "nonzero argwhere flatnonzero": _sized,
+    # Numbers without axes are NumPy's numbers.
+    "asarray": lambda own: lambda a, dtype=None, **_: own(a, dtype=dtype)[()],
+    "array": lambda own: (
+        lambda object, dtype=None, copy=True, ndmin=0, **_: own(
+            object, dtype=dtype, copy=copy, ndmin=ndmin
+        )[()]
+    ),
+    "bincount": lambda own: (
+        lambda x, weights=None, minlength=0, *, length=None: _of_length(
+            own(x, weights, minlength), length, 0
+        )
+    ),
 }
 for _names, _change in _CHANGES.items():
     for _name in _names.split():
@@ -103,16 +108,6 @@ def einsum(subscripts: _Any, /, *operands: _Any, **how: _Any) -> _Any:
         return _einsum(subscripts, *operands, **how)
     found = _einsum(f"{inputs}->...{output}", *operands, **how)
     return _numpy.sum(found, axis=tuple(range(_np.ndim(found) - len(output))))
-
-
-def array(object: _Any, dtype: _Any = None, copy: bool = True, ndmin: int = 0, **_: _Any) -> _Any:
-    """As `numpy.array`, but numbers without axes are NumPy's numbers."""
-    return _numpy.array(object, dtype=dtype, copy=copy, ndmin=ndmin)[()]
-
-
-def asarray(a: _Any, dtype: _Any = None, **_: _Any) -> _Any:
-    """As `numpy.asarray`, but numbers without axes are NumPy's numbers."""
-    return _numpy.asarray(a, dtype=dtype)[()]
 
 
 def where(condition: _Any, x: _Any = None, y: _Any = None, /, **how: _Any) -> _Any:
@@ -131,11 +126,6 @@ def clip(
     return arr if high is None else _numpy.minimum(high, arr)
 
 
-def bincount(x: _Any, weights: _Any = None, minlength: int = 0, *, length: _Any = None) -> _Any:
-    """As `numpy.bincount`, of a length if that is given."""
-    return _of_length(_numpy.bincount(x, weights, minlength), length, 0)
-
-
 def repeat(
     a: _Any, repeats: _Any, axis: int | None = None, *, total_repeat_length: _Any = None, **_: _Any
 ) -> _Any:
@@ -143,8 +133,19 @@ def repeat(
     found = _numpy.repeat(a, repeats, axis)
     if total_repeat_length is None:
         return found
-    last = _np.shape(found)[axis or 0] - 1
-    return _numpy.take(found, _np.minimum(_np.arange(total_repeat_length), last), axis or 0)
+    return _numpy.take(found, _np.arange(total_repeat_length), axis or 0, mode="clip")
+
+
+def take(
+    a: _Any, indices: _Any, axis: int | None = None, out: None = None, mode: str | None = None,
+    fill_value: _Any = None, **_: _Any,
+) -> _Any:  # fmt: skip
+    """As `numpy.take`; with `mode="fill"`, `fill_value`, nan or an extreme int out of bounds."""
+    if mode != "fill":
+        return _numpy.take(a, indices, axis, mode=mode or "raise")
+    a = _numpy.ravel(a) if axis is None else _numpy.asarray(a)
+    key = (slice(None),) * ((axis or 0) % a.ndim) + (indices,)
+    return a.at[key].get(mode="fill", fill_value=fill_value)
 
 
 def vectorize(
@@ -154,28 +155,15 @@ def vectorize(
 
     @_functools.wraps(pyfunc)
     def vectorized(*args: _Any, **kwargs: _Any) -> _Any:
-        which = [k for k in range(len(args)) if k not in excluded]
-        given = [_numpy.asarray(args[k]) for k in which]
-        inner = (signature or ",".join("()" for _ in given)).partition("->")[0].replace(" ", "")
-        parts = inner[1:-1].split("),(")
-        axes = [
-            _np.ndim(x) - (part.count(",") + 1 if part else 0)
-            for x, part in zip(given, parts, strict=True)
-        ]
-        shapes = [_np.shape(x) for x in given]
-        shape = _np.broadcast_shapes(*(each[:n] for each, n in zip(shapes, axes, strict=True)))
-        rows = [
-            _numpy.broadcast_to(x, shape + each[n:])
-            for x, each, n in zip(given, shapes, axes, strict=True)
-        ]
-
-        def function(*numbers: _Any) -> _Any:
-            values = dict(zip(which, numbers, strict=True))
-            return pyfunc(*(values.get(k, x) for k, x in enumerate(args)), **kwargs)
-
+        arrays = [_numpy.asarray(x) for k, x in enumerate(args) if k not in excluded]
+        inner = (signature or ",".join("()" for _ in arrays)).partition("->")[0].replace(" ", "")
+        cores = [part.count(",") + bool(part) for part in inner[1:-1].split("),(")]
+        given = [(x, x.ndim - n) for x, n in zip(arrays, cores, strict=True)]
+        shape = _np.broadcast_shapes(*(x.shape[:n] for x, n in given))
+        function = _transforms.fixing(_functools.partial(pyfunc, **kwargs), args, excluded)
         for _ in shape:
             function = _transforms.vmap(function)
-        return function(*rows)
+        return function(*(_numpy.broadcast_to(x, shape + x.shape[n:]) for x, n in given))
 
     return vectorized
 

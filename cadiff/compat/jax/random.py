@@ -1,7 +1,7 @@
 """`jax.random`: its numbers, of the generator Threefry 2x32 (Salmon and others 2011).
 
-A key is two whole numbers, which are floats here, so that programs and their loops carry them. Its
-words are an operation of the table; whole numbers and orders are primitives without derivatives.
+A key is two whole numbers as floats, which programs carry. Its words are an operation of the
+table; whole numbers and orders are primitives without derivatives.
 """
 
 from __future__ import annotations
@@ -17,17 +17,10 @@ from cadiff import numpy as np
 from cadiff.scipy import special
 
 from ...binding import _core, carries
-from . import absent
-
-__getattr__ = absent.missing(__name__)
 
 _WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
 _WORD = 0xFFFFFFFF
-_FLOAT = onp.dtype(onp.float64)
 _SQRT2 = math.sqrt(2.0)
-
-
-# --- the generator -------------------------------------------------------------------------------
 
 
 def _pair(key: Any, shape: tuple[int, ...]) -> Any:
@@ -44,7 +37,7 @@ def _bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
 
 def _unit(key: Any, shape: tuple[int, ...], kind: onp.dtype[Any]) -> Any:
     """Numbers from 0 to 1: random mantissas of numbers from 1 to 2, less 1."""
-    if kind != _FLOAT:
+    if kind != onp.float64:
         return _narrow(key, shape, kind.str).astype(kind)
     high, low = _pair(key, shape)
     return (high * 2.0**20 + np.floor(low * 2.0**-12)) * 2.0**-52
@@ -68,10 +61,7 @@ def _narrow(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
 @_drawn
 def _order(key: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Where the elements of a shuffled array come from: sorted by random words, several times."""
-    size = math.prod(shape)
-    places = onp.broadcast_to(
-        onp.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))]), shape
-    )
+    size, places = math.prod(shape), onp.indices(shape)[axis]
     for _ in range(math.ceil(3.0 * math.log(max(1, size)) / math.log(2.0**32 - 1.0))):
         key, of_round = split(key)
         order = onp.argsort(_bits(of_round, shape, 32), axis=axis, kind="stable")
@@ -87,10 +77,7 @@ def _clipped(x: Any, low: int, high: int) -> Any:
 
 @_drawn
 def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) -> Any:
-    """Whole numbers from low to high - 1: remainders of pairs of words of 32 bits or more.
-
-    The greatest number of the dtype and 1 may be high. The span of all numbers is 0.
-    """
+    """Whole numbers from low to high - 1: remainders of pairs of words of 32 bits or more."""
     limits, width = onp.iinfo(dtype), max(32, onp.iinfo(dtype).bits)
     unsigned = onp.dtype(f"u{width // 8}")
     least, greatest = int(limits.min), int(limits.max)
@@ -98,14 +85,11 @@ def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) ->
     span = _clipped(_clipped(high, least, greatest + 1) - first, 1, greatest + 1 - least)
     first, span = (onp.asarray(x % 2**width, unsigned) for x in (first, span))
     upper, lower = (_bits(k, shape, width) for k in split(key))
-    with onp.errstate(over="ignore", divide="ignore"):
+    with onp.errstate(over="ignore", divide="ignore"):  # the span of all numbers is 0
         rest: Any = lambda x: onp.where(span == 0, x, x % span)  # noqa: E731
         factor = rest(unsigned.type(2 ** (width // 2)))
         offset = rest(rest(upper) * rest(factor * factor) + rest(lower))
         return (first + offset).astype(dtype).astype(onp.float64)
-
-
-# --- keys ----------------------------------------------------------------------------------------
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802 - JAX's name
@@ -129,28 +113,20 @@ def fold_in(key: Any, data: Any) -> Any:
     return np.stack([word(key[0], key[1], data % 2.0**32) for word in _WORDS])
 
 
-# --- numbers -------------------------------------------------------------------------------------
-
-
-def _float(dtype: Any) -> onp.dtype[Any]:
-    return _FLOAT if dtype is None else onp.dtype(dtype)
-
-
 def _as_ints(x: Any, dtype: Any = int) -> Any:
     return np.asarray(x).astype(dtype)[()]
 
 
 def bits(key: Any, shape: Any = (), dtype: Any = onp.uint64, **_: Any) -> Any:
     """Random words."""
-    kind = onp.dtype(dtype)
-    return _bits(cadiff.value(key), tuple(shape), 8 * kind.itemsize).astype(kind)[()]
+    return _bits(cadiff.value(key), tuple(shape), 8 * onp.dtype(dtype).itemsize)[()]
 
 
 def uniform(
     key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, **_: Any
 ) -> Any:
     """Numbers from minval to maxval."""
-    kind = _float(dtype)
+    kind = onp.dtype(dtype)
     minval, maxval = (x if carries(x) else onp.asarray(x, kind)[()] for x in (minval, maxval))
     u = _unit(key, tuple(shape), kind)
     return np.maximum(minval, u * (maxval - minval) + minval)[()]
@@ -158,7 +134,7 @@ def uniform(
 
 def normal(key: Any, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
     """Numbers of the normal distribution."""
-    kind = _float(dtype)
+    kind = onp.dtype(dtype)
     if kind.kind == "c":
         part = onp.dtype(f"f{kind.itemsize // 2}")
         real, imag = (normal(k, shape, part) for k in split(key))
@@ -190,18 +166,22 @@ def choice(
     count = math.prod(shape)
     if not replace and count > n:
         raise ValueError(f"{count} of {n} elements are wanted, each at most once: replace=True")
-    if p is None and replace:
-        places = randint(key, shape, 0, n)
-    elif p is None:
-        places = permutation(key, n)[:count].reshape(shape)
-    elif replace:
+    if p is not None and replace:
         sums = np.cumsum(p)
         r = sums[-1] * (1.0 - uniform(key, shape))
         places = np.searchsorted(cadiff.value(sums), cadiff.value(r))
+    elif replace:
+        places = randint(key, shape, 0, n)
     else:
-        noisy = _formulas["gumbel"](key, (n,)) + np.log(p)
-        places = np.argsort(-noisy, kind="stable")[:count].reshape(shape)
+        order = permutation(key, n) if p is None else _greatest(key, np.log(p), 0)
+        places = order[:count].reshape(shape)
     return places if not np.ndim(a) else np.take(a, places, axis)
+
+
+def _greatest(key: Any, logits: Any, axis: int) -> Any:
+    """The indices along an axis in a random order, by their probabilities."""
+    noise = _formulas["gumbel"](key, np.shape(logits))
+    return np.argsort(-(noise + logits), axis=axis, kind="stable")
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, **_: Any) -> Any:
@@ -216,17 +196,12 @@ def categorical(
     axis = axis % np.ndim(logits) - np.ndim(logits)
     others = [*onp.delete(np.shape(logits), axis)]
     sizes = others if shape is None else [*shape]
-
-    def noise(sizes: Any) -> Any:
-        return _formulas["gumbel"](key, sizes) + logits
-
     if not replace:
-        greatest = np.argsort(-noise(np.shape(logits)), axis=axis, kind="stable")
         count = math.prod(sizes[: len(sizes) - len(others)])
-        places = np.moveaxis(np.take(greatest, onp.arange(count), axis), axis, 0)
-        return np.reshape(places, sizes)
+        places = np.take(_greatest(key, logits, axis), onp.arange(count), axis)
+        return np.reshape(np.moveaxis(places, axis, 0), sizes)
     sizes.insert(len(sizes) + axis + 1, np.shape(logits)[axis])
-    return np.argmax(noise(sizes), axis=axis)
+    return np.argmax(_formulas["gumbel"](key, sizes) + logits, axis=axis)
 
 
 def truncated_normal(
@@ -254,7 +229,7 @@ def _of_uniform(low: Callable[[Any], Any], formula: Callable[[Any], Any]) -> Cal
     """Numbers of a distribution, by a formula of uniform ones from a number of the dtype's on."""
 
     def draw(key: Any, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
-        return formula(uniform(key, shape, dtype, low(onp.finfo(_float(dtype))), 1.0))
+        return formula(uniform(key, shape, dtype, low(onp.finfo(onp.dtype(dtype))), 1.0))
 
     return draw
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from cadiff.scipy.sparse import linalg as _iterations
 
 from ...binding import carries, is_guarding
 from .. import aliases
+from ..trees import Function
 from . import tree_util as trees
 from .numpy import of_symmetric
 
@@ -24,13 +24,10 @@ OptimizeResults = namedtuple("OptimizeResults", "x success status fun jac hess_i
 
 
 def minimize(
-    fun: Callable[..., Any], x0: Any, args: Any = (), *, method: str = "BFGS",
+    fun: Function, x0: Any, args: Any = (), *, method: str = "BFGS",
     tol: float | None = None, options: Any = None,
 ) -> OptimizeResults:  # fmt: skip
-    """`cadiff.optimize.minimize`: SciPy's methods with exact gradients.
-
-    It is not differentiated: the derivative of a minimum is that of `cadiff.root` of the gradient.
-    """
+    """`cadiff.optimize.minimize`; it is not differentiated: `cadiff.root` of the gradient is."""
     method = "L-BFGS-B" if method.lower().startswith("l-bfgs") else method
     given = {name: x for name, x in (options or {}).items() if x is not None}
     start = onp.asarray(x0, float)
@@ -38,22 +35,15 @@ def minimize(
     return OptimizeResults(*map(found.get, OptimizeResults._fields))
 
 
-def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False,
-    where: Any = None,
-) -> Any:  # fmt: skip
+def logsumexp(a: Any, *how: Any, where: Any = None, **named: Any) -> Any:
     """As `scipy.special.logsumexp`, of the elements where `where` holds."""
-    if where is not None:
-        a = np.where(where, a, -np.inf)
-    found = _special.logsumexp(a, axis=axis, b=b, keepdims=keepdims, return_sign=return_sign)
-    return found if return_sign else found[()]
+    among = a if where is None else np.where(where, a, -np.inf)
+    found = _special.logsumexp(among, *how, **named)
+    return found if isinstance(found, tuple) else found[()]
 
 
-def _iterative(name: str) -> Callable[..., Any]:
-    """One of SciPy's iterations, of trees: A and M are matrices, or linear functions of trees.
-
-    A solution that has derivatives is exact, whatever the tolerance is.
-    """
+def _iterative(name: str) -> Function:
+    """One of SciPy's iterations, of trees. A solution that has derivatives is exact."""
 
     def solve(
         A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0,
@@ -63,22 +53,23 @@ def _iterative(name: str) -> Callable[..., Any]:
         vector, apart = trees.ravel_pytree(cadiff.stop_gradient(first))
         product, inverse = (f if callable(f) else partial(np.matmul, f) for f in (A, M))
 
+        how = {"atol": atol} | ({"restart": restart} if name == "gmres" else {})
+
         def residual(x: Any) -> Any:
             return trees.tree_map(np.subtract, product(x), b)
 
-        def flat(function: Any) -> Callable[[Any], Any]:
+        def flat(function: Any) -> Function:
             return lambda v: trees.ravel_pytree(function(apart(v)))[0]
 
-        def operator(matvec: Callable[[Any], Any]) -> Any:
+        def operator(matvec: Function) -> Any:
             return _iterations.LinearOperator(2 * vector.shape, matvec, dtype=vector.dtype)
 
         def solver(residual: Any, x: Any, tol: float = 1e-13, maxiter: int | None = None) -> Any:
             right = -residual(0.0 * x)
-            how: dict[str, Any] = {"restart": restart} if name == "gmres" else {}
-            how["M"] = None if M is None else operator(flat(inverse))
             linear = operator(lambda v: residual(v) + right)
-            how.update(x0=x, rtol=tol, atol=atol, maxiter=maxiter)
-            return getattr(_iterations, name)(linear, right, **how)[0]
+            near = None if M is None else operator(flat(inverse))
+            run = getattr(_iterations, name)
+            return run(linear, right, x, rtol=tol, maxiter=maxiter, M=near, **how)[0]
 
         if is_guarding() or carries(residual(apart(0.0 * vector + 1.0))):
             return cadiff.root(residual, first, solver=solver), None
@@ -87,11 +78,14 @@ def _iterative(name: str) -> Callable[..., Any]:
     return solve
 
 
-_MODULES: dict[str, dict[str, Any]] = {
-    "linalg": {"eigh": of_symmetric(_linalg.eigh)},
+_CHANGES: dict[str, dict[str, Any]] = {
+    "linalg": {
+        "eigh": of_symmetric(_linalg.eigh),
+        "cho_factor": lambda a, lower=False, **_: (_linalg.cholesky(a, lower), lower),
+    },
     "optimize": {"minimize": minimize, "OptimizeResults": OptimizeResults},
     "special": {"logsumexp": logsumexp},
     "sparse": {},
     "sparse.linalg": {name: _iterative(name) for name in ("bicgstab", "cg", "gmres")},
 }
-aliases.stand_for(__name__, "cadiff.scipy", _MODULES)
+aliases.stand_for(__name__, "cadiff.scipy", _CHANGES)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,22 +14,27 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
+<<<<<<< HEAD
 from ...binding import AsNumPy
+=======
+from ...binding import carries, is_guarding
+from ..calls import Call, is_running, running
+from ..trees import Function
+>>>>>>> k-b
 from . import tree_util as trees
-from .arrays import ShapeDtypeStruct, given_back, struct_of
+from .arrays import ARRAYS, as_numpy, given_back, struct_of
 
 __all__ = [
-    *("checkpoint", "eval_shape", "grad", "hessian", "jacfwd", "jacobian", "jacrev", "jit", "jvp"),
-    *("linear_transpose", "linearize", "remat", "value_and_grad", "vjp", "vmap"),
+    *("checkpoint", "custom_jvp", "custom_vjp", "eval_shape", "grad", "hessian", "jacfwd"),
+    *("jacobian", "jacrev", "jit", "jvp", "linear_transpose", "linearize", "remat"),
+    *("value_and_grad", "vjp", "vmap"),
 ]
 
-Function = Callable[..., Any]
 _CADIFF: Any = cadiff  # whose functions are called with what they are given here
 
 
-def _like(fun: Any) -> Callable[[Function], Function]:
-    """A decorator that names a function after another, which may be an object without a name."""
-    return functools.wraps(fun, updated=())
+# A decorator that names a function after another, which may be an object without a name.
+_like: Callable[[Any], Callable[[Function], Function]] = partial(functools.wraps, updated=())
 
 
 def _called(made: Function, fun: Function) -> Function:
@@ -42,35 +48,23 @@ def _called(made: Function, fun: Function) -> Function:
     return called
 
 
-# --- jit -----------------------------------------------------------------------------------------
-
-
-def _indices(which: Any) -> tuple[Any, ...]:
-    if which is None:
-        return ()
-    return (which,) if isinstance(which, (int, str)) else tuple(which)
-
-
 def jit(
-    fun: Function | None = None, *, static_argnums: Any = None, static_argnames: Any = None,
-    **how: Any,
-) -> Any:  # fmt: skip
+    fun: Any = None, *, static_argnums: Any = None, static_argnames: Any = None, **how: Any
+) -> Any:
     """`cadiff.compile` of a function: recorded at a first call, replayed in C by later ones.
 
-    static_argnums, static_argnames: arguments that are part of the function, hashable ones. Each
-    of their values has a program of its own. `donate_argnums`, `device` and what else says how to
-    compile are ignored.
+    Values of static arguments, which are hashable, have programs of their own. `donate_argnums`,
+    `device` and what else says how to compile are ignored.
     """
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
     program: Any = cadiff.compile(fun)
-    which = (*_indices(static_argnums), *_indices(static_argnames))
-    if not which:
-        made: Any = _called(program, fun)
-    else:
+    made: Any = _called(program, fun)
+    given = [x for x in (static_argnums, static_argnames) if x is not None]
+    which = [k for x in given for k in ([x] if isinstance(x, (int, str)) else x)]
+    if which:
         signature = inspect.signature(fun)
-        names = [*signature.parameters]
-        static = {k if isinstance(k, str) else names[k] for k in which}
+        static = {k if isinstance(k, str) else [*signature.parameters][k] for k in which}
 
         @functools.cache
         def of_static(*fixed: Any) -> Any:
@@ -80,96 +74,85 @@ def jit(
 
             return cadiff.compile(some)
 
-        @_like(fun)
-        def made(*args: Any, **kwargs: Any) -> Any:
+        def called(*args: Any, **kwargs: Any) -> Any:
             rest = signature.bind(*args, **kwargs).arguments
             fixed = [(k, rest.pop(k)) for k in [*rest] if k in static]
+<<<<<<< HEAD
             with AsNumPy():
                 return given_back(of_static(*fixed)(rest))
+=======
+            return of_static(*fixed)(rest)
+>>>>>>> k-b
 
-    made.program = program
+        made = _called(called, fun)
+    made.program, made.clear_cache = program, program.clear
     made.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: made)
-    made.clear_cache = program.clear
     return made
 
 
-# --- derivatives ---------------------------------------------------------------------------------
+class _Tree(SimpleNamespace):
+    """A tree as one container of cadiff's, whatever its lists and the order of its dicts are."""
 
 
-def _of_number(made: Function) -> Function:
-    """An operator of cadiff's, called as JAX calls it."""
+def _closed(x: Any) -> Any:
+    return _Tree(tree=x) if trees.PyTreeDef.kind_of(type(x)) else x
+
+
+def _opened(x: Any) -> Any:
+    """A tree, or, of a tuple by arguments, those in it."""
+    if type(x) is tuple:
+        return tuple(map(_opened, x))
+    return x.tree if type(x) is _Tree else x
+
+
+cadiff.register_container(
+    _Tree,
+    lambda x: trees.tree_flatten(x.tree),
+    lambda tree, leaves: _Tree(tree=tree.unflatten(map(_opened, leaves))),
+)
+
+
+def _operator(made: Function, of_trees: Function | None = None) -> Function:
+    """An operator of cadiff's, called as JAX calls it; or, for trees, what makes derivatives."""
 
     @_like(made)
     def operator(
         fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
     ) -> Function:
-        return _called(made(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
+        if of_trees is None:
+            return _called(made(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
 
-    return operator
+        def first(*args: Any, **kwargs: Any) -> Any:
+            result = fun(*map(_opened, args), **kwargs)
+            return _closed(result[0] if has_aux else result)
 
-
-grad, value_and_grad = _of_number(cadiff.grad), _of_number(cadiff.value_and_grad)
-
-
-def _by_leaves(made: Function, make: Function | None = None) -> Function:
-    """An operator of cadiff's as JAX's on trees: that of cadiff is given dicts of their leaves."""
-
-    @_like(made)
-    def operator(
-        fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
-    ) -> Function:
-        which = _indices(argnums)
-
-        @_like(fun)
         def derivative(*args: Any, **kwargs: Any) -> Any:
-            leaves, inputs = trees.tree_flatten([args[k] for k in which])
-            outputs: Any = None
+            make = of_trees(first, argnums, holomorphic=holomorphic)
+            found = _opened(make(*map(_closed, args), **kwargs))
+            return (found, fun(*args, **kwargs)[1]) if has_aux else found
 
-            def values(point: dict[int, Any]) -> Any:
-                some = [*args]
-                for k, x in zip(which, inputs.unflatten(point.values()), strict=True):
-                    some[k] = x
-                return fun(*some, **kwargs)
-
-            def flat(point: dict[int, Any]) -> dict[int, Any]:
-                nonlocal outputs
-                result = values(point)
-                found, outputs = trees.tree_flatten(result[0] if has_aux else result)
-                return dict(enumerate(found))
-
-            def whole(row: Any) -> Any:
-                """Derivatives by arguments, of those by leaves, which may be such rows."""
-                if type(row) is not dict:
-                    return row
-                found = inputs.unflatten(map(whole, row.values()))
-                return tuple(found) if isinstance(argnums, (tuple, list)) else found[0]
-
-            point = dict(enumerate(leaves))
-            rows = (make or made)(flat, holomorphic=holomorphic)(point).values()
-            found = given_back(outputs.unflatten(map(whole, rows)))
-            return (found, values(point)[1]) if has_aux else found
-
-        return derivative
+        return _called(derivative, fun)
 
     return operator
 
 
-def _second(flat: Function, holomorphic: bool) -> Function:
+def _second(fun: Function, argnums: Any, holomorphic: bool) -> Function:
     """The Hessian of one real number, or else a Jacobian of a Jacobian."""
 
-    def hessian(point: dict[int, Any]) -> Any:
-        outputs = flat(point)
-        if len(outputs) == 1 and not np.shape(outputs[0]) and not holomorphic:
-            return {0: cadiff.hessian(lambda point: flat(point)[0])(point)}
-        inner = _CADIFF.jacrev(flat, holomorphic=holomorphic)
-        return _CADIFF.jacfwd(inner, holomorphic=holomorphic)(point)
+    def hessian(*args: Any, **kwargs: Any) -> Any:
+        value = fun(*args, **kwargs)
+        if type(value) is not _Tree and not np.shape(value) and not holomorphic:
+            return cadiff.hessian(fun, argnums)(*args, **kwargs)
+        inner = jacrev(fun, argnums, holomorphic=holomorphic)
+        return jacfwd(inner, argnums, holomorphic=holomorphic)(*args, **kwargs)
 
     return hessian
 
 
-jacfwd, jacrev = _by_leaves(cadiff.jacfwd), _by_leaves(cadiff.jacrev)
-hessian = _by_leaves(cadiff.hessian, _second)
-jacobian = jacrev
+grad, value_and_grad = _operator(cadiff.grad), _operator(cadiff.value_and_grad)
+jacfwd = _operator(cadiff.jacfwd, cadiff.jacfwd)
+jacrev = jacobian = _operator(cadiff.jacrev, cadiff.jacrev)
+hessian = _operator(cadiff.hessian, _second)
 
 
 def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
@@ -196,24 +179,25 @@ def linearize(fun: Function, *primals: Any) -> Any:
 
 def linear_transpose(fun: Function, *primals: Any, **_: Any) -> Function:
     """What a linear function transposed makes of a cotangent: a tuple, as of `vjp`."""
-    points = trees.tree_map(lambda x: onp.zeros(getattr(x, "shape", ()))[()], primals)
-    return lambda cotangent: vjp(fun, *points)[1](cotangent)
+    return lambda cotangent: vjp(fun, *trees.tree_map(as_numpy, primals))[1](cotangent)
 
 
 def eval_shape(fun: Function, *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of what a function returns, which is run on ones where none are given."""
-    leaves, tree = trees.tree_flatten((args, kwargs))
-    points, named = tree.unflatten(
-        onp.ones(x.shape, x.dtype) if isinstance(x, ShapeDtypeStruct) else x for x in leaves
-    )
-    results, of_results = trees.tree_flatten(fun(*points, **named))
-    return of_results.unflatten(map(struct_of, results))
+    args, kwargs = trees.tree_map(as_numpy, (args, kwargs))
+    return trees.tree_map(struct_of, fun(*args, **kwargs))
 
 
-def vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0, **_: Any) -> Function:
-    """A function of one row, mapped over all rows of its arguments."""
+def vmap(
+    fun: Function, in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = None,
+    axis_size: int | None = None, **_: Any,
+) -> Function:  # fmt: skip
+    """A function of one row, mapped over all rows of its arguments, or over `axis_size` turns."""
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    return _called(cadiff.vmap(fun, axes, out_axes), fun)
+    if axis_size is None:
+        return _called(cadiff.vmap(fun, axes, out_axes), fun)
+    turns = cadiff.vmap(lambda _, args: fun(*args), (0, axes), out_axes)
+    return _called(lambda *args: turns(onp.arange(axis_size), args), fun)
 
 
 def checkpoint(fun: Function | None = None, **_: Any) -> Any:
@@ -222,3 +206,126 @@ def checkpoint(fun: Function | None = None, **_: Any) -> Any:
 
 
 remat = checkpoint
+
+
+_NUMBERS = (*ARRAYS, float, complex)
+
+
+def fixing(fun: Function, args: Sequence[Any], fixed: Container[Any]) -> Function:
+    """A function of the arguments whose places are not fixed."""
+
+    def of_rest(*rest: Any) -> Any:
+        others = iter(rest)
+        return fun(*(x if k in fixed else next(others) for k, x in enumerate(args)))
+
+    return of_rest
+
+
+class _Custom:
+    """What both decorators have in common: calls with arguments that are not differentiated by."""
+
+    define: Function  # states the derivatives of a primitive that is made of a call
+
+    def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+        functools.update_wrapper(self, fun, updated=())
+        self.fun, self.nondiff = fun, nondiff_argnums
+        self.program = cadiff.compile(fun)
+        self.rules: list[Function] = []
+        self.__wrapped__ = fun, self.rules  # where programs look for what they read
+
+    def __get__(self, thing: Any, kind: Any = None) -> Any:
+        return self if thing is None else partial(self, thing)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.rules:
+            name = self.fun.__name__
+            raise AttributeError(
+                f"no rule of {name} is stated: do so with {name}.defjvp or its like"
+            )
+        if kwargs:
+            bound = inspect.signature(self.fun).bind(*args, **kwargs)
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs or not carries(args):
+            return self.fun(*args, **kwargs)
+        given = tuple(x for k, x in enumerate(args) if k not in self.nondiff)
+        is_number = lambda x: isinstance(x, _NUMBERS) and np.result_type(x).kind in "fc"  # noqa: E731
+        call = Call(trees.PyTreeDef, given, is_number)
+        if not carries(call.numbers):
+            return self.fun(*args)
+
+        def at(fun: Function) -> Function:
+            """A function of all arguments, of the numbers in a row."""
+            of_given = fixing(fun, args, self.nondiff)
+            return lambda point: of_given(*given_back(call.args(point)))
+
+        run = at(self.program if is_guarding() else self.fun)  # each replay of a program calls it
+        operation = cadiff.primitive(lambda point: call.flat(run(point)))
+        self.define(operation, call, at, *(args[k] for k in self.nondiff))
+        return call.whole(operation(call.point))
+
+    def checked(self, found: Any, n: int, what: str) -> Any:
+        if isinstance(found, (tuple, list)) and len(found) == n:
+            return found
+        raise TypeError(f"{what} of {self.fun.__name__} returns a tuple of {n}, not {found!r}")
+
+
+class custom_jvp(_Custom):  # noqa: N801 - a decorator
+    """A function whose tangents `f.defjvp(rule)` states: `rule(primals, tangents)`."""
+
+    def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
+        """State the rule: `jvp(*nondiff, primals, tangents)` gives the value and its tangent."""
+        self.rules[:] = [jvp]
+        return jvp
+
+    def defjvps(self, *jvps: Any) -> None:
+        """State a rule for each argument: `jvp(t, ans, *primals)`, or None for 0."""
+
+        def rule(*given: Any) -> tuple[Any, Any]:
+            *nondiff, primals, tangents = given
+            ans = self(*nondiff, *primals)
+            pairs = zip(jvps, tangents, strict=True)
+            return ans, sum(f(t, ans, *primals) for f, t in pairs if f is not None)
+
+        self.rules[:] = [rule]
+
+    def define(self, operation: Any, call: Call, at: Function, *fixed: Any) -> None:
+        """A tangent by the rule, and a cotangent by the rule transposed."""
+        zeros = [onp.zeros(np.shape(x))[()] for x in call.leaves]
+
+        def push(t: Any, ans: Any, point: Any) -> Any:
+            primals, tangents = given_back((call.args(point), call.args(t, zeros)))
+            result = self.rules[0](*fixed, primals, tangents)
+            return call.flat(self.checked(result, 2, "the rule")[1])
+
+        def pull(ans: Any, point: Any) -> Any:
+            if is_running(self):
+                run = at(self.fun)
+                return cadiff.vjp(lambda x: call.flat(run(x)), point)[1]
+            zero = onp.zeros(np.shape(point))[()]
+            return running(self)(cadiff.vjp(lambda t: push(t, ans, point), zero)[1])
+
+        operation.defjvp(push)
+        operation.defvjp(pull)
+
+
+class custom_vjp(_Custom):  # noqa: N801 - a decorator
+    """A function whose cotangents `f.defvjp(fwd, bwd)` states."""
+
+    def defvjp(self, fwd: Function, bwd: Function, **_: Any) -> None:
+        """`fwd(*args)` gives value and residuals, `bwd(*nondiff, residuals, g)` cotangents."""
+        self.rules[:] = fwd, bwd
+
+    def define(self, operation: Any, call: Call, at: Function, *fixed: Any) -> None:
+        """A cotangent by `bwd` for what `fwd` keeps."""
+        fwd, bwd = self.rules
+
+        def pull(ans: Any, point: Any) -> Function:
+            _, residuals = self.checked(at(fwd)(point), 2, "fwd")
+
+            def of(g: Any) -> Any:
+                found = bwd(*fixed, residuals, call.whole(g))
+                return call.cotangents(self.checked(found, len(call.tree.parts), "bwd"))
+
+            return of
+
+        operation.defvjp(pull)

@@ -11,20 +11,15 @@ import dataclasses
 import functools
 import itertools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import cadiff
 
 from ..trees import Function, Kind, Tree
 from ..vectors import in_a_row
-from . import absent
 
-__getattr__ = absent.missing(__name__)
-Path = tuple[Any, ...]
 _NONE: Any = object()
-
-# --- places --------------------------------------------------------------------------------------
 
 
 def _place(name: str, field: str, text: str) -> Any:
@@ -43,13 +38,6 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
     """A path in words: `['a'][0]`, or, if `simple`, `a0` with a separator."""
     texts = (str(next(iter(vars(key).values()))) if simple else str(key) for key in keys)
     return separator.join(texts)
-
-
-# --- kinds of containers -------------------------------------------------------------------------
-
-
-def _numbered(x: Any) -> Iterator[Any]:
-    return map(FlattenedIndexKey, itertools.count())
 
 
 def _sequence(make: Function) -> Kind:
@@ -78,31 +66,40 @@ _OF_NAMES = Kind(
 )
 
 
-def _kind_of(kind: type) -> Kind | None:
-    is_named = kind not in _KINDS and issubclass(kind, tuple) and hasattr(kind, "_fields")
-    return _OF_NAMES if is_named else _KINDS.get(kind)
+def register_pytree_node(
+    nodetype: Any, flatten_func: Any, unflatten_func: Any, flatten_with_keys_func: Any = None
+) -> None:
+    """Objects of a class are containers from now on, in JAX's functions and in cadiff's.
 
-
-def _register(nodetype: Any, parts: Any, make: Any, places: Any = _numbered) -> Any:
+    `flatten_func(x)` gives children and all else, `flatten_with_keys_func(x)` places beside them.
+    """
     if nodetype in _KINDS:
         raise ValueError(f"{nodetype} is registered already")
-    _KINDS[nodetype] = Kind(parts, make, places)
-    with contextlib.suppress(TypeError):  # of numbers, which are no containers of cadiff
-        cadiff.register_container(nodetype, parts, make)
-    return nodetype
-
-
-def register_pytree_node(nodetype: type, flatten_func: Any, unflatten_func: Any, *_: Any) -> None:
-    """From now on objects of a class are containers, in JAX's functions and in cadiff's.
-
-    `flatten_func(x)` gives children and all else, `unflatten_func(all_else, children)` an x.
-    """
 
     def parts(x: Any) -> tuple[Any, Any]:
         children, data = flatten_func(x)
         return [*children], data
 
-    _register(nodetype, parts, unflatten_func)
+    def places(x: Any) -> Iterable[Any]:
+        if flatten_with_keys_func is None:
+            return map(FlattenedIndexKey, itertools.count())
+        return [place for place, _ in flatten_with_keys_func(x)[0]]
+
+    _KINDS[nodetype] = Kind(parts, unflatten_func, places)
+    with contextlib.suppress(TypeError):  # of numbers, which are no containers of cadiff
+        cadiff.register_container(nodetype, parts, unflatten_func)
+
+
+def register_pytree_with_keys(
+    nodetype: Any, flatten_with_keys: Any, unflatten_func: Any, flatten_func: Any = None
+) -> None:
+    """As `register_pytree_node`, by what gives places as well."""
+
+    def flat(x: Any) -> tuple[Any, Any]:
+        pairs, data = flatten_with_keys(x)
+        return [child for _, child in pairs], data
+
+    register_pytree_node(nodetype, flatten_func or flat, unflatten_func, flatten_with_keys)
 
 
 def register_pytree_node_class(cls: Any) -> Any:
@@ -123,14 +120,15 @@ def register_dataclass(
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
         data_fields = [f.name for f in fields if f.name not in meta_fields]
 
-    def parts(x: Any) -> tuple[Any, Any]:
-        children, data = ([getattr(x, k) for k in names] for names in (data_fields, meta_fields))
-        return children, tuple(data)
+    def pairs(x: Any) -> tuple[Any, Any]:
+        data = tuple(getattr(x, k) for k in meta_fields)
+        return [(GetAttrKey(k), getattr(x, k)) for k in data_fields], data
 
     def make(data: Any, children: Any) -> Any:
         return nodetype(**dict(zip((*data_fields, *meta_fields), (*children, *data), strict=True)))
 
-    return _register(nodetype, parts, make, lambda x: map(GetAttrKey, data_fields))
+    register_pytree_with_keys(nodetype, pairs, make)
+    return nodetype
 
 
 class Partial(functools.partial):  # type: ignore[type-arg]
@@ -144,13 +142,14 @@ register_pytree_node(
 )
 
 
-# --- trees ---------------------------------------------------------------------------------------
-
-
 class PyTreeDef(Tree):
     """A tree without its leaves."""
 
-    kind_of = staticmethod(_kind_of)
+    @staticmethod
+    def kind_of(kind: type) -> Kind | None:
+        """How containers of a class are opened and made."""
+        is_named = kind not in _KINDS and issubclass(kind, tuple) and hasattr(kind, "_fields")
+        return _OF_NAMES if is_named else _KINDS.get(kind)
 
     def children(self) -> list[PyTreeDef]:
         """Those of the containers that are in the outermost one."""
@@ -160,19 +159,17 @@ class PyTreeDef(Tree):
         return f"PyTreeDef({self._text()})"
 
     def _text(self) -> str:
+        if self.type is None:
+            return "*"
         texts = [part._text() for part in self.parts]
-        if self.type is dict:
-            texts = [f"{k!r}: {text}" for k, text in zip(self.data[0], texts, strict=True)]
-        form = _FORMS.get(self.type)
-        if form is None:
-            data = self.data[0] if self.type is OrderedDict else self.data
-            own = (self.type.__name__, data) if self.type in _KINDS else ("namedtuple", self.type)
-            form = f"CustomNode({own[0]}[{getattr(own[1], '__name__', own[1])}], [{{}}])"
-        form = "({},)" if self.type is tuple and len(texts) == 1 else form
-        return form.replace("{}", ", ".join(texts))
+        if self.type in (dict, list, tuple, type(None)):
+            shown = type("Shown", (str,), {"__repr__": str.__str__})
+            return repr(_KINDS[self.type].make(self.data, tuple(map(shown, texts))))
+        data = self.data[0] if self.type is OrderedDict else self.data
+        own = (self.type.__name__, data) if self.type in _KINDS else ("namedtuple", self.type)
+        return f"CustomNode({own[0]}[{getattr(own[1], '__name__', own[1])}], [{', '.join(texts)}])"
 
 
-_FORMS = {None: "*", type(None): "None", tuple: "({})", list: "[{}]", dict: "{{}}"}
 _LEAF = PyTreeDef()
 tree_flatten, tree_map = PyTreeDef.flatten, PyTreeDef.map
 
@@ -189,9 +186,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     return vector, lambda vector: tree.unflatten(apart(vector))
 
 
-def tree_reduce(
-    function: Function, tree: Any, initializer: Any = _NONE, is_leaf: Function | None = None
-) -> Any:
+def tree_reduce(function: Any, tree: Any, initializer: Any = _NONE, is_leaf: Any = None) -> Any:
     """`functools.reduce` of the leaves."""
     first = () if initializer is _NONE else (initializer,)
     return functools.reduce(function, tree_flatten(tree, is_leaf)[0], *first)
@@ -205,9 +200,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: Any, pytree_to_trans
     return inner.unflatten(map(outer_treedef.unflatten, columns))
 
 
-def tree_flatten_with_path(
-    tree: Any, is_leaf: Function | None = None
-) -> tuple[list[tuple[Path, Any]], PyTreeDef]:
+def tree_flatten_with_path(tree: Any, is_leaf: Any = None) -> tuple[list[Any], PyTreeDef]:
     """Pairs of path and leaf, and the tree without its leaves."""
     pairs: list[Any] = []
     return pairs, PyTreeDef.opened(tree, pairs, is_leaf, ())

@@ -9,9 +9,7 @@ from ..core import defvjp, make_vjp, primitive, vspace
 
 
 @primitive
-def fixed_point(
-    f: Callable[[Any], Callable[[Any], Any]], a: Any, x0: Any, distance: Any, tol: float
-) -> Any:
+def fixed_point(f: Any, a: Any, x0: Any, distance: Any, tol: float) -> Any:
     """What iterating `f(a)` from x0 comes to, until steps are of at most `tol` in `distance`."""
     step = f(a)
     before, x = x0, step(x0)

@@ -10,19 +10,16 @@ from typing import Any
 
 from cadiff import numpy as np
 
+from ...trees import Function
 from ..wrap_util import wraps
 from .flatten import flatten
-
-Function = Callable[..., Any]
 
 
 def unflatten_optimizer(optimize: Function) -> Function:
     """Have `optimize(grad, x, callback, ...)` of a vector x take a container of arrays."""
 
     @wraps(optimize)
-    def of_containers(
-        grad: Function, x0: Any, callback: Any = None, *how: Any, **named: Any
-    ) -> Any:
+    def of_containers(grad: Any, x0: Any, callback: Any = None, *how: Any, **named: Any) -> Any:
         x, unflatten = flatten(x0)
 
         def told(x: Any, i: int, g: Any) -> None:
