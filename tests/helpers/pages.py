@@ -67,14 +67,12 @@ def own_imports() -> Iterator[None]:
     """What a page has others' imports find is not found by the pages behind it."""
     modules, finders = {*sys.modules}, [*sys.meta_path]
     yield
+    added = [finder for finder in sys.meta_path if finder not in finders]
+    own = [finder for finder in added if getattr(finder, "own", None) in ("autograd.", "jax.")]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in own]
     for name in {*sys.modules} - modules:
-        if name.partition(".")[0] in ("autograd", "jax"):
+        if any(f"{name}.".startswith(finder.own) for finder in own):
             del sys.modules[name]
-    sys.meta_path[:] = [
-        finder
-        for finder in sys.meta_path
-        if finder in finders or getattr(finder, "own", None) not in ("autograd.", "jax.")
-    ]
 
 
 @own_imports()
