@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 PROSE = object()
+STOOD_FOR = ("autograd.", "jax.")  # by what `cadiff.compat` installs
 HEADING = "^##+ (.*)$"
 FENCE = r"^```{}\n(.*?)^```$"
 
@@ -68,10 +69,10 @@ def own_imports() -> Iterator[None]:
     modules, finders = {*sys.modules}, [*sys.meta_path]
     yield
     added = [finder for finder in sys.meta_path if finder not in finders]
-    own = [finder for finder in added if getattr(finder, "own", None) in ("autograd.", "jax.")]
+    own = {finder: name for finder in added if (name := getattr(finder, "own", "")) in STOOD_FOR}
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in own]
     for name in {*sys.modules} - modules:
-        if any(f"{name}.".startswith(finder.own) for finder in own):
+        if f"{name}.".startswith(tuple(own.values())):
             del sys.modules[name]
 
 
