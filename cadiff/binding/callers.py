@@ -20,8 +20,6 @@ from functools import cache
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
-import numpy as np
-
 from .bytecode import Kind, kind_at
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -389,8 +387,10 @@ def advice() -> str:
 
 def array_of(x: Any) -> Any:
     """The array that one of another library's makes; if it makes none, an error says a way."""
+    import numpy  # before which a subinterpreter has to be refused
+
     try:
-        return np.asarray(x)
+        return numpy.asarray(x)
     except Exception as error:
         host, name = _host_of(type(x)), type(x).__name__
         way = _SEAMS.get(host, "pass an array of its numbers")
