@@ -39,7 +39,7 @@ def test_the_code_of_a_page_runs(page: Path) -> None:
 
 
 # Whose blocks are copied one by one.
-COPIED = [DOCS.parent / "README.md", *(p for p in PAGES if p.parent.name in ("howto", "start"))]
+COPIED = [DOCS.parent / "README.md", *PAGES]
 CONTINUES = "# continues the code above\n"
 
 

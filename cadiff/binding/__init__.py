@@ -41,7 +41,9 @@ from .trees import *
 from .turns import *
 from .watches import *
 
-register_callers(callers.advice, callers.called, callers.explain, callers.has_own)
+register_callers(
+    callers.advice, callers.called, callers.explain, callers.has_own, callers.array_of
+)
 for _kind, _others in ((Var, foreign_names.VARS), (Dual, foreign_names.DUALS)):
     put_in_types(
         (_kind,), foreign_names.absent(foreign_names.OF_NUMBERS, foreign_names.NUMBERS, _others)

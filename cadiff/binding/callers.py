@@ -58,6 +58,13 @@ _INSTEAD = {
     "cadiff.interop.torch.primitive(f) makes a function of tensors an operation, after "
     "`import cadiff.interop.torch`",
 }
+# What to do with arrays that carry derivatives of their library's, by its name.
+_SEAMS = {
+    "jax": "cadiff.interop.jax.function(f) makes a function of JAX's arrays of f, after `import "
+    "cadiff.interop.jax`",
+    "torch": "cadiff.interop.torch.function(f) makes a function of tensors of f, after `import "
+    "cadiff.interop.torch`; x.detach().numpy() has the numbers alone",
+}
 # Whose tables may hold numbers with derivatives.
 _TABLES = ("pandas", "polars")
 _HOSTS = (*_TABLES, "jax", "numba", "sympy", "torch")  # which have exceptions of their own
@@ -376,6 +383,20 @@ def advice() -> str:
     if not found or "cadiff.value(v)" in found:
         return found
     return f"{found}, or cadiff.value(v) for the value"
+
+
+def array_of(x: Any) -> Any:
+    """The array that one of another library's makes; if it makes none, an error says a way."""
+    import numpy  # before which a subinterpreter has to be refused
+
+    try:
+        return numpy.asarray(x)
+    except Exception as error:
+        host, name = _host_of(type(x)), type(x).__name__
+        way = _SEAMS.get(host, "pass an array of its numbers")
+        raise TypeError(
+            f"cadiff computes with NumPy's arrays, and this {name} of {host} makes none: {way}"
+        ) from error
 
 
 def has_own() -> bool:

@@ -118,7 +118,21 @@ cdef object call_function(
     for i in range(n):
         if carries(<object>args[i]):
             return call_carrying(called, args, nargsf, names)
-    return PyObject_Vectorcall(called.original, args, nargsf, names)
+    return call_plain(called.original, args, nargsf, names)
+
+
+cdef object call_plain(
+    object function, PyObject *const *args, size_t nargsf, PyObject *names
+):
+    """Call NumPy; an array of another library's that makes none of NumPy's is told a way."""
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
+    try:
+        return PyObject_Vectorcall(function, args, nargsf, names)
+    except Exception:
+        for i in range(n):
+            if cad_is_listed(<object>args[i]) and not isinstance(<object>args[i], (list, tuple)):
+                cad_listed_array(<object>args[i])
+        raise
 
 
 cdef object call_carrying(
@@ -286,7 +300,7 @@ cdef object call_elementwise(
         if is_listed(<object>args[i]):
             positional, named = separated(args, n, names)
             return called.ufunc(*[called.join(x) for x in positional], **named)
-    return PyObject_Vectorcall(called.ufunc, args, nargsf, names)
+    return call_plain(called.ufunc, args, nargsf, names)
 
 
 cdef bint is_listed(object x):

@@ -183,15 +183,15 @@ def put_in_types(kinds: Iterable[type], members: dict[str, Any]) -> None:
 
 def register_callers(advice: Callable[[], str], of_package: Callable[[], str],
                      explaining: Callable[[BaseException, Callable[[Any], bool]], None],
-                     has_own: Callable[[], bool]) -> None:
+                     has_own: Callable[[], bool], array_of: Callable[[Any], Any]) -> None:
     """Set what says for error messages what was called: with a number where a plain one is needed,
     of this package, where no function of NumPy's or SciPy's is known, and where other code has
-    raised an error that it explains; and what tells whether a function is at work in whose place the
-    package has one."""
+    raised an error that it explains; what tells whether a function is at work in whose place the
+    package has one; and what makes an array of another library's, or says why it does not."""
     global called, explain
     called = of_package
     explain = explaining
-    cad_register_advice(advice, has_own)
+    cad_register_advice(advice, has_own, array_of)
 
 
 cdef int explain_error(object error) except -1:

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 PROSE = object()
+STOOD_FOR = ("autograd.", "jax.")  # by what `cadiff.compat` installs
 HEADING = "^##+ (.*)$"
 FENCE = r"^```{}\n(.*?)^```$"
 
@@ -67,14 +68,12 @@ def own_imports() -> Iterator[None]:
     """What a page has others' imports find is not found by the pages behind it."""
     modules, finders = {*sys.modules}, [*sys.meta_path]
     yield
+    added = [finder for finder in sys.meta_path if finder not in finders]
+    own = {finder: name for finder in added if (name := getattr(finder, "own", "")) in STOOD_FOR}
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in own]
     for name in {*sys.modules} - modules:
-        if name.partition(".")[0] in ("autograd", "jax"):
+        if f"{name}.".startswith(tuple(own.values())):
             del sys.modules[name]
-    sys.meta_path[:] = [
-        finder
-        for finder in sys.meta_path
-        if finder in finders or getattr(finder, "own", None) not in ("autograd.", "jax.")
-    ]
 
 
 @own_imports()

@@ -14,7 +14,7 @@ import cadiff.numpy as cnp
 class Lent:
     """An array as other libraries have it."""
 
-    def __init__(self, values: Any, error: type[Exception] | None = None) -> None:
+    def __init__(self, values: Any, error: type[BaseException] | None = None) -> None:
         self.values = np.asarray(values)
         self.error = error
 
@@ -44,12 +44,33 @@ def test_it_is_a_constant_beside_numbers() -> None:
     assert (cadiff.Var(x) > Lent(x - 1.0)).all()
 
 
-def test_one_that_cannot_be_converted_is_refused() -> None:
-    for f in (lambda y: np.sum(y), lambda y: np.sum(x * y)):
-        with pytest.raises(RuntimeError, match="graph of its own"):
-            cadiff.grad(f)(Lent(x, RuntimeError))
-    with pytest.raises(RuntimeError, match="graph of its own"):
-        cadiff.grad(lambda y: np.sum(y * Lent(x, RuntimeError)))(x)
+USES: dict[str, Any] = {
+    "operation": cadiff.sin,
+    "ufunc": cnp.sin,
+    "function": lambda y: cnp.dot(x, y),
+    "argument": cadiff.grad(lambda y: np.sum(x * y)),
+    "argument of a program": cadiff.compile(lambda y: np.sum(x * y)).grad,
+    "constant": lambda y: cadiff.grad(lambda z: np.sum(z * y))(x),
+    "derivative": lambda y: cadiff.jvp(lambda z: z, (y,), (x,)),
+}
+
+
+@pytest.mark.parametrize("host", ["torch", "jax._src.interpreters.ad", "others"])
+@pytest.mark.parametrize("use", USES)
+def test_one_that_makes_no_array_is_refused_with_a_way(use: str, host: str) -> None:
+    kind = type("Traced", (Lent,), {"__module__": host})
+    name = host.partition(".")[0]
+    way = "pass an array" if name == "others" else rf"cadiff\.interop\.{name}\.function\(f\)"
+    with pytest.raises(TypeError, match=f"this Traced of {name} makes none: {way}") as caught:
+        USES[use](kind(x, RuntimeError))
+    assert str(caught.value.__cause__) == "on a graph of its own"
+
+
+def test_other_errors_beside_an_array_of_others_are_kept() -> None:
+    with pytest.raises(ValueError, match="not aligned"):
+        cnp.dot(Lent(x), np.ones(3))
+    with pytest.raises(KeyboardInterrupt):
+        cadiff.sin(Lent(x, KeyboardInterrupt))
 
 
 def test_dtypes_of_numbers_are_known() -> None:

@@ -127,5 +127,5 @@ def test_tensors_are_arrays() -> None:
 def test_a_tensor_that_carries_a_derivative_is_refused() -> None:
     x = b.clone().requires_grad_()
     for f in (energy, lambda y: np.sum(x * y), cadiff.compile(energy)):
-        with pytest.raises(RuntimeError, match="requires grad"):
+        with pytest.raises(TypeError, match=r"Tensor of torch makes none: .*torch\.function"):
             cadiff.grad(f)(x)

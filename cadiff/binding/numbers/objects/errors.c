@@ -56,9 +56,18 @@ int cad_refuse_layout(PyObject *self, PyObject *value, void *name) {
     return -1;
 }
 
-void cad_register_advice(PyObject *function, PyObject *has_own) {
+void cad_register_advice(PyObject *function, PyObject *has_own, PyObject *array_of) {
     Py_XSETREF(cad_state.advice, Py_NewRef(function));
     Py_XSETREF(cad_state.has_own, Py_NewRef(has_own));
+    Py_XSETREF(cad_state.array_of, Py_NewRef(array_of));
+}
+
+PyObject *cad_refuse_array(PyObject *given) {
+    if (cad_state.array_of == NULL || !PyErr_ExceptionMatches(PyExc_Exception)) {
+        return NULL;
+    }
+    PyErr_Clear(); /* it is raised again there */
+    return PyObject_CallOneArg(cad_state.array_of, given);
 }
 
 int cad_refuse_elements(PyObject *self) {

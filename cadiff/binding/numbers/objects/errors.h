@@ -38,7 +38,11 @@ int cad_refuse_layout(PyObject *self, PyObject *value, void *name);
 /* float(v) and int(v): of constants alone. */
 PyObject *cad_number_float(PyObject *self);
 PyObject *cad_number_int(PyObject *self);
-void cad_register_advice(PyObject *function, PyObject *has_own);
+void cad_register_advice(PyObject *function, PyObject *has_own, PyObject *array_of);
+
+/* Raise TypeError for what stands for an array, but was not to be made one: an array of another
+ * library that carries derivatives of its own, say. Another try that succeeds is the answer. */
+PyObject *cad_refuse_array(PyObject *given);
 
 /* Raise TypeError if the elements of an array are asked for by a function of SciPy's that the
  * package has, too: it would compute with one after the other. Answers -1 then, else 0. */

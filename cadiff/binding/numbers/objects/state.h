@@ -69,6 +69,7 @@ typedef struct CadState {
     PyTypeObject *scalar_type; /* what stands for a single number of Python's */
     PyObject *advice;          /* says what to write where a plain number is needed */
     PyObject *has_own;         /* whether the package has the function that asks for elements */
+    PyObject *array_of;        /* the array of another library's, or an error that says a way */
     PyObject *as_strided;      /* the code of NumPy's function */
     PyObject *ufunc_hook;      /* called for what is no plain operation */
     PyObject *array_functions; /* {numpy.sum: the package's sum, ...} */

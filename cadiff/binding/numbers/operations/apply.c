@@ -75,8 +75,11 @@ int cad_is_foreign(PyObject *object) {
 
 PyObject *cad_listed_array(PyObject *listed) {
     const int is_list = PyList_Check(listed) || PyTuple_Check(listed);
-    return !is_list && is_table(listed) ? PyObject_CallMethod(listed, "to_numpy", NULL)
-                                        : PyArray_FROM_O(listed);
+    if (!is_list && is_table(listed)) {
+        return PyObject_CallMethod(listed, "to_numpy", NULL);
+    }
+    PyObject *array = PyArray_FROM_O(listed);
+    return array != NULL || is_list ? array : cad_refuse_array(listed);
 }
 
 PyObject *cad_numbers_of(PyObject *value) {
