@@ -14,13 +14,9 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
-<<<<<<< HEAD
-from ...binding import AsNumPy
-=======
-from ...binding import carries, is_guarding
+from ...binding import AsNumPy, carries, is_guarding
 from ..calls import Call, is_running, running
 from ..trees import Function
->>>>>>> k-b
 from . import tree_util as trees
 from .arrays import ARRAYS, as_numpy, given_back, struct_of
 
@@ -77,12 +73,7 @@ def jit(
         def called(*args: Any, **kwargs: Any) -> Any:
             rest = signature.bind(*args, **kwargs).arguments
             fixed = [(k, rest.pop(k)) for k in [*rest] if k in static]
-<<<<<<< HEAD
-            with AsNumPy():
-                return given_back(of_static(*fixed)(rest))
-=======
             return of_static(*fixed)(rest)
->>>>>>> k-b
 
         made = _called(called, fun)
     made.program, made.clear_cache = program, program.clear
