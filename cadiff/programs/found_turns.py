@@ -99,6 +99,11 @@ class Loop:
             listing.outcomes[last.first :].tolist(),
         ]
         found: list[tuple[int, Instance]] = []
+        if is_new:  # a turn that the end contradicts is found at once, not behind all turns
+            before = segments[-2]
+            left = self._left(listing, before) if before is not entry else ()
+            start = self.mark(listing, before, left), float(listing.outcomes[before.cut])
+            self._walked(listing, start, last, True)
         mark = self.mark(listing, entry, ())
         for before, segment in itertools.pairwise(segments):
             start = mark, float(listing.outcomes[before.cut])
@@ -119,6 +124,15 @@ class Loop:
             raise UnlikeError
         self.work = listing.work(entry.end, last.begin) / max(1, len(found) - 1)
         self.ways = self.ways.with_one([number for number, _ in found[:-1]])
+
+    def _left(self, listing: Listing, segment: Segment) -> tuple[Any, ...]:
+        """What a turn computes, and how the comparisons within it came out."""
+        cut = self._cut(listing, segment)
+        blocks = listing.blocks(segment, False, listing.read_by(segment, False)[0])
+        contents = [(*what, 0) for what, _ in blocks]
+        contents[-1] = (*contents[-1][:-1], cut)
+        inner = listing.outcomes[segment.first : segment.cut].tolist()
+        return (*contents, *inner)
 
     def mark(self, listing: Listing, segment: Segment, contents: tuple[Any, ...]) -> int:
         """What a segment leaves for the one behind it, beside the outcome of its cut."""
