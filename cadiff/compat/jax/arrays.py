@@ -1,9 +1,4 @@
-"""Arrays with what JAX's have beside NumPy's: `at`, `block_until_ready`; and what stands for some.
-
-NumPy's arrays and numbers with derivatives are lent these members when this module is imported.
-"""
-
-from __future__ import annotations
+"""Arrays: what JAX's have beside NumPy's is lent to these and to numbers with derivatives."""
 
 import math
 from abc import ABC
@@ -37,7 +32,10 @@ for _kind in NUMBERS:
 Array.register(onp.ndarray)  # but no numbers, which Matplotlib would take apart without end
 Tracer.register(Replayed)
 
-
+_TRUSTING = (
+    None,
+    "promise_in_bounds",
+)  # modes of `at` in which an index out of bounds is an error
 _OF_NUMPY = {float: onp.float64, int: onp.int64}
 
 
@@ -112,9 +110,6 @@ class _Reference(At):
         return np.reshape(x, shape)[()]
 
     mul = At.multiply
-
-
-_TRUSTING = (None, "promise_in_bounds")
 
 
 def limits(dtype: Any) -> tuple[Any, Any]:
