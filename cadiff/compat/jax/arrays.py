@@ -32,10 +32,7 @@ for _kind in NUMBERS:
 Array.register(onp.ndarray)  # but no numbers, which Matplotlib would take apart without end
 Tracer.register(Replayed)
 
-_TRUSTING = (
-    None,
-    "promise_in_bounds",
-)  # modes of `at` in which an index out of bounds is an error
+_TRUSTING = (None, "promise_in_bounds")  # where an index out of bounds is an error
 _OF_NUMPY = {float: onp.float64, int: onp.int64}
 
 
