@@ -99,12 +99,13 @@ class _Reference(At):
 
     def apply(self, function: Callable[[Any], Any], *, mode: Any = None, **_: Any) -> Any:
         """The elements as a function of an array makes them, as often as the key names them."""
-        shape = np.shape(self._x)
-        places, x = _places(shape, self._key, mode), np.reshape(self._x, -1)
+        if isinstance(self._key, (int, slice)):
+            return self._changed(lambda x, _: function(x), None, mode=mode)
+        places, x = _places(np.shape(self._x), self._key, mode), np.reshape(self._x, -1)
         times = onp.bincount(places[places >= 0], minlength=x.size)
         for turn in range(times.max(initial=0)):
             x = x.at[times > turn].set(function(x[times > turn]))
-        return np.reshape(x, shape)[()]
+        return np.reshape(x, np.shape(self._x))[()]
 
     mul = At.multiply
 
