@@ -214,6 +214,9 @@ def test_static_arguments_have_programs_of_their_own(jax: Any) -> None:
     assert [f(3.0, 2), f(3.0, n=3), f(3.0, 2, scale="two")] == [9.0, 27.0, 18.0]
     assert jax.grad(f)(3.0, 2, scale="two") == 12.0
     assert plain.lower(1.0).compile()(1.0) == 2.0
+    scoped = jax.jit(jax.named_scope("name")(lambda x: x + 1.0))
+    assert [scoped(x) for x in (1.0, 2.0)] == [2.0, 3.0]
+    assert scoped.program.stats()["eager"] == 0
 
 
 def test_rules_that_are_wrong_are_refused(jax: Any) -> None:
