@@ -32,7 +32,6 @@ tree_map, typeof = tree_util.tree_map, _arrays.struct_of
 # Floats are float64, and there is nothing to set.
 config = _Namespace(update=lambda name, value: None, jax_enable_x64=True, x64_enabled=True)
 
-
 # A context in which nothing is different, and a decorator that changes nothing.
 _NOTHING = type("", (_contextlib.nullcontext,), {"__call__": lambda self, function: function})()
 _nothing: _Any = lambda *_, **__: _NOTHING  # noqa: E731

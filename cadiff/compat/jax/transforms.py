@@ -188,8 +188,6 @@ def checkpoint(fun: Function | None = None, **_: Any) -> Any:
 
 
 remat = checkpoint
-
-
 _NUMBERS = (*ARRAYS, float, complex)
 
 

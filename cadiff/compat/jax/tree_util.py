@@ -66,7 +66,7 @@ _OF_NAMES = Kind(
 
 def register_pytree_node(
     nodetype: Any, flatten_func: Any, unflatten_func: Any, flatten_with_keys_func: Any = None
-) -> None:
+) -> Any:
     """Objects of a class are containers from now on, in JAX's functions and in cadiff's.
 
     `flatten_func(x)` gives children and all else, `flatten_with_keys_func(x)` places beside them.
@@ -218,6 +218,9 @@ globals().update(
         ),
         "tree_broadcast": lambda prefix, full, is_leaf=None: tree_map(
             lambda x, part: tree_map(lambda _: x, part), prefix, full, is_leaf=is_leaf
+        ),
+        "register_static": lambda cls: (
+            register_pytree_node(cls, lambda x: ((), x), lambda x, _: x) or cls
         ),
         "treedef_children": PyTreeDef.children,
         "treedef_is_leaf": lambda treedef: treedef == _LEAF,
