@@ -580,8 +580,8 @@ cdef object key_within(item, list above, list watched):
     if issubclass(kind, np.generic) and kind.__dictoffset__ == 0:  # else it may have attributes
         return kind, item.dtype, item.tobytes()
     for k in range(len(above)):
-        if above[k] is item:
-            return kind, k
+        if above[k] is item:  # of a registered class that is its own aux, nothing else is known
+            return same(item, watched) if kind in registered else (kind, k)
     if len(above) == DEEP:
         return same(item, watched)
     above.append(item)

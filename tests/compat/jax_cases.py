@@ -107,6 +107,13 @@ n.linalg.eigvalsh(n.asarray(A + n.triu(A, 1))), j.grad(lambda a: n.sum(j.scipy.l
 j.jacfwd(lambda z: z**3, holomorphic=True)(n.asarray(X + 1j)), j.hessian(lambda z: z**3, holomorphic=True)(n.array([1.0 + 2.0j]))
 j.scipy.sparse.linalg.cg(lambda v: {"a": 2.0 * v["a"], "b": 3.0 * v["b"]}, {"a": n.ones(2), "b": n.asarray(3.0)}, tol=1e-14)[0]
 j.scipy.sparse.linalg.bicgstab(n.asarray(A), n.asarray(X[:3]), tol=1e-14)[0], j.scipy.sparse.linalg.gmres(lambda v: A @ v, n.asarray(X[:3]), tol=1e-14)[0]
+[f(n.asarray(X), n.array([0, 2, 0, 7]), 4) for f in (j.ops.segment_sum, j.ops.segment_prod, j.ops.segment_max, j.ops.segment_min)]
+j.ops.segment_sum(n.asarray(A), n.array([2, 0, -1])), j.ops.segment_max(n.arange(4), n.array([0, 2, 0, -1])), j.grad(lambda x: n.sum(j.ops.segment_sum(x, n.array([0, 2, 0, 7]), 4) ** 2))(n.asarray(X))
+j.vmap(lambda: 3.0, axis_size=2)(), j.vmap(lambda d: {"a": 2.0 * d["a"]}, None, axis_size=2)({"a": n.asarray(X)}), j.vmap(lambda x, y: x + y, (0, None), axis_size=4)(n.asarray(X), 1.0)
+n.take(n.asarray(X), n.array([0, 7, -1, -9]), mode="fill"), n.take(n.asarray(A), n.array([[0, 7]]), axis=-2, mode="fill", fill_value=5.0), n.take(n.arange(3), 9, mode="fill"), n.take(n.asarray(X), n.array([0, 7, -1]), mode="clip")
+n.asarray(X).at[n.array([0, 0, 2])].apply(n.exp), n.asarray(A).at[n.array([0, 0]), n.array([1, 1])].apply(n.exp), n.asarray(X).at[n.array([0, 9])].apply(n.exp, mode="drop"), n.asarray(X).at[1].apply(n.exp)
+j.scipy.linalg.cho_factor(n.asarray(A), lower=True)[0], j.scipy.linalg.cho_solve(j.scipy.linalg.cho_factor(n.asarray(A + n.triu(A, 1).T)), X[:3]), j.nn.log1mexp(n.array([1e-3, 0.5, 2.0, 40.0])), j.grad(j.nn.log1mexp)(0.5)
+j.jacfwd(lambda d, y: [d["b"] * y[0], (d["a"] ** 2 * y[1], y[0])], (0, 1))({"b": 2.0, "a": n.asarray(X)}, [3.0, 4.0]), j.hessian(lambda y: [n.sin(y[0]) * y[1]], (0,))([1.0, 2.0])
 j.grad(lambda t: n.sum(j.scipy.sparse.linalg.cg(lambda v: t * n.asarray(A) @ v, n.asarray(X[:3]), tol=1e-14)[0]))(2.0)
 """.strip().splitlines()
 

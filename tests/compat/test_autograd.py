@@ -157,6 +157,8 @@ def test_rules_of_primitives() -> None:
     assert ag.deriv(product)(2.0, 3.0) == 3.0
     defjvp(product, "same", lambda g, ans, x, y: 7.0 * g)
     assert ag.make_jvp(product, 1)(2.0, 3.0)(1.0)[1] == 7.0
+    program = cadiff.compile(lambda x: product(x, 3.0))
+    assert [program(x) for x in (2.0, 3.0)] == [6.0, 9.0] and program.stats()["eager"] == 0
 
     @primitive
     def weighted(*args: Any) -> Any:

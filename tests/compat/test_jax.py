@@ -160,6 +160,21 @@ def test_registered_classes_are_differentiated(jax: Any) -> None:
     assert jax.tree.leaves(part) == [2.0] and part(3.0) == 6.0
 
 
+def test_registered_classes_have_places(jax: Any) -> None:
+    pairs = type("Pairs", (dict,), {})
+    jax.tree_util.register_pytree_with_keys(
+        pairs,
+        lambda x: ([(jax.tree_util.DictKey(k), x[k]) for k in x], tuple(x)),
+        lambda keys, values: pairs(zip(keys, values, strict=True)),
+    )
+    tree = pairs(b=1.0, a=2.0)
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(tree)]
+    assert paths == ["['b']", "['a']"] and jax.tree.map(lambda x: 2.0 * x, tree)["a"] == 4.0
+    static = jax.tree_util.register_static(type("Static", (), {"power": 3}))()
+    assert jax.tree.leaves([static, 1.0]) == [1.0]
+    assert jax.jit(lambda x, static: x**static.power)(2.0, static) == 8.0
+
+
 # --- programs, rules, names ----------------------------------------------------------------------
 
 
@@ -214,6 +229,9 @@ def test_static_arguments_have_programs_of_their_own(jax: Any) -> None:
     assert [f(3.0, 2), f(3.0, n=3), f(3.0, 2, scale="two")] == [9.0, 27.0, 18.0]
     assert jax.grad(f)(3.0, 2, scale="two") == 12.0
     assert plain.lower(1.0).compile()(1.0) == 2.0
+    scoped = jax.jit(jax.named_scope("name")(lambda x: x + 1.0))
+    assert [scoped(x) for x in (1.0, 2.0)] == [2.0, 3.0]
+    assert scoped.program.stats()["eager"] == 0
 
 
 def test_rules_that_are_wrong_are_refused(jax: Any) -> None:

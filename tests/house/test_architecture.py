@@ -216,8 +216,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     ("compat.autograd", [{"numpy", "scipy"}]),
     ("compat.autograd.misc", [{"fixed_points", "flatten"}, {"__init__", "optimizers"}]),
     ("compat.autograd", [{"__init__"}]),
-    ("compat.jax", [{"absent", "arrays"}, {"tree_util"}, {"transforms"}, {"numpy"}]),
-    ("compat.jax", [{"custom", "lax", "random", "scipy"}, {"nn"}, {"__init__"}]),
+    ("compat.jax", [{"arrays"}, {"tree_util"}, {"transforms"}, {"numpy"}]),
+    ("compat.jax", [{"lax", "random", "scipy"}, {"nn"}, {"__init__"}]),
     ("nist", [{"__init__"}]),
     (
         "commands",

@@ -190,3 +190,15 @@ def test_maps_of_containers_are_pickled() -> None:
     again = pickle.loads(pickle.dumps(unflatten))
     wanted = Box("x", Layer(0.0, None), OrderedDict(a=np.array([1.0, 2.0])))
     assert_same_tree(again(np.arange(3.0)), wanted)
+
+
+def test_a_program_knows_containers_that_are_their_own_aux() -> None:
+    class Setting:
+        def __init__(self, power: int) -> None:
+            self.power = power
+
+    cadiff.register_container(Setting, lambda x: ((), x), lambda x, _: x)
+    square, cube = Setting(2), Setting(3)
+    program = cadiff.compile(lambda x, setting: x**setting.power)
+    assert [program(2.0, s) for s in (square, square, cube, cube, square)] == [4, 4, 8, 8, 4]
+    assert program.stats()["eager"] == 0

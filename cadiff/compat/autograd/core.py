@@ -129,9 +129,11 @@ def _pull_by_table(fun: Function, k: int) -> Function:
 
 
 def _push_by_table(fun: Function, k: int) -> Function:
-    return running(fun)(
-        lambda g, ans, *args, **kwargs: _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
-    )
+    def rule(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
+        with running(fun):
+            return _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
+
+    return rule
 
 
 def primitive(f_raw: Function) -> Any:

@@ -28,16 +28,15 @@ from .transforms import *  # noqa: F403
 
 __version__ = "0.10.2"  # the release whose names these are
 tree_map, typeof = tree_util.tree_map, _arrays.struct_of
-_numpy: _Any = numpy
 
 # Floats are float64, and there is nothing to set.
 config = _Namespace(update=lambda name, value: None, jax_enable_x64=True, x64_enabled=True)
 
-
-# Contexts in which nothing is different.
-_Nothing = _contextlib.contextmanager(lambda *_, **__: (None for _ in "1"))
-enable_x64 = ensure_compile_time_eval = disable_jit = named_scope = debug_nans = _Nothing
-default_matmul_precision = default_device = transfer_guard = checking_leaks = _Nothing
+# A context in which nothing is different, and a decorator that changes nothing.
+_NOTHING = type("", (_contextlib.nullcontext,), {"__call__": lambda self, function: function})()
+_nothing: _Any = lambda *_, **__: _NOTHING  # noqa: E731
+enable_x64 = ensure_compile_time_eval = disable_jit = named_scope = debug_nans = _nothing
+default_matmul_precision = default_device = transfer_guard = checking_leaks = _nothing
 
 # What is there without any work: arrays are, on the processor.
 globals().update(
@@ -47,7 +46,7 @@ globals().update(
     | {
         "block_until_ready": lambda x: x,
         "closure_convert": lambda fun, *_: (fun, []),  # numbers that fun closes over count
-        "device_put": lambda x, device=None, **_: tree_map(_numpy.asarray, x),
+        "device_put": lambda x, device=None, **_: tree_map(numpy.asarray, x),
         "device_get": _cadiff.value,
         "default_backend": lambda: "cpu",
         "clear_caches": lambda: None,
@@ -70,7 +69,7 @@ _MODULES: dict[str, dict[str, _Any]] = {
             fmt.format(*_cadiff.value(args), **_cadiff.value(kwargs))
         )
     },
-    "dtypes": _aliases.named("issubdtype result_type canonicalize_dtype=dtype", _numpy)
+    "dtypes": _aliases.named("issubdtype result_type canonicalize_dtype=dtype", numpy)
     | _classes("prng_key", _generic),
     # Programs ask for these by name: all places are the processor, and no such error is raised.
     "errors": _classes(

@@ -1,9 +1,4 @@
-"""Arrays with what JAX's have beside NumPy's: `at`, `block_until_ready`; and what stands for some.
-
-NumPy's arrays and numbers with derivatives are lent these members when this module is imported.
-"""
-
-from __future__ import annotations
+"""Arrays: what JAX's have beside NumPy's is lent to these and to numbers with derivatives."""
 
 import math
 from abc import ABC
@@ -37,7 +32,7 @@ for _kind in NUMBERS:
 Array.register(onp.ndarray)  # but no numbers, which Matplotlib would take apart without end
 Tracer.register(Replayed)
 
-
+_TRUSTING = (None, "promise_in_bounds")  # where an index out of bounds is an error
 _OF_NUMPY = {float: onp.float64, int: onp.int64}
 
 
@@ -104,17 +99,15 @@ class _Reference(At):
 
     def apply(self, function: Callable[[Any], Any], *, mode: Any = None, **_: Any) -> Any:
         """The elements as a function of an array makes them, as often as the key names them."""
-        shape = np.shape(self._x)
-        places, x = _places(shape, self._key, mode), np.reshape(self._x, -1)
+        if isinstance(self._key, (int, slice)):
+            return self._changed(lambda x, _: function(x), None, mode=mode)
+        places, x = _places(np.shape(self._x), self._key, mode), np.reshape(self._x, -1)
         times = onp.bincount(places[places >= 0], minlength=x.size)
         for turn in range(times.max(initial=0)):
             x = x.at[times > turn].set(function(x[times > turn]))
-        return np.reshape(x, shape)[()]
+        return np.reshape(x, np.shape(self._x))[()]
 
     mul = At.multiply
-
-
-_TRUSTING = (None, "promise_in_bounds")
 
 
 def limits(dtype: Any) -> tuple[Any, Any]:

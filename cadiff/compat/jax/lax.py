@@ -1,7 +1,5 @@
 """`jax.lax`: loops and branches of cadiff, functions of arrays of cadiff.numpy, by JAX's names."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import functools
@@ -30,6 +28,7 @@ RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any]:
     """A function of turns, and their beginning, as JAX's: what goes round keeps its dtypes."""
     dtypes = trees.tree_map(np.result_type, init)
+    in_order = functools.partial(trees.tree_map, lambda x: x)  # of the keys of its dicts
 
     def as_before(x: Any, dtype: Any) -> Any:
         kind = getattr(x, "dtype", dtype)
@@ -41,9 +40,9 @@ def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any
         new = result[0] if is_pair else result
         with contextlib.suppress(ValueError):  # cadiff's loop tells what differs
             new = trees.tree_map(as_before, new, dtypes)
-        return (new, trees.in_order(result[1])) if is_pair else new
+        return (new, in_order(result[1])) if is_pair else new
 
-    return turn, trees.in_order(init)
+    return turn, in_order(init)
 
 
 def scan(

@@ -1,7 +1,5 @@
 """`jax.nn`: activations, what makes probabilities of numbers, and random weights."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """`jax.numpy`: cadiff.numpy's names, beside what JAX adds or does otherwise."""
 
-from __future__ import annotations
-
 import functools as _functools
 from collections.abc import Callable as _Callable
 from typing import Any as _Any
@@ -20,7 +18,6 @@ ndarray = _arrays.Array
 float_, int_, uint, complex_ = _np.float64, _np.int64, _np.uint64, _np.complex128
 bool_ = _np.bool_
 row_stack = _numpy.vstack
-
 
 # What only JAX's functions take: it is ignored.
 _OTHER = {"device", "method", "optimize", "out_sharding", "precision", "preferred_element_type"}
@@ -81,18 +78,6 @@ _CHANGES: dict[str, _Function] = {
     "sum prod max min mean std var all any": _as_jax,
     "put place put_along_axis fill_diagonal": _copying,
     "nonzero argwhere flatnonzero": _sized,
-    # Numbers without axes are NumPy's numbers.
-    "asarray": lambda own: lambda a, dtype=None, **_: own(a, dtype=dtype)[()],
-    "array": lambda own: (
-        lambda object, dtype=None, copy=True, ndmin=0, **_: own(
-            object, dtype=dtype, copy=copy, ndmin=ndmin
-        )[()]
-    ),
-    "bincount": lambda own: (
-        lambda x, weights=None, minlength=0, *, length=None: _of_length(
-            own(x, weights, minlength), length, 0
-        )
-    ),
 }
 for _names, _change in _CHANGES.items():
     for _name in _names.split():
@@ -108,6 +93,21 @@ def einsum(subscripts: _Any, /, *operands: _Any, **how: _Any) -> _Any:
         return _einsum(subscripts, *operands, **how)
     found = _einsum(f"{inputs}->...{output}", *operands, **how)
     return _numpy.sum(found, axis=tuple(range(_np.ndim(found) - len(output))))
+
+
+def array(object: _Any, dtype: _Any = None, copy: bool = True, ndmin: int = 0, **_: _Any) -> _Any:
+    """As `numpy.array`, but numbers without axes are NumPy's numbers."""
+    return _numpy.array(object, dtype=dtype, copy=copy, ndmin=ndmin)[()]
+
+
+def asarray(a: _Any, dtype: _Any = None, **_: _Any) -> _Any:
+    """As `numpy.asarray`, but numbers without axes are NumPy's numbers."""
+    return _numpy.asarray(a, dtype=dtype)[()]
+
+
+def bincount(x: _Any, weights: _Any = None, minlength: int = 0, *, length: _Any = None) -> _Any:
+    """As `numpy.bincount`, of a length if that is given."""
+    return _of_length(_numpy.bincount(x, weights, minlength), length, 0)
 
 
 def where(condition: _Any, x: _Any = None, y: _Any = None, /, **how: _Any) -> _Any:

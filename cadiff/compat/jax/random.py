@@ -4,8 +4,6 @@ A key is two whole numbers as floats, which programs carry. Its words are an ope
 table; whole numbers and orders are primitives without derivatives.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

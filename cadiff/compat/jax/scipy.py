@@ -1,7 +1,5 @@
 """`jax.scipy`: cadiff.scipy's names, beside what JAX has otherwise."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """`jit`, `grad` and what else makes functions of functions: cadiff's, called as JAX calls them."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Container, Sequence
@@ -49,8 +47,7 @@ def jit(
 ) -> Any:
     """`cadiff.compile` of a function: recorded at a first call, replayed in C by later ones.
 
-    Values of static arguments, which are hashable, have programs of their own. `donate_argnums`,
-    `device` and what else says how to compile are ignored.
+    Each value of static arguments has a program. What else says how to compile is ignored.
     """
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
@@ -197,8 +194,6 @@ def checkpoint(fun: Function | None = None, **_: Any) -> Any:
 
 
 remat = checkpoint
-
-
 _NUMBERS = (*ARRAYS, float, complex)
 
 

@@ -4,8 +4,6 @@ Dicts are gone through in the order of their keys, and None is a tree without le
 are registered here are containers of cadiff, too.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
@@ -68,7 +66,7 @@ _OF_NAMES = Kind(
 
 def register_pytree_node(
     nodetype: Any, flatten_func: Any, unflatten_func: Any, flatten_with_keys_func: Any = None
-) -> None:
+) -> Any:
     """Objects of a class are containers from now on, in JAX's functions and in cadiff's.
 
     `flatten_func(x)` gives children and all else, `flatten_with_keys_func(x)` places beside them.
@@ -151,7 +149,7 @@ class PyTreeDef(Tree):
         is_named = kind not in _KINDS and issubclass(kind, tuple) and hasattr(kind, "_fields")
         return _OF_NAMES if is_named else _KINDS.get(kind)
 
-    def children(self) -> list[PyTreeDef]:
+    def children(self) -> list[Any]:
         """Those of the containers that are in the outermost one."""
         return [*self.parts]
 
@@ -172,11 +170,6 @@ class PyTreeDef(Tree):
 
 _LEAF = PyTreeDef()
 tree_flatten, tree_map = PyTreeDef.flatten, PyTreeDef.map
-
-
-def in_order(tree: Any) -> Any:
-    """The tree with its dicts in the order of their keys."""
-    return tree_map(lambda x: x, tree)
 
 
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -225,6 +218,9 @@ globals().update(
         ),
         "tree_broadcast": lambda prefix, full, is_leaf=None: tree_map(
             lambda x, part: tree_map(lambda _: x, part), prefix, full, is_leaf=is_leaf
+        ),
+        "register_static": lambda cls: (
+            register_pytree_node(cls, lambda x: ((), x), lambda x, _: x) or cls
         ),
         "treedef_children": PyTreeDef.children,
         "treedef_is_leaf": lambda treedef: treedef == _LEAF,
