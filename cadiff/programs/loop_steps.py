@@ -98,35 +98,30 @@ class AnyLoop:
     # --- with plain numbers
 
     def _run(self, turns: AnyTurns) -> AnyTurns:
-        steps, entrance = self._steps_of(turns), self._entrance
         while not turns.run():
+            steps, entrance = self._steps_of(turns), self._entrance
             if turns.is_outside and entrance is not None:
                 turns.enter(entrance.evaluated(turns.row)[0][0] != 0.0)
             else:
                 turns.step(*steps.evaluated(turns.row))
         return turns
 
-    def _forth(self, x: FloatArray, most: int = 0) -> AnyTurns:
-        entrance, inputs = self._entrance, self._with_rows(x)
-        p, n, m, _ = self._sizes
-        n_rows = (len(inputs) - p - n) // m if m else self._n_rows
-        if x.ndim == 2:
-            ends = np.full(
-                x.shape[1], x[0] if self._count == GIVEN else self._end(n_rows), np.intp
-            )
-            codes = self._bodies.codes_of_lanes, entrance and entrance.codes_of_lanes
-            return self._run(LaneTurns(*codes, self._sizes, inputs, n_rows, ends, most))
-        end = max(0, int(x[0])) if self._count == GIVEN else self._end(n_rows)
-        codes = self._steps.codes, entrance and entrance.codes
-        return self._run(Turns(*codes, self._sizes, inputs, n_rows, 0, end, most))
-
     def _steps_of(self, turns: AnyTurns) -> Any:
         return self._bodies if isinstance(turns, LaneTurns) else self._steps
 
-    def _end(self, n_rows: int) -> int:
-        """The turn behind the last one, where all calls have the same."""
-        end = self._most_turns if self._count == UNTIL else self._count
-        return min(end, n_rows) if self._sizes[2] else end
+    def _forth(self, x: FloatArray, most: int = 0) -> AnyTurns:
+        count, sizes, entrance, inputs = self._count, self._sizes, self._entrance, self._with_rows(x)
+        p, n, m, _ = sizes
+        n_rows = (len(inputs) - p - n) // m if m else self._n_rows
+        end = self._most_turns if count == UNTIL else count
+        end = min(end, n_rows) if m else end
+        if x.ndim == 1:
+            end = max(0, int(x[0])) if count == GIVEN else end
+            codes = self._steps.codes, entrance and entrance.codes
+            return self._run(Turns(*codes, sizes, inputs, n_rows, 0, end, most))
+        ends = np.full(x.shape[1], x[0] if count == GIVEN else end, np.intp)
+        codes = self._bodies.codes_of_lanes, entrance and entrance.codes_of_lanes
+        return self._run(LaneTurns(*codes, sizes, inputs, n_rows, ends, most))
 
     def _with_rows(self, x: FloatArray) -> FloatArray:
         """All inputs of turns; a loop may know their rows by itself."""

@@ -7,6 +7,7 @@
 
 static void emit_all(CadMaker *m) {
     CadByLevel sorted = cad_maker_sort_by_level(m);
+    cad_maker_emit_checks(m, 0);
     for (uint32_t level = 1; level < m->n_levels && m->status == CAD_OK; level++) {
         const uint32_t *begin = sorted.begin + 2 * (size_t)level;
         cad_maker_emit_products(m, sorted.records + begin[0], begin[1] - begin[0]);
@@ -45,6 +46,7 @@ static void take_buffers(CadMaker *m) {
     m->floats = cad_memory_take(&m->memory, n, sizeof *m->floats);
     m->is_rounded = cad_memory_take(&m->memory, n, sizeof *m->is_rounded);
     m->check_level = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *m->check_level);
+    m->waiting = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *m->waiting);
     if (m->program == NULL || m->memory.status != CAD_OK) {
         fail(m);
     }
@@ -73,12 +75,10 @@ static int has_levels(CadMaker *m) {
 
 /* Whether an index may be out of bounds, or a call may raise. */
 static int can_fail(CadGraph *graph, const CadRecord *record) {
-    const CadCalls *const calls = graph->calls;
     if (record->kind != CAD_RECORD_CALL) {
         return cad_record_is_by_index(record) && !cad_record_is_within(graph, record);
     }
-    return calls == NULL || calls->may_raise == NULL ||
-           calls->may_raise(graph->owner, cad_graph_array(graph, record)->number);
+    return cad_maker_may_raise(graph, record);
 }
 
 /* Collect the numbers to compute: roots, then those of the function that can fail, even if no root

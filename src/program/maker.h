@@ -110,6 +110,7 @@ typedef struct CadMaker {
     size_t n_reads, reads_capacity;
     /* of guards */
     uint32_t *check_level; /* the level after which they are compared */
+    uint32_t *waiting;     /* the first call that is made only where they hold, or 0 */
     size_t n_checked;
     uint32_t n_levels;
     uint32_t n_groups;
@@ -235,6 +236,9 @@ void cad_maker_find_wanted(CadMaker *m);
 
 /* List the operands of all records, after the choice of records and of their sums. */
 void cad_maker_list_reads(CadMaker *m);
+
+/* Whether a call may raise, or never end: one that f makes behind a guard waits for that. */
+bool cad_maker_may_raise(const CadGraph *graph, const CadRecord *record);
 
 /* --- chains.c --- */
 
