@@ -144,7 +144,8 @@ class Loop(AnyLoop):
     """A loop whose turns are recorded.
 
     `turn(shared, state, row)` gives the next state and a row of results; `begins(shared, state)`,
-    where turns tell, whether there is a turn, as a vector of one number. `runs`: the functions of the user's that turns run.
+    where turns tell, whether there is a turn, as a vector of one number. `runs`: the functions of
+    the user's that turns run.
     """
 
     def __init__(

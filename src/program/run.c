@@ -743,8 +743,8 @@ static int call_for_some_lanes(const CadProgram *program, const CadInstruction *
         for (size_t k = 0; k < n_in * n; k++) {
             room[k] = operands[k / n * count + chosen[k % n]];
         }
-        is_done = n == 0 ||
-                  program->call_lanes(program->owner, (uint32_t)i->z, n, room, found) >= 0;
+        is_done =
+            n == 0 || program->call_lanes(program->owner, (uint32_t)i->z, n, room, found) >= 0;
         memset(results, 0, n_out * count * sizeof *results);
         for (size_t k = 0; k < n_out * n && is_done; k++) {
             results[k / n * count + chosen[k % n]] = found[k];
