@@ -201,10 +201,6 @@ static long failed_check(const CadCheck *checks, size_t n, const Places *places)
     return -1;
 }
 
-static const CadNative *native_of(const CadProgram *program, const CadInstruction *call) {
-    return program->natives != NULL ? program->natives[call->z] : NULL;
-}
-
 /* --- tile by tile --- */
 
 static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction *i,
@@ -215,7 +211,7 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
     }
     if (cad_step_is(i, CAD_CALLS)) {
         cad_native_run_rows(
-            native_of(program, i), (size_t)i->sx,
+            cad_native_of(program, i), (size_t)i->sx,
             strip_in_turn(program, places, i->x, 1, i->n, turn.number).data,
             strip_in_turn(program, places, i->out, 1, (uint32_t)i->y, turn.number).data);
         return;
@@ -342,7 +338,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
             run_turn(program, i, places, once);
             break;
         }
-        const CadNative *const native = native_of(program, i);
+        const CadNative *const native = cad_native_of(program, i);
         const double *const operands = numbers_at(places, i->x);
         double *const results = numbers_at(places, i->out);
         if ((native == NULL || !cad_native_run(native, operands, results)) &&
@@ -709,71 +705,6 @@ static void run_lanes_of_singles(const CadInstruction *i, const CadSingle *singl
     }
 }
 
-/* The lanes for which a call is made: those that all checks before it let pass. */
-static size_t lanes_behind_checks(const CadProgram *program, size_t n_checks, Lanes lanes,
-                                  size_t *chosen) {
-    size_t n = 0;
-    for (size_t lane = 0; lane < lanes.count; lane++) {
-        int holds = 1;
-        for (size_t k = 0; k < n_checks; k++) {
-            const CadStrip found = lanes_of_operand(lanes, program->checks[k].place);
-            holds &= found.data[(ptrdiff_t)lane * found.step] == program->checks[k].value;
-        }
-        chosen[n] = lane;
-        n += (size_t)holds;
-    }
-    return n;
-}
-
-/* The call for lanes that checks have not ruled out: f would not make it for the others. */
-static int call_for_some_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes,
-                               const double *operands, double *results) {
-    const size_t n_in = i->n, n_out = (size_t)i->y, count = lanes.count;
-    double *const room = cad_memory_resize(NULL, (n_in + n_out + 1) * count, sizeof *room);
-    if (room == NULL) {
-        return 0;
-    }
-    size_t *const chosen = (size_t *)(room + (n_in + n_out) * count);
-    const size_t n = lanes_behind_checks(program, (size_t)i->sy, lanes, chosen);
-    int is_done = 1;
-    if (n == count) {
-        is_done = program->call_lanes(program->owner, (uint32_t)i->z, n, operands, results) >= 0;
-    } else {
-        double *const found = room + n_in * n;
-        for (size_t k = 0; k < n_in * n; k++) {
-            room[k] = operands[k / n * count + chosen[k % n]];
-        }
-        is_done =
-            n == 0 || program->call_lanes(program->owner, (uint32_t)i->z, n, room, found) >= 0;
-        memset(results, 0, n_out * count * sizeof *results);
-        for (size_t k = 0; k < n_out * n && is_done; k++) {
-            results[k / n * count + chosen[k % n]] = found[k];
-        }
-    }
-    cad_memory_free(room);
-    return is_done;
-}
-
-/* Operands stand side by side, shared ones in a room of their own. 0 if it has failed. */
-static int call_for_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
-    const CadNative *const native = native_of(program, i);
-    double *const results = cad_lanes_at(lanes, i->out);
-    double *const own =
-        i->x < lanes.n_shared ? cad_memory_resize(NULL, i->n * lanes.count, sizeof *own) : NULL;
-    if (i->x < lanes.n_shared && own == NULL) {
-        return 0;
-    }
-    for (uint32_t k = 0; own != NULL && k < i->n; k++) {
-        cad_lanes_copy(own + k * lanes.count, lanes, i->x + (int32_t)k);
-    }
-    const double *const operands = own != NULL ? own : cad_lanes_at(lanes, i->x);
-    const int is_done =
-        (native != NULL && cad_native_run_lanes(native, lanes.count, operands, results)) ||
-        call_for_some_lanes(program, i, lanes, operands, results);
-    cad_memory_free(own);
-    return is_done;
-}
-
 /* Answers as cad_program_run, but for guards. */
 static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
     switch ((CadStepKind)i->kind) {
@@ -814,7 +745,7 @@ static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
         }
         break;
     case CAD_CALL:
-        return call_for_lanes(program, i, lanes) ? -1 : CAD_CALL_FAILED;
+        return cad_call_for_lanes(program, i, lanes) ? -1 : CAD_CALL_FAILED;
     case CAD_SCAN:
         return cad_run_scan_of_lanes(program, i, lanes, inner_runs);
     case CAD_MACHINE:
