@@ -75,10 +75,12 @@ static int has_levels(CadMaker *m) {
 
 /* Whether an index may be out of bounds, or a call may raise. */
 static int can_fail(CadGraph *graph, const CadRecord *record) {
+    const CadCalls *const calls = graph->calls;
     if (record->kind != CAD_RECORD_CALL) {
         return cad_record_is_by_index(record) && !cad_record_is_within(graph, record);
     }
-    return cad_maker_may_raise(graph, record);
+    return calls == NULL || calls->may_raise == NULL ||
+           calls->may_raise(graph->owner, cad_graph_array(graph, record)->number);
 }
 
 /* Collect the numbers to compute: roots, then those of the function that can fail, even if no root

@@ -237,9 +237,6 @@ void cad_maker_find_wanted(CadMaker *m);
 /* List the operands of all records, after the choice of records and of their sums. */
 void cad_maker_list_reads(CadMaker *m);
 
-/* Whether a call may raise, or never end: one that f makes behind a guard waits for that. */
-bool cad_maker_may_raise(const CadGraph *graph, const CadRecord *record);
-
 /* --- chains.c --- */
 
 /* Among the wanted numbers. */

@@ -21,11 +21,12 @@ void cad_maker_find_wanted(CadMaker *m) {
     }
 }
 
-bool cad_maker_may_raise(const CadGraph *graph, const CadRecord *record) {
+/* Whether it is a call that waits for the guards that f has noted before. */
+static int waits(const CadGraph *graph, const CadRecord *record) {
     const CadCalls *const calls = graph->calls;
-    return record->kind == CAD_RECORD_CALL &&
-           (calls == NULL || calls->may_raise == NULL ||
-            calls->may_raise(graph->owner, cad_graph_array(graph, record)->number));
+    return record->kind == CAD_RECORD_CALL && graph->n_guards > 0 && calls != NULL &&
+           calls->waits != NULL &&
+           calls->waits(graph->owner, cad_graph_array(graph, record)->number);
 }
 
 static void list_read(CadMaker *m, size_t record) {
@@ -45,8 +46,7 @@ void cad_maker_list_reads(CadMaker *m) {
                 list_read(m, record_of(m, of.ids[k]));
             }
         }
-        if (is_made(m, i) && graph->n_guards > 0 &&
-            cad_maker_may_raise(graph, &graph->records[i])) {
+        if (is_made(m, i) && waits(graph, &graph->records[i])) {
             for (; n_waited_for < graph->n_guards; n_waited_for++) {
                 const size_t number = record_of(m, graph->guards[n_waited_for].id);
                 if (number >= i) {
