@@ -7,7 +7,7 @@ differences), as an eager gradient, as a program of the plain loop, with eight r
 the last one may be of all numbers of turns, or one for each number of turns, as a program with
 `while_loop`, and by JAX, where that is installed; it has no reverse mode there, so
 its gradient is forward. Results are compared before they are timed; printed are the least
-microseconds of a call in interleaved rounds.
+microseconds of a call in interleaved rounds. Then 1,000 points at once, by `vmap`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import cycle
@@ -30,6 +31,7 @@ __all__ = ["PROBLEMS", "main", "measured"]
 
 Function = Callable[[Any], Any]
 POINTS = 64
+ROWS = 1000
 
 
 class Problem(NamedTuple):
@@ -164,14 +166,25 @@ PROBLEMS = {
 # --- measuring -----------------------------------------------------------------------------------
 
 
-def by_jax(name: str, problem: Problem) -> tuple[Function, Function]:
+def _of_jax(name: str, problem: Problem) -> tuple[Any, Function, Function]:
+    """JAX, the function, and its value and derivative, forward."""
     jax, jnp = import_module("jax"), import_module("jax.numpy")
     jax.config.update("jax_enable_x64", True)
     loop = jax_populations if name == "populations" else problem.kept
     f = lambda x: loop(x, jnp, jax.lax.while_loop)  # noqa: E731
-    value = jax.jit(f)
-    forward = jax.jit(lambda x: jax.jvp(f, (x,), (1.0,)))
+    return jax, f, lambda x: jax.jvp(f, (x,), (1.0,))
+
+
+def by_jax(name: str, problem: Problem) -> tuple[Function, Function]:
+    jax, f, both = _of_jax(name, problem)
+    value, forward = jax.jit(f), jax.jit(both)
     return (lambda x: float(value(x))), lambda x: tuple(map(float, forward(x)))
+
+
+def rows_by_jax(name: str, problem: Problem) -> tuple[Function, Function]:
+    jax, *functions = _of_jax(name, problem)
+    value, both = (jax.jit(jax.vmap(f)) for f in functions)
+    return (lambda x: np.asarray(value(x))), lambda x: tuple(map(np.asarray, both(x)))
 
 
 def ways_of(name: str, problem: Problem) -> dict[str, tuple[Function, Function]]:
@@ -220,8 +233,32 @@ def measured(name: str, rounds: int = 9) -> dict[str, tuple[float, float]]:
     return {way: (found[0][way], found[1][way]) for way in ways}
 
 
+def measured_rows(name: str, rounds: int = 9) -> dict[str, tuple[float, float]]:
+    """The same of many points at once, by `vmap` of `while_loop`, here and in JAX."""
+    problem = PROBLEMS[name]
+    points = np.resize(problem.points, ROWS)
+    f = lambda x: problem.kept(x, cadiff, cadiff.while_loop)  # noqa: E731
+    ways: dict[str, tuple[Function, Function]] = {
+        "while_loop": (cadiff.vmap(f), cadiff.vmap(cadiff.value_and_grad(f)))
+    }
+    if find_spec("jax") is not None:
+        ways["JAX"] = rows_by_jax(name, problem)
+    expected = np.array([problem.by_hand(x) for x in problem.points])
+    for value, both in ways.values():
+        for _ in range(2):
+            found = np.array([value(points), *both(points)])[:, :POINTS]
+            np.testing.assert_allclose(found[0], expected[:, 0], rtol=1e-9)
+            np.testing.assert_allclose(found[1:].T, expected, rtol=1e-4)
+    timed = [
+        interleave({way: partial(pair[k], points) for way, pair in ways.items()}, rounds=rounds)
+        for k in range(2)
+    ]
+    least = [{way: 1e6 * t.least().seconds(way).low for way in ways} for t in timed]
+    return {way: (least[0][way], least[1][way]) for way in ways}
+
+
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     rounds = parser.parse_args(argv).rounds
@@ -229,6 +266,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name in PROBLEMS:
         print(f"{name}, µs{'':21}value   value and gradient")
         for way, (value, both) in measured(name, rounds).items():
+            print(f"  {way:24}{value:9.1f}{both:16.1f}")
+        print(f"{name}, {ROWS} rows, µs")
+        for way, (value, both) in measured_rows(name, rounds).items():
             print(f"  {way:24}{value:9.1f}{both:16.1f}")
 
 

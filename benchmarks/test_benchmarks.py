@@ -97,6 +97,7 @@ def test_lengths_of_loops(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_loops_of_any_length_agree() -> None:
     assert min(map(min, control_flow.measured("kepler", rounds=1).values())) > 0.0
+    assert min(map(min, control_flow.measured_rows("kepler", rounds=1).values())) > 0.0
 
 
 @pytest.mark.parametrize("name", vectors.FUNCTIONS)

@@ -658,6 +658,11 @@ cdef int may_raise(void *owner, uint32_t number) noexcept:
     return getattr(step.rule, "may_raise", True)
 
 
+cdef int waits(void *owner, uint32_t number) noexcept:
+    step = (<GraphNumbers>owner).steps[number]
+    return may_raise(owner, number) and native_of_step(step) is None
+
+
 cdef int is_level(void *owner, uint32_t number) noexcept:
     step = (<GraphNumbers>owner).steps[number]
     return getattr(step.rule, "is_level", False) and np.isfinite(step.results[0]).all()
@@ -683,6 +688,7 @@ STEPS.insert = insert_rule
 STEPS.form = form_of_step
 STEPS.link = link_step
 STEPS.may_raise = may_raise
+STEPS.waits = waits
 STEPS.is_level = is_level
 STEPS.rows = rows_of_step
 

@@ -193,7 +193,7 @@ class FoundLoop(AnyLoop):
         return self._root.ways.have(turns, (*self._turns,))
 
     def _forth(self, x: FloatArray, most: int = 0) -> Turns:
-        turns = super()._forth(x, most)
+        turns: Turns = super()._forth(x, most)
         if self._of is not None and not self._is_known(turns):
             raise _UnservedError
         return turns

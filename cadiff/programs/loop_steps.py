@@ -38,9 +38,6 @@ UNTIL = -1  # turns go on until one says that it was the last
 GIVEN = -2  # the first number that turns share says how many there are
 
 
-AnyTurns = Turns | LaneTurns
-
-
 class AnyLoop:
     """A loop over vectors: what turns share, the first state, and the rows of inputs, in a row.
 
@@ -54,7 +51,7 @@ class AnyLoop:
     def __init__(self, sizes: Sizes, count: int) -> None:
         self._sizes, self._count = sizes, count
         self._known: tuple[bytes, FloatArray] | None = None
-        self._last: list[tuple[bytes, AnyTurns]] = []  # runs that may be pulled, and their inputs
+        self._last: list[tuple[bytes, Any]] = []  # runs that may be pulled, and their inputs
         self._is_pulled = False
         self._most = max(64, MOST_BYTES // (8 * sizes[1] + 4))
         p, n, m, k = sizes
@@ -97,36 +94,36 @@ class AnyLoop:
 
     # --- with plain numbers
 
-    def _run(self, turns: AnyTurns) -> AnyTurns:
-        steps, entrance = self._steps_of(turns), self._entrance
+    def _run(self, turns: Any) -> Any:
         while not turns.run():
+            steps, entrance = self._steps_of(turns), self._entrance
             if turns.is_outside and entrance is not None:
                 turns.enter(entrance.evaluated(turns.row)[0][0] != 0.0)
             else:
                 turns.step(*steps.evaluated(turns.row))
         return turns
 
-    def _forth(self, x: FloatArray, most: int = 0) -> AnyTurns:
-        entrance, inputs = self._entrance, self._with_rows(x)
-        p, n, m, _ = self._sizes
-        n_rows = (len(inputs) - p - n) // m if m else self._n_rows
-        if x.ndim == 2:
-            ends = np.full(
-                x.shape[1], x[0] if self._count == GIVEN else self._end(n_rows), np.intp
-            )
-            codes = self._bodies.codes_of_lanes, entrance and entrance.codes_of_lanes
-            return self._run(LaneTurns(*codes, self._sizes, inputs, n_rows, ends, most))
-        end = max(0, int(x[0])) if self._count == GIVEN else self._end(n_rows)
-        codes = self._steps.codes, entrance and entrance.codes
-        return self._run(Turns(*codes, self._sizes, inputs, n_rows, 0, end, most))
-
-    def _steps_of(self, turns: AnyTurns) -> Any:
+    def _steps_of(self, turns: Any) -> Any:
         return self._bodies if isinstance(turns, LaneTurns) else self._steps
 
-    def _end(self, n_rows: int) -> int:
-        """The turn behind the last one, where all calls have the same."""
-        end = self._most_turns if self._count == UNTIL else self._count
-        return min(end, n_rows) if self._sizes[2] else end
+    def _forth(self, x: FloatArray, most: int = 0) -> Any:
+        count, sizes, entrance, inputs = (
+            self._count,
+            self._sizes,
+            self._entrance,
+            self._with_rows(x),
+        )
+        p, n, m, _ = sizes
+        n_rows = (len(inputs) - p - n) // m if m else self._n_rows
+        end = self._most_turns if count == UNTIL else count
+        end = min(end, n_rows) if m else end
+        if x.ndim == 1:
+            end = max(0, int(x[0])) if count == GIVEN else end
+            codes = self._steps.codes, entrance and entrance.codes
+            return self._run(Turns(*codes, sizes, inputs, n_rows, 0, end, most))
+        ends = np.full(x.shape[1], x[0] if count == GIVEN else end, np.intp)
+        codes = self._bodies.codes_of_lanes, entrance and entrance.codes_of_lanes
+        return self._run(LaneTurns(*codes, sizes, inputs, n_rows, ends, most))
 
     def _with_rows(self, x: FloatArray) -> FloatArray:
         """All inputs of turns; a loop may know their rows by itself."""
@@ -148,7 +145,7 @@ class AnyLoop:
         self._last = [(x.tobytes(), turns)] if keeps else []
         return self._results_of(turns)
 
-    def _results_of(self, turns: AnyTurns) -> FloatArray:
+    def _results_of(self, turns: Any) -> FloatArray:
         results: FloatArray = turns.results
         return results
 
@@ -178,7 +175,7 @@ class AnyLoop:
                 self._back(self._run(turns.stretch(k)), u, pulled)
         return pulled[: self.n_inputs]
 
-    def _back(self, turns: AnyTurns, u: FloatArray, pulled: FloatArray) -> None:
+    def _back(self, turns: Any, u: FloatArray, pulled: FloatArray) -> None:
         steps = self._steps_of(turns)
         pulls = steps.pulls_of_lanes if isinstance(turns, LaneTurns) else steps.pulls
         while not turns.back(pulls, u, pulled):

@@ -168,6 +168,9 @@ typedef struct CadCalls {
     CadStatus (*link)(void *owner, uint32_t number, CadLinks *links);
     /* Whether a call may raise; NULL: all may. */
     int (*may_raise)(void *owner, uint32_t number);
+    /* Whether it is made only where f makes it, behind the guards before it: it may never end;
+     * NULL: none is. */
+    int (*waits)(void *owner, uint32_t number);
     /* Whether it gives a level that others are measured from, finite where it was recorded: what
      * depends on none in the end is not differentiated by it; NULL: none does. */
     int (*is_level)(void *owner, uint32_t number);

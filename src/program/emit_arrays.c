@@ -138,6 +138,7 @@ static void emit_call(CadMaker *m, const CadRecord *record, int32_t out) {
                                     .sx = is_large && calls != NULL && calls->rows != NULL
                                               ? (int32_t)calls->rows(m->graph->owner, number)
                                               : 0,
+                                    .sy = (int32_t)m->program->n_checks,
                                     .y = (int32_t)record->of.array.size,
                                     .z = (int32_t)number});
     m->program->n_operations++;

@@ -79,15 +79,22 @@ static size_t *count_work(CadMaker *m) {
     return work;
 }
 
+/* Whether a call on the next level waits for a guard. */
+static int is_waited_for(const CadMaker *m, size_t guard, uint32_t level) {
+    return m->waiting[guard] > 0 && m->level[m->waiting[guard]] == level + 1;
+}
+
 /* Guards are compared soon after they can be, so that a program whose outcomes are not met ends
  * there; in their order, so each after the last one of the levels so far; and only once enough has
  * been computed since the last comparison: what a miss computes in vain is a share of what it had
- * to. */
+ * to. But a call that waits for them is made behind. */
 static void place_checks(CadMaker *m) {
     enum { LEAST_WORK = 32, SHARE = 8 };
     const size_t n_guards = m->graph->n_guards;
     if (m->program->compares_last) {
-        memset(m->check_level, 0xff, n_guards * sizeof *m->check_level);
+        for (size_t k = 0; k < n_guards; k++) {
+            m->check_level[k] = m->waiting[k] > 0 ? m->level[m->waiting[k]] - 1 : FOREVER;
+        }
         return;
     }
     size_t *const work = n_guards > 0 ? count_work(m) : NULL;
@@ -104,7 +111,8 @@ static void place_checks(CadMaker *m) {
                 raise_to(&ready, m->level[record_of(m, m->graph->guards[k].id)]);
             }
         }
-        if (k == n_guards || (k > waiting && since >= LEAST_WORK + done / SHARE)) {
+        if (k == n_guards || (k > waiting && (since >= LEAST_WORK + done / SHARE ||
+                                              is_waited_for(m, waiting, level)))) {
             for (; waiting < k; waiting++) {
                 m->check_level[waiting] = level;
             }
@@ -119,7 +127,8 @@ static void place_checks(CadMaker *m) {
 static void find_last_reads(CadMaker *m) {
     const size_t n = m->n_ends - m->graph->n_guards;
     for (size_t k = 0; k < m->n_ends; k++) {
-        raise_to(&m->last[record_of(m, m->ends[k])], k < n ? FOREVER : m->check_level[k - n]);
+        const int is_kept = k < n || m->program->compares_last;
+        raise_to(&m->last[record_of(m, m->ends[k])], is_kept ? FOREVER : m->check_level[k - n]);
     }
     for (size_t i = m->graph->n_records; i-- > 0;) {
         uint32_t level = m->level[i];

@@ -7,6 +7,7 @@
 
 static void emit_all(CadMaker *m) {
     CadByLevel sorted = cad_maker_sort_by_level(m);
+    cad_maker_emit_checks(m, 0);
     for (uint32_t level = 1; level < m->n_levels && m->status == CAD_OK; level++) {
         const uint32_t *begin = sorted.begin + 2 * (size_t)level;
         cad_maker_emit_products(m, sorted.records + begin[0], begin[1] - begin[0]);
@@ -45,6 +46,7 @@ static void take_buffers(CadMaker *m) {
     m->floats = cad_memory_take(&m->memory, n, sizeof *m->floats);
     m->is_rounded = cad_memory_take(&m->memory, n, sizeof *m->is_rounded);
     m->check_level = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *m->check_level);
+    m->waiting = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *m->waiting);
     if (m->program == NULL || m->memory.status != CAD_OK) {
         fail(m);
     }

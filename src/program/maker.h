@@ -110,6 +110,7 @@ typedef struct CadMaker {
     size_t n_reads, reads_capacity;
     /* of guards */
     uint32_t *check_level; /* the level after which they are compared */
+    uint32_t *waiting;     /* the first call that is made only where they hold, or 0 */
     size_t n_checked;
     uint32_t n_levels;
     uint32_t n_groups;

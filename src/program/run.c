@@ -201,10 +201,6 @@ static long failed_check(const CadCheck *checks, size_t n, const Places *places)
     return -1;
 }
 
-static const CadNative *native_of(const CadProgram *program, const CadInstruction *call) {
-    return program->natives != NULL ? program->natives[call->z] : NULL;
-}
-
 /* --- tile by tile --- */
 
 static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction *i,
@@ -215,7 +211,7 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
     }
     if (cad_step_is(i, CAD_CALLS)) {
         cad_native_run_rows(
-            native_of(program, i), (size_t)i->sx,
+            cad_native_of(program, i), (size_t)i->sx,
             strip_in_turn(program, places, i->x, 1, i->n, turn.number).data,
             strip_in_turn(program, places, i->out, 1, (uint32_t)i->y, turn.number).data);
         return;
@@ -342,7 +338,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
             run_turn(program, i, places, once);
             break;
         }
-        const CadNative *const native = native_of(program, i);
+        const CadNative *const native = cad_native_of(program, i);
         const double *const operands = numbers_at(places, i->x);
         double *const results = numbers_at(places, i->out);
         if ((native == NULL || !cad_native_run(native, operands, results)) &&
@@ -709,26 +705,6 @@ static void run_lanes_of_singles(const CadInstruction *i, const CadSingle *singl
     }
 }
 
-/* Operands stand side by side, shared ones in a room of their own. 0 if it has failed. */
-static int call_for_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
-    const CadNative *const native = native_of(program, i);
-    double *const results = cad_lanes_at(lanes, i->out);
-    double *const own =
-        i->x < lanes.n_shared ? cad_memory_resize(NULL, i->n * lanes.count, sizeof *own) : NULL;
-    if (i->x < lanes.n_shared && own == NULL) {
-        return 0;
-    }
-    for (uint32_t k = 0; own != NULL && k < i->n; k++) {
-        cad_lanes_copy(own + k * lanes.count, lanes, i->x + (int32_t)k);
-    }
-    const double *const operands = own != NULL ? own : cad_lanes_at(lanes, i->x);
-    const int is_done =
-        (native != NULL && cad_native_run_lanes(native, lanes.count, operands, results)) ||
-        program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results) >= 0;
-    cad_memory_free(own);
-    return is_done;
-}
-
 /* Answers as cad_program_run, but for guards. */
 static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
     switch ((CadStepKind)i->kind) {
@@ -769,7 +745,7 @@ static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
         }
         break;
     case CAD_CALL:
-        return call_for_lanes(program, i, lanes) ? -1 : CAD_CALL_FAILED;
+        return cad_call_for_lanes(program, i, lanes) ? -1 : CAD_CALL_FAILED;
     case CAD_SCAN:
         return cad_run_scan_of_lanes(program, i, lanes, inner_runs);
     case CAD_MACHINE:

@@ -169,6 +169,17 @@ static inline int adds_terms(const CadInstruction *i) {
     return (cad_entry_kinds[i->op].traits & CAD_ADDS) != 0;
 }
 
+static inline const CadNative *cad_native_of(const CadProgram *program,
+                                             const CadInstruction *call) {
+    return program->natives != NULL ? program->natives[call->z] : NULL;
+}
+
+/* --- run_calls.c --- */
+
+/* A call for each lane that the checks before it let pass. Operands stand side by side, shared
+ * ones in a room of their own. 0 if it has failed. */
+int cad_call_for_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes);
+
 /* --- run_scans.c --- */
 
 /* How programs within a loop are carried out: for so many lanes, and for one point. Both answer

@@ -21,14 +21,44 @@ void cad_maker_find_wanted(CadMaker *m) {
     }
 }
 
+/* Whether it is a call that waits for the guards that f has noted before. */
+static int waits(const CadGraph *graph, const CadRecord *record) {
+    const CadCalls *const calls = graph->calls;
+    return record->kind == CAD_RECORD_CALL && graph->n_guards > 0 && calls != NULL &&
+           calls->waits != NULL &&
+           calls->waits(graph->owner, cad_graph_array(graph, record)->number);
+}
+
+static void list_read(CadMaker *m, size_t record) {
+    if (GROW(m, reads, m->n_reads, 1)) {
+        m->reads[m->n_reads++] = (uint32_t)record;
+    }
+}
+
 void cad_maker_list_reads(CadMaker *m) {
     CadOperands of;
-    for (size_t i = 0; i < m->graph->n_records; i++) {
+    const CadGraph *const graph = m->graph;
+    size_t n_waited_for = 0, former = 0; /* guards, and the call that waits for the last of them */
+    for (size_t i = 0; i < graph->n_records; i++) {
         if (is_made(m, i)) {
             cad_maker_operands(m, i, &of);
-            for (size_t k = 0; k < of.n && GROW(m, reads, m->n_reads, 1); k++) {
-                m->reads[m->n_reads++] = record_of(m, of.ids[k]);
+            for (size_t k = 0; k < of.n; k++) {
+                list_read(m, record_of(m, of.ids[k]));
             }
+        }
+        if (is_made(m, i) && waits(graph, &graph->records[i])) {
+            for (; n_waited_for < graph->n_guards; n_waited_for++) {
+                const size_t number = record_of(m, graph->guards[n_waited_for].id);
+                if (number >= i) {
+                    break;
+                }
+                list_read(m, number);
+                m->waiting[n_waited_for] = (uint32_t)i;
+            }
+            if (former > 0) {
+                list_read(m, former);
+            }
+            former = n_waited_for > 0 ? i : 0;
         }
         m->first_read[i + 1] = m->n_reads;
     }

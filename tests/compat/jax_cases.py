@@ -161,6 +161,47 @@ def sampled(j: Any) -> Any:
     return [run(j.random.PRNGKey(seed)) for seed in (1, 2, 3)]
 
 
+def trajectories(j: Any) -> Any:
+    """A sampler that doubles its trajectories until they turn back: loops three deep, branches."""
+    n, lax, random = j.numpy, j.lax, j.random
+    P = n.array([[2.0, 0.3], [0.3, 1.0]])
+    slope = j.grad(lambda q: 0.5 * q @ P @ q + 0.1 * n.sum(n.cos(q)))
+
+    def is_back(a: Any, b: Any) -> Any:
+        return ((b[0] - a[0]) @ a[1] < 0.0) | ((b[0] - a[0]) @ b[1] < 0.0)
+
+    def leaves(state: Any, sign: Any, depth: Any) -> Any:
+        def turn(s: Any) -> Any:
+            i, q, p, turned = s
+            p = p - 0.1 * sign * slope(q)
+            q = q + 0.2 * sign * p
+            p = p - 0.1 * sign * slope(q)
+            back = lax.cond(i > 0, lambda: is_back(state, (q, p)), lambda: False)
+            return i + 1, q, p, turned | (back & (sign > 0.0))
+
+        go_on = lambda s: (s[0] < 2**depth) & ~s[3]  # noqa: E731
+        return lax.while_loop(go_on, turn, (0, *state, False))
+
+    def step(q: Any, key: Any) -> Any:
+        def turn(s: Any) -> Any:
+            depth, key, left, right, last, _, count = s
+            key, where, take = random.split(key, 3)
+            to_right = random.bernoulli(where)
+            start = lax.cond(to_right, lambda: right, lambda: left)
+            i, q, p, turned = leaves(start, n.where(to_right, 1.0, -1.0), depth)
+            left, right = lax.cond(to_right, lambda: (left, (q, p)), lambda: ((q, p), right))
+            last = n.where((random.uniform(take) < 0.5) & ~turned, q, last)
+            return depth + 1, key, left, right, last, turned | is_back(left, right), count + i
+
+        begin = q, random.normal(key, q.shape)
+        go_on = lambda s: (s[0] < 5) & ~s[5]  # noqa: E731
+        out = lax.while_loop(go_on, turn, (0, key, begin, begin, q, False, 0))
+        return out[4], (out[4], out[6])
+
+    run = j.jit(lambda key: lax.scan(step, n.zeros(2), random.split(key, 12))[1])
+    return [run(random.PRNGKey(seed)) for seed in (1, 2)]
+
+
 def branches(j: Any) -> Any:
     n = j.numpy
 
@@ -269,7 +310,7 @@ def roots(j: Any) -> Any:
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     f.__name__: f
     for f in (
-        *(kepler, filtered, sampled, branches, counted),
+        *(kepler, filtered, sampled, trajectories, branches, counted),
         *(own_tangent, own_linear, own_cotangent, roots),
     )
 }

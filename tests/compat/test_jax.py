@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import pickle
 from collections import OrderedDict, namedtuple
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import cadiff
 from cadiff.binding import Dual, Var
+from cadiff.programs.kept import Loop
 
 from ..helpers.lent import take_back
 from ..helpers.processes import isolated
@@ -232,6 +234,32 @@ def test_static_arguments_have_programs_of_their_own(jax: Any) -> None:
     scoped = jax.jit(jax.named_scope("name")(lambda x: x + 1.0))
     assert [scoped(x) for x in (1.0, 2.0)] == [2.0, 3.0]
     assert scoped.program.stats()["eager"] == 0
+
+
+def test_outcomes_are_numbers_of_a_program(jax: Any) -> None:
+    """Comparisons that choose between numbers make no further recordings, nor of turns."""
+
+    def f(x: Any, n: Any) -> Any:
+        def turn(s: Any) -> Any:
+            i, y, done = s
+            is_far = (y > 2.0) | (y < -2.0)
+            y = jax.numpy.where(is_far & ~done, 0.5 * y, y + x)
+            return i + 1, jax.lax.cond(y > x, lambda: y, lambda: -y), done | (y > 5.0)
+
+        go_on = lambda s: (s[0] < 2**n) & ~s[2]  # noqa: E731
+        return jax.lax.while_loop(go_on, turn, (0, x, False))[1]
+
+    def loops() -> list[Loop]:
+        return [x for x in gc.get_objects() if type(x) is Loop and x.name == "while_loop"]
+
+    others, run = [*map(id, loops())], jax.jit(f)
+    points = [(x, n) for x in (-1.5, -0.3, 0.7, 1.9, 3.0) for n in range(5)]
+    expected = [f(*point) for point in points]
+    np.testing.assert_allclose([run(*point) for point in points], expected)
+    assert run.program.stats()["recordings"] <= 2  # n as a constant, and as an input
+    turns = [len(x._steps.codes) for x in loops() if "_steps" in vars(x) and id(x) not in others]
+    assert max(turns) == 1
+    assert jax.grad(lambda x: x if ~(x > 1.0) else 2.0 * x)(0.5) == 1.0
 
 
 def test_rules_that_are_wrong_are_refused(jax: Any) -> None:

@@ -111,7 +111,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"native"},
             {"program"},
             {"instructions", "maker", "running"},
-            {"chains", "machine", "run_arrays", "run_floats"},
+            {"chains", "machine", "run_arrays", "run_calls", "run_floats"},
             {"run_scans"},
             {
                 "wanted",

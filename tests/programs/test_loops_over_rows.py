@@ -156,6 +156,25 @@ def test_what_one_row_raises_is_raised() -> None:
     assert goes_over_rows()
 
 
+def test_a_loop_is_run_where_f_runs_it() -> None:
+    """It has no end where the branch before it is not taken: in a call, nor in a batch."""
+
+    def f(x: Any) -> Any:
+        if x > 1.0:
+            y = cadiff.while_loop(lambda y: y < 100.0, lambda y: y * x, x)
+            return y if y > 120.0 else 2.0 * y
+        return x
+
+    x = np.r_[rng.uniform(0.1, 0.9, N), rng.uniform(1.1, 3.0, N)]
+    program = cadiff.compile(f)
+    assert [program(t) for t in (2.0, 1.5, 0.5)] == [f(t) for t in (2.0, 1.5, 0.5)]
+    assert program.grad(0.7) == 1.0
+    order = rng.permutation(2 * N)
+    for _ in range(2):
+        same(cadiff.vmap(f)(x[order]), [f(t) for t in x[order].tolist()])
+    same(cadiff.vmap(cadiff.grad(f))(x[::7]), [cadiff.grad(f)(t) for t in x[::7].tolist()])
+
+
 def test_no_rows_few_rows_and_narrow_rows() -> None:
     program = cadiff.compile(newton)
     assert program.batch(np.ones(0)).shape == cadiff.vmap(newton)(np.ones(0)).shape == (0,)

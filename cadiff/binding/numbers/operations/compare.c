@@ -35,8 +35,9 @@ static int answers_as_numpy(void) {
 static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject **answer) {
     CadGuards *const guards = tape->guards;
     const int may_wait = answer != NULL && !guards->at_once && cad_state.mask_type != NULL;
-    if (may_wait && (CAD_IS_VAR_ARRAY(outcome) ? PyArray_CheckExact(*answer)
-                                               : answers_as_numpy() && PyArray_IsScalar(*answer, Bool))) {
+    if (may_wait &&
+        (CAD_IS_VAR_ARRAY(outcome) ? PyArray_CheckExact(*answer)
+                                   : answers_as_numpy() && PyArray_IsScalar(*answer, Bool))) {
         PyObject *mask =
             PyObject_CallFunction((PyObject *)cad_state.mask_type, "OOKi", *answer, outcome,
                                   (unsigned long long)guards->serial, equality);
