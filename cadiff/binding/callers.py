@@ -58,13 +58,6 @@ _INSTEAD = {
     "cadiff.interop.torch.primitive(f) makes a function of tensors an operation, after "
     "`import cadiff.interop.torch`",
 }
-# What to do with arrays that carry derivatives of their library's, by its name.
-_SEAMS = {
-    "jax": "cadiff.interop.jax.function(f) makes a function of JAX's arrays of f, after `import "
-    "cadiff.interop.jax`",
-    "torch": "cadiff.interop.torch.function(f) makes a function of tensors of f, after `import "
-    "cadiff.interop.torch`; x.detach().numpy() has the numbers alone",
-}
 # Whose tables may hold numbers with derivatives.
 _TABLES = ("pandas", "polars")
 _HOSTS = (*_TABLES, "jax", "numba", "sympy", "torch")  # which have exceptions of their own
@@ -392,10 +385,13 @@ def array_of(x: Any) -> Any:
     try:
         return numpy.asarray(x)
     except Exception as error:
-        host, name = _host_of(type(x)), type(x).__name__
-        way = _SEAMS.get(host, "pass an array of its numbers")
+        host, way = _host_of(type(x)), "pass an array of its numbers"
+        if host in ("jax", "torch"):
+            seam = f"cadiff.interop.{host}"
+            way = f"{seam}.function(f) makes f a function of its arrays, after `import {seam}`"
+        kind = f"{type(x).__name__} of {host}"
         raise TypeError(
-            f"cadiff computes with NumPy's arrays, and this {name} of {host} makes none: {way}"
+            f"cadiff computes with NumPy's arrays, and this {kind} makes none: {way}"
         ) from error
 
 

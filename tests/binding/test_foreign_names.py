@@ -441,7 +441,7 @@ NOTED: dict[str, tuple[Any, Any, str]] = {
     "a branch on elements": (
         lambda x: x.sum() if x > 0.0 else 0.0,
         X,
-        r"cadiff\.where\(condition, x, y\)",
+        r"np\.where\(condition, v, w\), or cadiff\.where",
     ),
     "the greatest of a matrix": (lambda x: max(x), np.ones((2, 2)), r"np\.max\(v\)"),
     "dim": (lambda x: x.mean(dim=0), X, "write axis="),

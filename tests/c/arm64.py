@@ -71,6 +71,8 @@ def install() -> None:
     options = (*kinds, "--python-version", VERSION, "--only-binary=:all:", "--target", str(SITE))
     if not SITE.exists():
         run(sys.executable, "-m", "pip", "install", "--quiet", *options, *WHEELS)
+    # Of a new clone, in which nothing has been built.
+    run(sys.executable, "-m", "setuptools_scm", "--force-write-version-files")
     package = SITE / "cadiff"
     shutil.rmtree(package, ignore_errors=True)
     shutil.copytree(ROOT / "cadiff", package, ignore=shutil.ignore_patterns("*.so"))

@@ -1,4 +1,4 @@
-"""A program frozen by PyInstaller and cx_Freeze, and run away from Python and from cadiff.
+"""A program frozen by PyInstaller, cx_Freeze and Nuitka, and run away from Python and from cadiff.
 
     python -m tests.frozen.freeze [FREEZER ...]
 
@@ -25,8 +25,12 @@ FREEZERS = {
     + ["--workpath", "{out}/parts", "--specpath", "{out}", str(PROGRAM)],
     "cx_Freeze": ["-m", "cx_Freeze", "build_exe", "--script", str(PROGRAM)]
     + ["--packages=cadiff,scipy", "--build-exe", "{out}/program"],
+    # What Nuitka compiles has no code that a program could watch: that is all but one line.
+    "Nuitka": ["-m", "nuitka", "--standalone", "--remove-output", "--output-dir={out}"]
+    + [f"--noinclude-custom-mode={name}:bytecode" for name in ("cadiff", "numpy", "scipy", "job")]
+    + ["--output-filename=program", "{out}/program.py"],
 }
-PARTS = {"PyInstaller": ["scipy", "sources"], "cx_Freeze": ["scipy"]}  # of the program
+PARTS = {"PyInstaller": ["scipy", "sources"]}  # of the program
 OPTIONS = (["-OO"], ["-I"], ["-s", "-E"], ["-X", "dev", "-W", "error"])
 # Root may write everywhere; without its capabilities it is an owner as others are.
 BOUND = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
@@ -36,17 +40,20 @@ NOTHING = {"PATH": os.defpath, "LC_ALL": "C"}  # no home, no path of Python's, n
 def freeze(name: str, place: Path) -> str:
     """Freeze the program, run it, and say how that went."""
     command = [word.format(out=place) for word in FREEZERS[name]]
+    shutil.copy(PROGRAM, place / "job.py")
+    (place / "program.py").write_text("import job\n")
     begun = time.monotonic()
     done = subprocess.run([sys.executable, *command], cwd=place, capture_output=True, text=True)
     if done.returncode != 0:
         return f"not made: {(done.stdout + done.stderr)[-2000:]}"
     took = time.monotonic() - begun
-    program = place / "program" / "program"
+    (program,) = place.glob("program*/program")
     elsewhere = place / "é 数"
     program.parent.rename(elsewhere)
     size = sum(path.stat().st_size for path in elsewhere.rglob("*") if path.is_file()) >> 20
     with unwritable(elsewhere):
-        answer = said([str(elsewhere / program.name), *PARTS[name]], elsewhere)
+        parts = PARTS.get(name, ["scipy"])
+        answer = said([str(elsewhere / program.name), *parts], elsewhere)
     return f"{took:.0f} s, {size} MB; {answer}"
 
 
