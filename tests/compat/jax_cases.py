@@ -59,7 +59,7 @@ j.nn.elu(X), j.nn.celu(X, 2.0), j.nn.selu(X), j.nn.leaky_relu(X), j.nn.relu6(3.0
 j.nn.softplus(X), j.nn.log_sigmoid(X), j.nn.soft_sign(X), j.nn.hard_tanh(X)
 j.nn.hard_silu(X), j.nn.squareplus(X), j.nn.sparse_plus(X), j.nn.sparse_sigmoid(X)
 j.nn.softmax(A), j.nn.log_softmax(A, axis=0), j.nn.logsumexp(A, axis=1)
-j.nn.softmax(A, where=A > 0.0), j.nn.one_hot(n.array([2, 0, 5]), 3)
+j.nn.softmax(A, where=A > 0.0), j.nn.log_softmax(A, where=A > 2.0), j.nn.one_hot(n.array([2, 0, 5]), 3)
 j.lax.rsqrt(X * X), j.lax.erf_inv(X / 3.0), j.lax.lgamma(X * X), j.lax.round(X)
 j.lax.div(n.array([-7, 7]), n.array([2, -2])), j.lax.rem(n.array([-7, 7]), n.array([2, -2]))
 j.lax.cumsum(n.asarray(A), 1, reverse=True), j.lax.cummax(n.asarray(A), 0)

@@ -16,11 +16,16 @@ from . import random
 from .scipy import logsumexp
 
 
-def _among(function: Callable[..., Any]) -> Callable[..., Any]:
+def _among(function: Callable[..., Any], beside: float) -> Callable[..., Any]:
     """A function along an axis, of the elements where `where` holds."""
-    return lambda x, axis=-1, where=None: function(
-        x if where is None else np.where(where, x, -onp.inf), axis=axis
-    )
+
+    def among(x: Any, axis: Any = -1, where: Any = None) -> Any:
+        if where is None:
+            return function(x, axis=axis)
+        kept = np.logical_or(where, ~np.any(where, axis=axis, keepdims=True))  # none: all
+        return np.where(where, function(np.where(kept, x, -onp.inf), axis=axis), beside)
+
+    return among
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
@@ -63,8 +68,8 @@ _relu6: Any = lambda x: np.where(x < 6.0, relu(x), 6.0)  # noqa: E731
 _SELU = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 _FORMULAS: dict[str, Callable[..., Any]] = {
     "tanh": np.tanh,
-    "softmax": _among(cadiff.nn.softmax),
-    "log_softmax": _among(cadiff.nn.log_softmax),
+    "softmax": _among(cadiff.nn.softmax, 0.0),
+    "log_softmax": _among(cadiff.nn.log_softmax, -onp.inf),
     "silu": lambda x: x * sigmoid(x),
     "identity": lambda x: x,
     "sparse_plus": lambda x: np.where(x >= 1, x, 0.25 * np.square(np.maximum(x + 1.0, 0.0))),
@@ -79,9 +84,7 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "hard_tanh": lambda x: np.clip(x, -1.0, 1.0),
     "hard_sigmoid": lambda x: _relu6(x + 3.0) / 6.0,
     "hard_silu": lambda x: x * _relu6(x + 3.0) / 6.0,
-    "log1mexp": lambda x: np.where(
-        x < math.log(2.0), np.log(-np.expm1(-x)), np.log1p(-np.exp(-x))
-    ),
+    "log1mexp": lambda x: np.where(x < 0.7, np.log(-np.expm1(-x)), np.log1p(-np.exp(-x))),
     "squareplus": lambda x, b=4.0: 0.5 * (x + np.sqrt(np.square(x) + b)),
 }
 _FORMULAS |= {"swish": _FORMULAS["silu"], "hard_swish": _FORMULAS["hard_silu"]}

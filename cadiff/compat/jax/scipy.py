@@ -50,7 +50,6 @@ def _iterative(name: str) -> Function:
         first = trees.tree_map(np.zeros_like, b) if x0 is None else x0
         vector, apart = trees.ravel_pytree(cadiff.stop_gradient(first))
         product, inverse = (f if callable(f) else partial(np.matmul, f) for f in (A, M))
-
         how = {"atol": atol} | ({"restart": restart} if name == "gmres" else {})
 
         def residual(x: Any) -> Any:
@@ -80,6 +79,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "linalg": {
         "eigh": of_symmetric(_linalg.eigh),
         "cho_factor": lambda a, lower=False, **_: (_linalg.cholesky(a, lower), lower),
+        "polar": lambda a, side="right", **_: _linalg.polar(a, side),
     },
     "optimize": {"minimize": minimize, "OptimizeResults": OptimizeResults},
     "special": {"logsumexp": logsumexp},

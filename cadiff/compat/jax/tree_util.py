@@ -22,8 +22,8 @@ _NONE: Any = object()
 
 def _place(name: str, field: str, text: str) -> Any:
     """A class of places: of what is in a container, by one field."""
-    members = {"__str__": lambda self: text.format(getattr(self, field))}
-    return dataclasses.make_dataclass(name, [field], frozen=True, namespace=members)
+    said = {"__str__": lambda self: text.format(getattr(self, field)), "__module__": __name__}
+    return dataclasses.make_dataclass(name, [field], frozen=True, namespace=said)
 
 
 SequenceKey = _place("SequenceKey", "idx", "[{!r}]")
