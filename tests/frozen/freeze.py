@@ -28,7 +28,7 @@ FREEZERS = {
     # What Nuitka compiles has no code that a program could watch: that is all but one line.
     "Nuitka": ["-m", "nuitka", "--standalone", "--remove-output", "--output-dir={out}"]
     + [f"--noinclude-custom-mode={name}:bytecode" for name in ("cadiff", "numpy", "scipy", "job")]
-    + ["--output-filename=program", "{out}/program.py"],
+    + ["--include-package=cadiff", "--output-filename=program", "{out}/program.py"],
 }
 PARTS = {"PyInstaller": ["scipy", "sources"]}  # of the program
 QUICK = ("PyInstaller", "cx_Freeze")  # Nuitka reads all of SciPy, for minutes
