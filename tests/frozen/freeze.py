@@ -28,9 +28,10 @@ FREEZERS = {
     # What Nuitka compiles has no code that a program could watch: that is all but one line.
     "Nuitka": ["-m", "nuitka", "--standalone", "--remove-output", "--output-dir={out}"]
     + [f"--noinclude-custom-mode={name}:bytecode" for name in ("cadiff", "numpy", "scipy", "job")]
-    + ["--output-filename=program", "{out}/program.py"],
+    + ["--include-package=cadiff", "--output-filename=program", "{out}/program.py"],
 }
 PARTS = {"PyInstaller": ["scipy", "sources"]}  # of the program
+QUICK = ("PyInstaller", "cx_Freeze")  # Nuitka reads all of SciPy, for minutes
 OPTIONS = (["-OO"], ["-I"], ["-s", "-E"], ["-X", "dev", "-W", "error"])
 # Root may write everywhere; without its capabilities it is an owner as others are.
 BOUND = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
@@ -76,10 +77,10 @@ def unwritable(place: Path) -> Iterator[None]:
 
 
 def main(asked: list[str]) -> int:
-    """Freeze by some freezers, or all of them; answers whether something failed."""
+    """Freeze by some freezers, or the quick ones; answers whether something failed."""
     reports = []
     with tempfile.TemporaryDirectory() as name:
-        for freezer in asked or FREEZERS:
+        for freezer in asked or QUICK:
             place = Path(name, freezer)
             place.mkdir()
             reports.append(f"{freezer}: {freeze(freezer, place)}")
