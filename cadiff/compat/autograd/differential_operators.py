@@ -44,7 +44,7 @@ def _made(make: Function, has_value: bool = False) -> Any:
         @named_after(operator, fun, argnum)
         def transformed(*args: Any, **kwargs: Any) -> Any:
             point = point_of(args, argnum)
-            result = made(*trees.given(args), **kwargs)
+            result = made(*map(trees.given, args), **kwargs)
             if not has_value:
                 return trees.given_back(result, point)
             return trees.given_back(result[0]), trees.given_back(result[1], point)
