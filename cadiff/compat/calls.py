@@ -88,4 +88,6 @@ class Call:
 
     def operation(self, function: Callable[..., Any]) -> Any:
         """The primitive of a function of the arguments: of their numbers in a row."""
-        return cadiff.primitive(lambda point: self.flat(function(*self.args(point))))
+        made = cadiff.primitive(lambda point: self.flat(function(*self.args(point))))
+        made._is_own = False  # its rules are a user's, and of complex numbers, too
+        return made

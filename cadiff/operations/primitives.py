@@ -412,7 +412,8 @@ class primitive:  # noqa: N801 - a decorator
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What the function returns for plain numbers, as it does outside of differentiations."""
         with binding.OutsideDifferentiation():
-            return without_constants(self.function(*args, **kwargs))
+            ans = self.function(*args, **kwargs)
+            return without_constants(ans) if isinstance(ans, (tuple, Var, Dual)) else ans
 
     def __reduce__(self) -> Any:
         """By name, as functions are; for cloudpickle with its function and its rules."""
@@ -459,6 +460,10 @@ class primitive:  # noqa: N801 - a decorator
 
     def _results(self, ans: Any) -> list[Number]:
         """What the function returned, one or several."""
+        if type(ans) is float or binding.is_real_array(ans):
+            return [ans]
+        if type(ans) is np.float64:
+            return [float(ans)]
         results = as_list(ans)
         if not self._is_own and any(map(is_complex, results)):
             raise _ComplexResultError
@@ -471,6 +476,8 @@ class primitive:  # noqa: N801 - a decorator
         """A derivative in the shape of what it belongs to; one number may stand for all."""
         if binding.is_like(derivative, of):
             return derivative
+        if type(derivative) is type(of) is np.float64:
+            return float(derivative)
         shape = binding.shape(of)
         derivative = self._real(derivative, what)
         actual = binding.shape(derivative)

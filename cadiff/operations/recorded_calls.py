@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,17 +32,11 @@ class _Point:
         self.outs = outs
         self.args = call._inputs(operands)
         self.ans = binding.ruled(tuple(outs) if call.several else outs[0])
-        self._pulls: dict[Any, Any] = {}
+        self.pulls: dict[Any, Any] = {}
 
     def is_at(self, operands: Numbers, outs: Numbers) -> bool:
         """Whether these are the same values."""
         return all(map(_is_same, [*self.operands, *self.outs], [*operands, *outs]))
-
-    def kept_pull(self, which: Any, make: Callable[[], Any]) -> Any:
-        """What a rule makes, once."""
-        if which not in self._pulls:
-            self._pulls[which] = make()
-        return self._pulls[which]
 
 
 class Rule:
@@ -51,6 +46,7 @@ class Rule:
     is_linear = False
     keeps_pulls = False  # what reverse rules make, for further cotangents
     _kept: _Point | None = None
+    point: tuple[list[Any], list[Any]] = ([], [])
 
     def __init__(
         self,
@@ -65,11 +61,7 @@ class Rule:
         self.kwargs = kwargs
         self.which = which
         self.several = several
-        # By its operands' values: no property, since graphs ask where an interrupt would be lost.
-        never_raises = operation.never_raises or operation._is_elementwise
-        self.may_raise = not (operation._is_own and never_raises)
         self.passive = [False] * len(which)
-        self.point: tuple[list[Any], list[Any]] = ([], [])
 
     @property
     def unread(self) -> list[bool] | None:
@@ -123,6 +115,9 @@ class Rule:
         copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in operands]
         self.point = copies, [unshared(x) for x in results]
         self.passive = passive
+        # By its operands' values: no property, since graphs ask where an interrupt would be lost.
+        never_raises = self.operation.never_raises or self.operation._is_elementwise
+        self.may_raise = not (self.operation._is_own and never_raises)
         for arg in self.args:
             if isinstance(arg, np.ndarray):
                 arg.setflags(write=False)  # writing to it raises, and f is run
@@ -216,7 +211,7 @@ class Rule:
         if self.operation._is_own and not self.operation.calls_users:
             return self._pulled(operands, outs, cotangents, wanted)
         numbers = [*operands, *outs, *cotangents]
-        if not any(isinstance(x, (Var, Dual)) for x in numbers):
+        if not binding.carries(numbers):
             with binding.OutsideDifferentiation():  # what the rule makes itself is plain, too
                 return self._pulled(operands, outs, cotangents, wanted)
         taken: list[Any] = self.operation._taken(
@@ -229,18 +224,20 @@ class Rule:
     ) -> Numbers:
         at = self._point_at(operands, outs)
         g = binding.ruled(tuple(cotangents) if self.several else cotangents[0])
-        chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
+        which = self.which
+        chosen = which if wanted is None else [*compress(which, wanted)]
         together = self.operation.together
         with binding.WarningsOff():
-            if together is not None and len(chosen) > 1:
-                pull = at.kept_pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
-                pulled = pull(g)
-                return [pulled[k] if k in chosen and k < len(pulled) else None for k in self.which]
-            return [self._cotangent(k, at, g) if k in chosen else None for k in self.which]
+            if together is None or len(chosen) < 2:
+                return [self._cotangent(k, at, g) if k in chosen else None for k in which]
+            if "together" not in at.pulls:
+                at.pulls["together"] = together(at.ans, *at.args, **self.kwargs)
+            pulled = at.pulls["together"](g)
+            return [pulled[k] if k in chosen and k < len(pulled) else None for k in which]
 
     def _point_at(self, operands: Numbers, outs: Numbers) -> _Point:
         """The values: those that are kept, with what was made of them, if they are the same."""
-        if not self.keeps_pulls or any(isinstance(x, (Var, Dual)) for x in [*operands, *outs]):
+        if not self.keeps_pulls or binding.carries([*operands, *outs]):
             return _Point(self, operands, outs)
         kept = self._kept
         if kept is None or not kept.is_at(operands, outs):
@@ -249,14 +246,15 @@ class Rule:
 
     def _cotangent(self, k: int, at: _Point, g: Any) -> Any:
         """The cotangent of one argument; None if it is 0."""
-        rule = self.operation._pull_rule(k)
+        operation = self.operation
+        rule = operation._pull_rule(k)
         if rule is None or self.passive[self.which.index(k)]:
             return None
-        if k in self.operation.refusals:
-            self.operation.refusals[k]()
-        make = self.operation._puller
-        pull = at.kept_pull(k, lambda: make(k, at.ans, at.args, self.kwargs))
-        return self.operation._pulled(k, pull, g, at.args[k])
+        if k in operation.refusals:
+            operation.refusals[k]()
+        if k not in at.pulls:
+            at.pulls[k] = operation._puller(k, at.ans, at.args, self.kwargs)
+        return operation._pulled(k, at.pulls[k], g, at.args[k])
 
     def push_tangents(
         self, operands: Numbers, outs: Numbers, tangents: Numbers, moving: Asked = None

@@ -159,6 +159,10 @@ def test_rules_of_primitives() -> None:
     assert ag.make_jvp(product, 1)(2.0, 3.0)(1.0)[1] == 7.0
     program = cadiff.compile(lambda x: product(x, 3.0))
     assert [program(x) for x in (2.0, 3.0)] == [6.0, 9.0] and program.stats()["eager"] == 0
+    defvjp(product, lambda ans, x, y: lambda g: 5.0 * g)
+    assert ag.grad(product)(2.0, 3.0) == 5.0
+    extend.defvjp_argnum(product, lambda k, ans, args, kwargs: lambda g: 6.0 * g)
+    assert ag.grad(product, [0, 1])(2.0, 3.0) == (6.0, 6.0)
 
     @primitive
     def weighted(*args: Any) -> Any:
@@ -176,6 +180,13 @@ def test_rules_of_primitives() -> None:
         ag.grad(lambda d: of_a_dict(d)[0] * of_a_dict(d)[1])({"a": 2.0, "b": 5.0}),
         {"a": 15.0, "b": 6.0},
     )
+
+    @primitive
+    def of_a_list(x: Any) -> Any:
+        return x[0] * x[1]
+
+    defvjp(of_a_list, lambda ans, x: lambda g: onp.array([g * x[1], g * x[0]]))
+    assert ag.grad(lambda x: np.real(of_a_list([x * (1.0 + 1.0j), 2.0 * x])))(1.5) == 6.0
 
     @core.primitive
     def old(x: Any, y: Any) -> Any:

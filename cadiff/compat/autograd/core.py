@@ -17,6 +17,7 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
+from ...binding import is_complex_number
 from ..calls import Call, is_running, running
 from ..trees import Function
 from . import trees
@@ -128,6 +129,14 @@ def _pull_by_table(fun: Function, k: int) -> Function:
     return maker
 
 
+def _pull_by_rule(rule: Function) -> Function:
+    def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
+        pull = rule(ans, *args, **kwargs)
+        return lambda g: _dense(pull(g))
+
+    return maker
+
+
 def _push_by_table(fun: Function, k: int) -> Function:
     def rule(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
         with running(fun):
@@ -143,27 +152,33 @@ def primitive(f_raw: Function) -> Any:
     if is_cadiffs:  # but its rules are its user's
         operation._is_own, operation.__module__ = False, "autograd"
     ways = (
-        (primitive_vjps, operation.defvjp, _pull_by_table, operation.pulls),
-        (primitive_jvps, operation.defjvp, _push_by_table, operation.pushes),
+        (primitive_vjps, operation.pulls, _pull_by_table),
+        (primitive_jvps, operation.pushes, _push_by_table),
     )
+    known: set[int] = set()  # arguments whose rules the operation has
+
+    def learn(k: int) -> None:
+        stated = [way for way in ways if f_wrapped in way[0]]
+        if not stated:
+            _chosen("VJP", f_wrapped, (), k)
+        for _, rules, by_table in stated:
+            rules.setdefault(k, by_table(f_wrapped, k))
+        known.add(k)
 
     @wraps(f_raw)
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
         which = [k for k, arg in enumerate(args) if trees.carries(arg)]
         if not which or (is_cadiffs and is_running(f_wrapped)):
             return f_raw(*args, **kwargs)
-        if any(trees.is_container(args[k]) for k in which):
-            return _of_containers(f_wrapped, f_raw, args, kwargs)
-        stated = [way for way in ways if f_wrapped in way[0]]
-        if not stated:
-            _chosen("VJP", f_wrapped, (), which[0])
-        for k, (_, define, by_table, known) in itertools.product(which, stated):
+        for k in which:
+            if trees.is_container(args[k]):
+                return _of_containers(f_wrapped, f_raw, args, kwargs)
             if k not in known:
-                define(by_table(f_wrapped, k), argnums=k)
+                learn(k)
         return operation(*args, **kwargs)
 
     named: Any = f_wrapped
-    named.operation = operation
+    named.operation, named.known = operation, known
     operation.place = f"{getattr(f_raw, '__qualname__', operation)}.operation"
     named.fun, named._is_autograd_primitive = f_raw, True
     vars(named).update({name: _deprecated(named, name) for name in _DEPRECATED})
@@ -203,7 +218,7 @@ def _own(fun: Function) -> Function:
             f"{get_name(fun)} is no primitive, and has no rule: wrap it in "
             "autograd.extend.primitive to state its derivatives",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return fun
     own = primitive(fun)
@@ -212,19 +227,29 @@ def _own(fun: Function) -> Function:
     return own  # type: ignore[no-any-return]
 
 
-def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
+def _state(table: dict[Any, Function], fun: Function, rule: Function) -> Any:
+    """Keep the rule of a function, in place of those that it had."""
+    own: Any = _own(fun)
+    table[own] = rule
+    if hasattr(own, "known"):
+        own.known.clear()
+        (own.operation.pulls if table is primitive_vjps else own.operation.pushes).clear()
+    return own
+
+
+def defvjp_argnums(fun: Function, vjpmaker: Function) -> Any:
     """`vjpmaker(argnums, ans, args, kwargs)` makes what maps a cotangent to one for each."""
-    primitive_vjps[_own(fun)] = vjpmaker
+    return _state(primitive_vjps, fun, vjpmaker)
 
 
-def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
+def defvjp_argnum(fun: Function, vjpmaker: Function) -> Any:
     """`vjpmaker(argnum, ans, args, kwargs)` makes what maps a cotangent to that argument's."""
 
     def makers(argnums: Any, *call: Any) -> Function:
         pulls = [vjpmaker(k, *call) for k in argnums]
         return lambda g: [pull(g) for pull in pulls]
 
-    defvjp_argnums(fun, makers)
+    return defvjp_argnums(fun, makers)
 
 
 def _by_argnum(rules: Any, argnums: Any) -> dict[int, Any]:
@@ -239,12 +264,14 @@ def defvjp(fun: Function, *vjpmakers: Any, argnums: Any = None) -> None:
         rule = _chosen("VJP", fun, makers, k)
         return rule(ans, *args, **kwargs) if rule else lambda g: vspace(args[k]).zeros()
 
-    defvjp_argnum(fun, maker)
+    own = defvjp_argnum(fun, maker)
+    if hasattr(own, "operation"):  # which then need not ask the table
+        own.operation.pulls.update({k: r and _pull_by_rule(r) for k, r in makers.items()})
 
 
 def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
     """`jvpmaker(argnums, tangents, ans, args, kwargs)` is the tangent of ans."""
-    primitive_jvps[_own(fun)] = jvpmaker
+    _state(primitive_jvps, fun, jvpmaker)
 
 
 def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
@@ -293,20 +320,26 @@ def _deprecated(fun: Function, name: str) -> Function:
     return define
 
 
+def _shape(x: Any) -> Any:
+    return x.shape if hasattr(x, "shape") else np.shape(x)
+
+
 def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     """The sum of x over what was broadcast: `target_meta` is `numpy.metadata` of the operand."""
     shape, ndim, _, is_complex = target_meta
-    while np.ndim(x) > ndim:
-        x = np.sum(x, axis=broadcast_idx)
-    for axis, size in enumerate(shape):
-        if size == 1:
-            x = np.sum(x, axis=axis, keepdims=True)
-    return np.real(x) if np.iscomplexobj(x) and not is_complex else x
+    if _shape(x) != shape:
+        while np.ndim(x) > ndim:
+            x = np.sum(x, axis=broadcast_idx)
+        for axis, size in enumerate(shape):
+            if size == 1:
+                x = np.sum(x, axis=axis, keepdims=True)
+    return x if is_complex or not is_complex_number(x) else np.real(x)
 
 
 def unbroadcast_f(target: Any, f: Function) -> Function:
     """A pullback whose results are summed to the shape of an operand."""
-    meta = np.shape(target), np.ndim(target), None, np.iscomplexobj(target)
+    shape = _shape(target)
+    meta = shape, len(shape), None, is_complex_number(target)
     return lambda g: unbroadcast(f(g), meta)
 
 

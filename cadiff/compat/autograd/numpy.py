@@ -68,8 +68,10 @@ def where(condition: _Any, x: _Any = None, y: _Any = None) -> _Any:
         return _numpy.where(condition)
     given = [condition, x, y]
     result = _numpy.where(*given)
-    arrays = [leaf for x in given for leaf in _trees.leaves(x) if hasattr(leaf, "dtype")]
-    return result if arrays else result.tolist()
+    for arrays in (given, _trees.leaves(given)):
+        if any(hasattr(x, "dtype") for x in arrays):
+            return result
+    return result.tolist()
 
 
 def _cholesky(A: _Any, /, **how: _Any) -> _Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class Tree(trees.Tree):
     """A tree of lists, tuples and dicts, these gone through in the order of their keys."""
 
     @staticmethod
+    @lru_cache  # of types, which are asked for at each call of a gradient
     def kind_of(kind: type) -> trees.Kind | None:
         if issubclass(kind, dict):
             return _OF_DICTS
@@ -47,6 +49,12 @@ class Tree(trees.Tree):
 
     def is_alike(self, kind: type) -> bool:
         return self.kind_of(kind) is not None
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """An array stands for a list of its rows, as rules may give them."""
+        is_array = self.type is not None and isinstance(tree, (np.ndarray, *NUMBERS))
+        found: list[Any] = super().flatten_up_to([*tree] if is_array else tree)
+        return found
 
 
 mapped = Tree.map
