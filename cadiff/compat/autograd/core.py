@@ -151,34 +151,25 @@ def primitive(f_raw: Function) -> Any:
     is_cadiffs = operation._is_own
     if is_cadiffs:  # but its rules are its user's
         operation._is_own, operation.__module__ = False, "autograd"
-    ways = (
-        (primitive_vjps, operation.pulls, _pull_by_table),
-        (primitive_jvps, operation.pushes, _push_by_table),
-    )
-    known: set[int] = set()  # arguments whose rules the operation has
-
-    def learn(k: int) -> None:
-        stated = [way for way in ways if f_wrapped in way[0]]
-        if not stated:
-            _chosen("VJP", f_wrapped, (), k)
-        for _, rules, by_table in stated:
-            rules.setdefault(k, by_table(f_wrapped, k))
-        known.add(k)
+    asked: list[Any] = []  # of its pulls and pushes those that are stated
 
     @wraps(f_raw)
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
         which = [k for k, arg in enumerate(args) if trees.carries(arg)]
         if not which or (is_cadiffs and is_running(f_wrapped)):
             return f_raw(*args, **kwargs)
+        if not asked:
+            _chosen("VJP", f_wrapped, (), which[0])
         for k in which:
             if trees.is_container(args[k]):
                 return _of_containers(f_wrapped, f_raw, args, kwargs)
-            if k not in known:
-                learn(k)
+            for rules, define, by_table in asked:
+                if k not in rules:
+                    define(by_table(f_wrapped, k), argnums=k)
         return operation(*args, **kwargs)
 
     named: Any = f_wrapped
-    named.operation, named.known = operation, known
+    named.operation, named.asked = operation, asked
     operation.place = f"{getattr(f_raw, '__qualname__', operation)}.operation"
     named.fun, named._is_autograd_primitive = f_raw, True
     vars(named).update({name: _deprecated(named, name) for name in _DEPRECATED})
@@ -231,9 +222,14 @@ def _state(table: dict[Any, Function], fun: Function, rule: Function) -> Any:
     """Keep the rule of a function, in place of those that it had."""
     own: Any = _own(fun)
     table[own] = rule
-    if hasattr(own, "known"):
-        own.known.clear()
-        (own.operation.pulls if table is primitive_vjps else own.operation.pushes).clear()
+    if hasattr(own, "asked"):
+        op = own.operation
+        way = (op.pulls, op.defvjp, _pull_by_table)
+        if table is primitive_jvps:
+            way = (op.pushes, op.defjvp, _push_by_table)
+        way[0].clear()
+        if way not in own.asked:
+            own.asked.append(way)
     return own
 
 
