@@ -124,6 +124,7 @@ def test_operators_give_autograds_own(name: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_values_have_shapes_and_precision() -> None:
+    assert type(np.where(True, 1.0, 2.0)) is float
     value, gradient = ag.value_and_grad(lambda x: x**2)(3.0)
     assert value.shape == gradient.shape == ()
     for kind in (onp.float16, onp.float32, onp.longdouble):

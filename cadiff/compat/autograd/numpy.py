@@ -68,10 +68,10 @@ def where(condition: _Any, x: _Any = None, y: _Any = None) -> _Any:
         return _numpy.where(condition)
     given = [condition, x, y]
     result = _numpy.where(*given)
-    for arrays in (given, _trees.leaves(given)):
-        if any(hasattr(x, "dtype") for x in arrays):
-            return result
-    return result.tolist()
+    if hasattr(condition, "dtype"):
+        return result
+    arrays = [leaf for leaf in _trees.leaves(given) if hasattr(leaf, "dtype")]
+    return result if arrays else result.tolist()
 
 
 def _cholesky(A: _Any, /, **how: _Any) -> _Any:
