@@ -114,14 +114,13 @@ _CONVERSIONS: dict[Any, str] = {
 def _known_places() -> tuple[str, ...]:
     """Where the libraries stand that are known, as far as they are installed.
 
-    Code in frozen programs names its files as they were called where it was frozen.
+    Code in frozen programs names its files as they were called where it was frozen, or from the
+    folder of their package.
     """
     specs = map(importlib.util.find_spec, LIBRARIES)
     places = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
-    if getattr(sys, "frozen", False):
-        binding = os.path.dirname(is_own_file.__code__.co_filename)
-        built = os.path.dirname(os.path.dirname(binding))
-        places += [os.path.join(built, name) for name in ("cadiff", *LIBRARIES)]
+    built = os.path.dirname(os.path.dirname(os.path.dirname(is_own_file.__code__.co_filename)))
+    places += [os.path.join(built, name) for name in ("cadiff", *LIBRARIES)]
     return tuple(os.path.join(place, "") for place in places)
 
 

@@ -1,4 +1,4 @@
-"""Frozen programs name files of code as PyInstaller does: from the folder of their package."""
+"""Frozen programs name files of code from the folder of their package, as PyInstaller does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def code_of(self, name):
             _imp._fix_co_filename(code, code.co_filename[len(place) + 1 :])
     return code
 
-sys.frozen = True
 SourceFileLoader.get_code = code_of
 exec(compile(Path(sys.argv[1]).read_text(), "program.py", "exec"))
 """
