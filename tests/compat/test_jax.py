@@ -216,6 +216,23 @@ def test_static_arguments_have_programs_of_their_own(jax: Any) -> None:
     assert plain.lower(1.0).compile()(1.0) == 2.0
 
 
+@pytest.mark.filterwarnings("error")
+def test_programs_by_static_arguments_are_no_state_of_others(jax: Any) -> None:
+    step = jax.jit(lambda f, x: x + 0.1 * f(x), static_argnums=0)
+
+    def solve(x: Any) -> Any:
+        decay = lambda x: -x  # noqa: E731 - a new one in each call
+        return jax.lax.while_loop(lambda x: x[0] > 0.5, lambda x: step(decay, x), x)
+
+    program = jax.jit(solve)
+    for x in (np.ones(2), np.full(2, 3.0), np.full(2, 5.0)):
+        np.testing.assert_allclose(program(x), solve(x))
+    assert program.program.stats()["eager"] == 0
+    found = [step(lambda x, k=k: k * x, 2.0) for k in range(150)]
+    np.testing.assert_allclose(found, 2.0 + 0.2 * np.arange(150))
+    assert step.programs.cache_info().currsize < 150
+
+
 def test_rules_that_are_wrong_are_refused(jax: Any) -> None:
     f = jax.custom_jvp(np.sin)
     with pytest.raises(AttributeError, match=r"do so with sin\.defjvp"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as onp
@@ -13,6 +13,7 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
+from ...binding import is_eager
 from . import tree_util as trees
 from .arrays import ShapeDtypeStruct, given_back, struct_of
 
@@ -56,33 +57,49 @@ def jit(
     """
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
-    program: Any = cadiff.compile(fun)
     which = (*_indices(static_argnums), *_indices(static_argnames))
-    if not which:
-        made: Any = _called(program, fun)
-    else:
-        signature = inspect.signature(fun)
-        names = [*signature.parameters]
-        static = {k if isinstance(k, str) else names[k] for k in which}
-
-        @functools.cache
-        def of_static(*fixed: Any) -> Any:
-            def some(rest: Any) -> Any:
-                call = inspect.BoundArguments(signature, {**dict(fixed), **rest})
-                return fun(*call.args, **call.kwargs)
-
-            return cadiff.compile(some)
-
-        @_like(fun)
-        def made(*args: Any, **kwargs: Any) -> Any:
-            rest = signature.bind(*args, **kwargs).arguments
-            fixed = [(k, rest.pop(k)) for k in [*rest] if k in static]
-            return given_back(of_static(*fixed)(rest))
-
-    made.program = program
+    if which:
+        return _Static(fun, which)
+    program: Any = cadiff.compile(fun)
+    made: Any = _called(program, fun)
+    made.program, made.clear_cache = program, program.clear
     made.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: made)
-    made.clear_cache = program.clear
     return made
+
+
+class _Static:
+    """A function with a program for each value of some arguments, which are part of it.
+
+    Its programs are no state of a function that calls it: within others it is the function itself.
+    """
+
+    def __init__(self, fun: Function, which: tuple[Any, ...]) -> None:
+        functools.update_wrapper(self, fun, updated=())  # programs look into `__wrapped__`
+        self.fun, self.signature = fun, inspect.signature(fun)
+        names = [*self.signature.parameters]
+        self.static = {k if isinstance(k, str) else names[k] for k in which}
+        self.programs = functools.lru_cache(self._program)
+        self.clear_cache = self.programs.cache_clear
+
+    def _program(self, *fixed: Any) -> Any:
+        def some(rest: Any) -> Any:
+            call = inspect.BoundArguments(self.signature, {**dict(fixed), **rest})
+            return self.fun(*call.args, **call.kwargs)
+
+        return cadiff.compile(some)
+
+    def __get__(self, thing: Any, kind: Any = None) -> Any:
+        return self if thing is None else MethodType(self, thing)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_eager(args, kwargs):
+            return given_back(self.fun(*args, **kwargs))
+        rest = self.signature.bind(*args, **kwargs).arguments
+        fixed = [(k, rest.pop(k)) for k in [*rest] if k in self.static]
+        return given_back(self.programs(*fixed)(rest))
+
+    def lower(self, *_: Any, **__: Any) -> Any:
+        return SimpleNamespace(compile=lambda *_: self)
 
 
 # --- derivatives ---------------------------------------------------------------------------------
