@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..binding import carries
+from .recorded_calls import without_constants
 
 Answer = Callable[..., Any]
 Furnish = Callable[[ModuleType, str], None]
@@ -149,6 +150,9 @@ def _asking(method: Callable[..., Any], name: str, answer: Answer) -> Callable[.
         is_plain = type(other) is np.ndarray and other.dtype != object
         if is_plain or not carries(other):
             return method(self, other, *args, **kwargs)
+        plain = without_constants(other) if name == "__init__" else other
+        if not carries(plain):
+            return method(self, plain, *args, **kwargs)
         return answer(name, self, other)
 
     return operator
