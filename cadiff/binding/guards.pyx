@@ -181,6 +181,11 @@ def put_in_types(kinds: Iterable[type], members: dict[str, Any]) -> None:
         put_in_type(kind, members)
 
 
+def compare_as_numpy(bint now) -> None:
+    """Have single numbers be compared as NumPy's are, or as Python's again."""
+    cad_state.numpy_truths = now
+
+
 def register_callers(advice: Callable[[], str], of_package: Callable[[], str],
                      explaining: Callable[[BaseException, Callable[[Any], bool]], None],
                      has_own: Callable[[], bool]) -> None:

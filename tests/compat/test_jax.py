@@ -105,6 +105,18 @@ def test_members_of_arrays(jax: Any) -> None:
     assert jax.grad(lambda x: x**2)(3.0).shape == jax.jit(lambda x: x + 1.0)(3.0).shape == ()
 
 
+def test_comparisons_have_truth_values_that_may_be_inverted(jax: Any) -> None:
+    def halved(x: Any) -> Any:
+        def turn(state: Any) -> Any:
+            x, is_small = state
+            return 0.5 * x, ~((x > 0.2) | is_small)
+
+        return jax.lax.while_loop(lambda state: ~state[1], turn, (x, jax.numpy.asarray(False)))[0]
+
+    for f in (jax.grad(halved), jax.jit(jax.jacfwd(halved)), jax.grad(jax.jit(halved))):
+        assert [f(x) for x in (1.0, 0.5, 3.0)] == [1 / 16, 1 / 8, 1 / 32]
+
+
 # --- trees ---------------------------------------------------------------------------------------
 
 Pair = namedtuple("Pair", "x y")

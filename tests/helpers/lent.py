@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from cadiff.binding import Dual, Var, foreign_names, put_in_types
+from cadiff.binding import Dual, Var, compare_as_numpy, foreign_names, put_in_types
 
 
 def take_back() -> None:
@@ -16,6 +16,7 @@ def take_back() -> None:
         for name in ("at", "block_until_ready", "devices"):
             members.pop(name, None)
         put_in_types((kind,), {})
+    compare_as_numpy(False)
     for kind, others in ((Var, foreign_names.VARS), (Dual, foreign_names.DUALS)):
         names = foreign_names.OF_NUMBERS, foreign_names.NUMBERS, others
         put_in_types((kind,), foreign_names.absent(*names))

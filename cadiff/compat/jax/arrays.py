@@ -17,7 +17,7 @@ import numpy as onp
 
 from cadiff import numpy as np
 
-from ...binding import Complex, Dual, Var, carries, map_leaves, put_in_types
+from ...binding import Complex, Dual, Var, carries, compare_as_numpy, map_leaves, put_in_types
 from ...operations.replayed import Replayed
 from ...scipy._arrays import At
 
@@ -143,6 +143,7 @@ CPU = Device(id=0, process_index=0, platform="cpu", device_kind="cpu")
 def lend() -> None:
     """Have arrays, NumPy's own and numbers with derivatives, have members of JAX's."""
     members = {"block_until_ready": _itself, "devices": lambda x: [CPU]}
+    compare_as_numpy(True)  # `~(x > 0)` of one number, too
     put_in_types(ARRAYS, {"at": property(_Reference), **members})
 
 

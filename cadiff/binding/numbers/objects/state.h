@@ -51,6 +51,8 @@ typedef struct CadState {
     int nested;     /* within so many containers */
     int partial_of; /* the operation whose partial is being computed, for messages; or -1 */
 
+    int numpy_truths; /* comparing single numbers as NumPy does: `~(x > 0)` is a truth value */
+
     /* Assignments that were refused, counted to see whether there was one: of Duals to arrays that
      * are none, and to arguments of functions, which have to stay as they are. */
     long n_refused_duals;

@@ -194,7 +194,8 @@ static int note_choice(PyObject *left, PyObject *result) {
 static PyObject *compare(PyObject *left, PyObject *right, int how, int masks) {
     PyObject *result = compare_values(left, right, how);
     /* Of a view of no axes answers are NumPy's: they have axes and methods. */
-    if (result != NULL && PyBool_Check(result) && (cad_is_cell(left) || cad_is_cell(right))) {
+    if (result != NULL && PyBool_Check(result) &&
+        (cad_state.numpy_truths || cad_is_cell(left) || cad_is_cell(right))) {
         Py_SETREF(result, Py_NewRef(result == Py_True ? PyArrayScalar_True : PyArrayScalar_False));
     }
     if (cad_state.guarding > 0 && result != NULL && result != Py_NotImplemented &&
