@@ -284,8 +284,48 @@ from jax.tree_util import tree_map
 jax.config.update("jax_enable_x64", True)
 assert jax.lax is cadiff.compat.jax.lax
 print(grad(jnp.sin)(0.0), stats.norm.pdf(0.0) > 0.39, norm(jnp.ones(4)))
+import importlib.util
+import cadiff.compat.autograd
+cadiff.compat.autograd.install()
+from jax.experimental.ode import odeint
+assert importlib.util.find_spec("jax.extend") is None
+for text, told in (
+    ("import jax.extend.core", "jax.extend is not in cadiff.compat.jax: write jax.custom_jvp"),
+    ("import cadiff.compat.jax.interpreters", "jax.interpreters is not in"),
+    ("from jax.experimental import sparse", "write cadiff.scipy.sparse"),
+    ("from jax.lax import psum", "write jax.vmap"),
+    ("from autograd.numpy import fft2", "autograd.numpy.fft2 is not in cadiff.compat.autograd"),
+):
+    try:
+        exec(text)
+    except ModuleNotFoundError as error:
+        assert told in str(error), error
+    else:
+        raise AssertionError(text)
 """
     assert isolated(program) == "1.0 True 2.0"
+
+
+def test_differential_equations_of_trees(jax: Any) -> None:
+    from cadiff.compat.jax.experimental.ode import odeint
+
+    def spring(y: Any, t: Any, k: Any, push: Any) -> Any:
+        return {"x": y["v"], "v": -(k**2) * y["x"] + push * t}
+
+    def solved(x: Any, t: Any, k: Any, push: Any) -> Any:
+        y = odeint(spring, {"x": x, "v": np.zeros(2)}, t, k, push, rtol=1e-11, atol=1e-11)
+        return jax.numpy.sum(y["x"] ** 2)
+
+    def known(x: Any, t: Any, k: Any, push: Any) -> Any:
+        t = t[:, None]
+        return np.sum((x * np.cos(k * t) + push * (k * t - np.sin(k * t)) / k**3) ** 2)
+
+    args = X[:2], np.linspace(0.0, 2.0, 4), 1.5, 0.3
+    assert solved(*args) == pytest.approx(known(*args), rel=1e-8)
+    found, expected = (cadiff.grad(f, (0, 1, 2, 3))(*args) for f in (solved, known))
+    for k, (one, other) in enumerate(zip(found, expected, strict=True)):
+        begin = int(k == 1)  # the solution that is known begins at 0
+        np.testing.assert_allclose(np.ravel(one)[begin:], np.ravel(other)[begin:], rtol=1e-6)
 
 
 def test_what_goes_round_a_loop_keeps_its_precision(jax: Any) -> None:

@@ -85,6 +85,8 @@ _MODULES: dict[str, dict[str, _Any]] = _absent.MODULES | {
         "canonicalize_dtype": _numpy.dtype,
         "prng_key": type("prng_key", (_numpy.generic,), {}),
     },
+    "experimental": {"enable_x64": _Nothing, "disable_x64": _Nothing},
+    "experimental.ode": {"odeint": scipy.odeint},
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
     "tree": {name[5:]: function for name, function in _TREES if name.startswith("tree_")},
     "typing": {"ArrayLike": _Any, "DTypeLike": _Any},
@@ -95,6 +97,7 @@ _aliases.have_modules(
     {k: v | {"__getattr__": _absent.missing(f"{__name__}.{k}")} for k, v in _MODULES.items()},
 )
 _aliases.have_below(f"{__name__}._src", __name__)
+_aliases.refuse_below(__name__, "jax", _absent.advice)
 
 
 def install() -> None:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 _WAYS = {
     "write jax.vmap: all rows are computed on this machine": (
         "pmap xmap make_mesh lax.psum lax.pmean lax.pmax lax.all_gather "
-        "lax.ppermute lax.axis_index lax.all_to_all lax.pmin"
+        "lax.ppermute lax.axis_index lax.all_to_all lax.pmin "
+        "experimental.mesh_utils experimental.multihost_utils experimental.pjit"
     ),
     "write cadiff.make_tape(f)(*args), or cadiff.compile(f).to_text()": "make_jaxpr",
     "write Python that calls what it wants: functions are run as they are": (
-        "pure_callback experimental.io_callback debug.callback debug.breakpoint"
+        "pure_callback experimental.io_callback debug.callback debug.breakpoint "
+        "experimental.checkify experimental.host_callback"
+    ),
+    "write cadiff.scipy.sparse, whose matrices may be of numbers with derivatives": (
+        "experimental.sparse"
+    ),
+    "write jax.shard_map": "experimental.shard_map",
+    "write jax.custom_jvp or cadiff.primitive: there are no primitives of JAX's, nor jaxprs": (
+        "extend interpreters core.Primitive core.Jaxpr core.eval_jaxpr"
     ),
     "write x[index], or x.at[index].get(mode=...)": "lax.gather",
     "write x.at[index].set(y), or add, multiply, min, max": (
@@ -40,16 +49,18 @@ _WAYS = {
 _INSTEAD = {name: way for way, names in _WAYS.items() for name in names.split()}
 
 
-def missing(module: str) -> Callable[[str], NoReturn]:
+def advice(name: str) -> str:
+    """What to write in place of a name below jax."""
+    way = _INSTEAD.get(name, "docs/guide/jax.md has a table of what is there")
+    return f"jax.{name} is not in cadiff.compat.jax: {way}"
+
+
+def missing(module: str) -> Callable[[str], Any]:
     """The `__getattr__` of a module, which says what to write in place of a name."""
     below = module.partition(".compat.jax")[2].lstrip(".")
 
     def refuse(name: str) -> Any:
-        full = f"{below}.{name}".lstrip(".")
-        way = _INSTEAD.get(full, "docs/guide/jax.md has a table of what is there")
-        raise AttributeError(
-            f"{'.'.join(['jax', full])} is not in cadiff.compat.jax: {way}", name=name
-        )
+        raise AttributeError(advice(f"{below}.{name}".lstrip(".")), name=name)
 
     return refuse
 
