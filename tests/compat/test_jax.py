@@ -96,6 +96,25 @@ def test_updates_in_programs(jax: Any) -> None:
         np.testing.assert_allclose(jax.jit(jax.grad(f))(X, k), cadiff.grad(f)(X, k))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["set", "add", "max"])
+def test_rows_are_updated_in_loops_of_programs(
+    jax: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("cadiff.programs.kept.plain")  # of turns that Python has to run
+
+    def f(x: Any) -> Any:
+        def turn(i: Any, y: Any) -> Any:
+            return getattr(y.at[i + 1], name)(np.sin(y[i]))
+
+        return jax.numpy.sum(jax.lax.fori_loop(0, 20, turn, jax.numpy.zeros((21, 3)).at[0].set(x)))
+
+    program = jax.jit(f)
+    for x in (X, X + 0.1, X + 0.2):
+        assert program(x) == pytest.approx(f(x))
+    assert program.program.stats()["eager"] == 0
+
+
 def test_members_of_arrays(jax: Any) -> None:
     for x in (X, np.float64(1.0), Var(1.0), Dual(X, X)):
         assert x.block_until_ready() is x and x.devices()
