@@ -275,7 +275,8 @@ def _as_a_step(
 ) -> tuple[Any, Any] | None:
     """The same as a step of a program; None: it cannot be one.
 
-    Python runs it once, on plain numbers, and with copies of what the functions may change.
+    Python runs its first turns, on plain numbers, and with copies of what the functions may
+    change. From these it is known what goes round; further ones are run as in replays.
     """
     found = Closed(functions)
     theta, call = found.theta, found.detached()

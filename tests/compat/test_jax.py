@@ -112,7 +112,7 @@ def test_rows_are_updated_in_loops_of_programs(
     program = jax.jit(f)
     for x in (X, X + 0.1, X + 0.2):
         assert program(x) == pytest.approx(f(x))
-    assert program.program.stats()["eager"] == 0
+    assert "a found loop" in str(program.program)
 
 
 def test_members_of_arrays(jax: Any) -> None:
