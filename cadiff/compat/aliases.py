@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -31,6 +31,26 @@ def have_below(name: str, stands_for: str) -> None:
         sys.modules[module.__name__] = _found(there)
 
     foreign.have_below(name, stands_for, stand, _found, is_first=True)
+
+
+class _Absent:
+    """What the import system asks last for modules below one, which are not there."""
+
+    def __init__(self, below: str, library: str, advice: Callable[[str], str]) -> None:
+        self.below, self.library, self.advice = f"{below}.", library, advice
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        absent = name.removeprefix(self.below)
+        is_import = sys._getframe(2).f_code.co_name == "_find_and_load_unlocked"
+        if is_import and absent != name:  # `importlib.util.find_spec` is answered None
+            raise ModuleNotFoundError(self.advice(absent), name=f"{self.library}.{absent}")
+
+
+def refuse_below(name: str, library: str, advice: Callable[[str], str]) -> None:
+    """Have imports of absent modules say what to write, under this name and the library's."""
+    for module in [m for k, m in sys.modules.items() if k.startswith(name)]:
+        vars(module).setdefault("__path__", [])  # so that imports look below it
+    sys.meta_path += [_Absent(below, library, advice) for below in (name, library)]
 
 
 def have_modules(above: str, modules: Mapping[str, Mapping[str, Any]]) -> None:

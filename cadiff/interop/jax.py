@@ -38,8 +38,9 @@ def function(f: Callable[..., Any], like: Any = None) -> Callable[..., Any]:
         Of arrays by position; returns one array or a tuple of them. It is compiled, and called
         back from what JAX compiles.
     like : array_like or jax.ShapeDtypeStruct, or a tuple of them, optional
-        What has the shape and dtype of the result. None: f is called with ones, and integers 0, of
-        the shapes of the arguments to find that out, each time JAX traces.
+        What has the shape and dtype of the result. None: f is called to find that out, each time
+        JAX traces, with increasing vectors, positive definite matrices, and integers 0, of the
+        shapes of the arguments.
 
     Returns
     -------
@@ -64,14 +65,23 @@ def _kind(x: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(np.shape(x), jax.dtypes.canonicalize_dtype(dtype))
 
 
+def _sample(x: Any) -> Any:
+    """An array of the shape and dtype of another one, at which few functions raise."""
+    if x.dtype.kind != "f":
+        return np.zeros(x.shape, x.dtype)
+    if x.ndim < 2:
+        return np.linspace(1.0, 2.0, x.size).reshape(x.shape).astype(x.dtype)
+    i, j = np.ogrid[: x.shape[-2], : x.shape[-1]]
+    return np.broadcast_to(1.0 / (1.0 + abs(i - j)), x.shape).astype(x.dtype)
+
+
 def _result_of(seam: Seam, args: Sequence[Any]) -> Any:
-    ones = [np.full(x.shape, x.dtype.kind == "f", x.dtype) for x in args]
     try:
-        return seam(*ones)
+        return seam(*map(_sample, args))
     except Exception as error:
         if hasattr(error, "add_note"):  # from Python 3.11 on
             error.add_note(
-                f"{seam.name} was called with ones to find the shape of its result: "
+                f"{seam.name} was called with other numbers to find the shape of its result: "
                 "function(f, like=...) tells it"
             )
         raise

@@ -34,7 +34,13 @@ def function(f: Callable[..., Any]) -> Callable[..., Any]:
     callable
         Of tensors, arrays and numbers; its results are on the device of the first tensor. It is
         computed on the processor. `backward`, `create_graph`, forward mode and `torch.func`,
-        `vmap` among it, work with it.
+        `vmap` among it, work with it. Of tensors of float16, computed with more digits, results
+        are float16.
+
+    Raises
+    ------
+    TypeError
+        If a tensor is of a type that NumPy has not, as bfloat16 is.
     """
     return functools.partial(_call, Seam(f))
 
@@ -46,6 +52,8 @@ def _call(seam: Seam, /, *args: Any, **named: Any) -> Any:
 
 
 def _plain(x: torch.Tensor) -> np.ndarray:
+    if x.dtype == torch.bfloat16:
+        raise TypeError("a tensor of bfloat16, which NumPy does not have: write x.float()")
     return np.asarray(x.detach().cpu().resolve_neg().numpy())
 
 
@@ -53,7 +61,9 @@ class _Function(torch.autograd.Function):
     @staticmethod
     def forward(seam: Seam, *args: torch.Tensor) -> Any:
         results = seam(*map(_plain, args))
-        tensors = [torch.from_numpy(x).to(args[0].device) for x in as_tuple(results)]
+        floats = {x.dtype for x in args if x.is_floating_point()}
+        how = {"dtype": torch.float16} if floats == {torch.float16} else {}
+        tensors = [torch.from_numpy(x).to(args[0].device, **how) for x in as_tuple(results)]
         return tuple(tensors) if isinstance(results, tuple) else tensors[0]
 
     @staticmethod

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import carries
+from ..binding import Dual, Var, carries, finalized, map_leaves
 
 Answer = Callable[..., Any]
 Furnish = Callable[[ModuleType, str], None]
@@ -143,12 +143,19 @@ def run_as_python(compiled: Any) -> None:
     compiled._compile_for_args, compiled._explain_matching_error = for_args, explained
 
 
+def _without_constant(x: Any) -> Any:
+    return finalized(x) if isinstance(x, (Var, Dual)) else x
+
+
 def _asking(method: Callable[..., Any], name: str, answer: Answer) -> Callable[..., Any]:
     @functools.wraps(method)
     def operator(self: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
         is_plain = type(other) is np.ndarray and other.dtype != object
         if is_plain or not carries(other):
             return method(self, other, *args, **kwargs)
+        plain = map_leaves(_without_constant, other) if name == "__init__" else other
+        if not carries(plain):
+            return method(self, plain, *args, **kwargs)
         return answer(name, self, other)
 
     return operator

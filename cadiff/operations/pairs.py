@@ -226,6 +226,7 @@ class _OfParts(primitive):
     def __init__(self, original: primitive, which: tuple[bool, ...]) -> None:
         self._original, self._which = original, which
         self._complex: tuple[bool, ...] = ()  # which results are, if that is known
+        self._followed: Any = None
 
         @functools.wraps(original.function)
         def on_pairs(*args: Any, **kwargs: Any) -> Any:
@@ -233,6 +234,15 @@ class _OfParts(primitive):
 
         super().__init__(on_pairs)
         self.called = original._name
+        self.follow_rules()
+
+    def follow_rules(self) -> None:
+        """Take over the rules, which may be stated, or replaced, after a call."""
+        original = self._original
+        rules = dict(original.pushes), dict(original.pulls)
+        if self._followed == rules:
+            return
+        self._followed = rules
         rule: Any
         for k, rule in original.pushes.items():
             is_one = is_partial(rule)
@@ -313,6 +323,7 @@ def _in_parts(original: primitive, which: tuple[bool, ...]) -> _OfParts:
 def _by_parts(original: primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     which = tuple(carries(x) and is_complex(x) for x in args)
     made = _in_parts(original, which)
+    made.follow_rules()
     pairs = (pair(x) if is_pair else x for x, is_pair in zip(args, which, strict=True))
     return made.outward(made(*pairs, **kwargs))
 

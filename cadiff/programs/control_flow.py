@@ -11,7 +11,7 @@ import math
 import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,10 @@ from .kept import Loop
 from .loop_steps import GIVEN, UNTIL, keep
 from .rows import Piece
 
+MOST_IN_PYTHON = 16  # turns, at a recording; then they are recorded themselves
+
 _INT = np.dtype(np.int64)
+_END = object()
 # Types of NumPy's whose numbers are Python's own.
 _OF_PYTHON: tuple[type[np.generic], ...] = (np.float64, np.int64, np.bool_)
 
@@ -223,11 +226,12 @@ def _is_of_numbers(x: Any) -> bool:
 
 def _in_python(
     kind: _Kind, functions: Any, state: Any, rows: Iterable[Any]
-) -> tuple[Form, Any, list[Any]]:
-    """The form of the state, the last one, and the outputs of all turns."""
+) -> tuple[Form, Any, list[Any], bool]:
+    """The form of the state, the last one, the outputs of turns, and whether they go on."""
     form = Form.of(state, kind.first)
     outputs: list[Any] = []
-    if kind.begins is None or kind.begins(functions, state):
+    goes_on = kind.begins is None or kind.begins(functions, state)
+    if goes_on:
         for row in rows:
             new, output = kind.turn(functions, state, row)
             state = _checked(form, new, kind.returned, kind.first)
@@ -235,7 +239,7 @@ def _in_python(
                 outputs.append(output)
             if kind.begins is not None and not kind.begins(functions, state):
                 break
-    return form, state, outputs
+    return form, state, outputs, goes_on
 
 
 def _stacked(outputs: list[Any], n: int) -> Any:
@@ -260,7 +264,7 @@ def _run(
         result = _as_a_step(kind, functions, state, rows, count)
         if result is not None:
             return result
-    _, state, outputs = _in_python(kind, functions, state, rows.each(count))
+    _, state, outputs, _ = _in_python(kind, functions, state, rows.each(count))
     return state, _stacked(outputs, rows.n)
 
 
@@ -279,7 +283,8 @@ def _as_a_step(
 ) -> tuple[Any, Any] | None:
     """The same as a step of a program; None: it cannot be one.
 
-    Python runs it once, on plain numbers, and with copies of what the functions may change.
+    Python runs its first turns, on plain numbers, and with copies of what the functions may
+    change. From these it is known what goes round; further ones are run as in replays.
     """
     found = Closed(functions)
     theta, call = found.theta, found.detached()
@@ -289,20 +294,22 @@ def _as_a_step(
     if found.has_iterators or not are_kept:
         return None
 
-    def run() -> tuple[Form, Any, list[Any]]:
+    def run() -> tuple[Form, Any, list[Any], bool]:
         outer = getattr(_plainly, "serial", None)
         _plainly.serial = binding.guards_serial()
         try:
             with binding.OutsideDifferentiation():
                 functions = call.at(binding.plain_values(theta))
-                return _in_python(kind, functions, at, plain_rows.each(_plain(count)))
+                each = plain_rows.each(_plain(count))
+                found = _in_python(kind, functions, at, islice(each, MOST_IN_PYTHON))
+                return *found[:3], found[3] and next(each, _END) is not _END
         finally:
             _plainly.serial = outer
 
-    (form, last, outputs), is_changed = call.notes.run_apart(run)
+    (form, last, outputs, is_open), is_changed = call.notes.run_apart(run)
     if is_changed:  # which may carry derivatives, or belong to the user
         return None
-    ys = _stacked(outputs, rows.n)
+    ys = None if is_open else _stacked(outputs, rows.n)
     output_form = Form.of(outputs[0] if outputs else None, "an output")
     for output in outputs[1:]:
         _checked(output_form, output, "an output", "the first one")
@@ -312,7 +319,8 @@ def _as_a_step(
         return None
     head = [] if count is None else [_number(count)]
     numbers = concatenate([np.empty(0), head, theta, _vector(state), rows.vector])
-    if not isinstance(numbers, (Var, Dual)):
+    is_plain = not isinstance(numbers, (Var, Dual))
+    if is_plain and not is_open:
         return last, ys
     # In the program the form stays: an int of Python's there becomes no float in another turn.
     form = form._replace(are_pythons=[False] * len(form.shapes))
@@ -339,19 +347,36 @@ def _as_a_step(
         rows.n if rows.n else UNTIL if count is None else GIVEN,
         call.at(binding.plain_values(theta)),
     )
-    leaves, tree = binding.flattened(ys, pairs=True)
-    value = np.concatenate([_vector(last), _Rows(tree, leaves, rows.n).vector])
-    loop.know(binding.plain_values(numbers), value)
+    point = binding.plain_values(numbers)
+    if is_open:
+        value = loop.value(point)
+        last = _of_vector(form, value[:n])
+        ys = _of_rows(output_form, value[n:], rows.n)
+        if is_plain:
+            return last, ys
+    else:
+        leaves, tree = binding.flattened(ys, pairs=True)
+        value = np.concatenate([_vector(last), _Rows(tree, leaves, rows.n).vector])
+    loop.know(point, value)
     results = keep(numbers, loop=loop)
     ends = zip(places(form.shapes), form.shapes, strict=True)
     states = (reshape(results[i], shape) if shape else results[i.start] for (i, _), shape in ends)
     if not _size(output_form):
         return _filled(states, last), ys
-    matrix = reshape(results[n:], (rows.n, -1))
-    columns = (
-        reshape(matrix[:, place], (rows.n, *shape)) for place, shape in places(output_form.shapes)
-    )
-    return _filled(states, last), _filled(columns, ys)
+    return _filled(states, last), _filled(_columns(output_form, results[n:], rows.n), ys)
+
+
+def _columns(form: Form, numbers: Any, n: int) -> Iterator[Any]:
+    """The arrays of outputs of n turns, whose numbers stand in a row for each."""
+    matrix = reshape(numbers, (n, -1))
+    for place, shape in places(form.shapes):
+        yield reshape(matrix[:, place], (n, *shape))
+
+
+def _of_rows(form: Form, numbers: Any, n: int) -> Any:
+    """The same of plain numbers, in their containers."""
+    columns = _columns(form, numbers, n) if _size(form) else ()
+    return form.tree.fill(x.astype(d) for x, d in zip(columns, form.dtypes, strict=True))
 
 
 # --- what users call -----------------------------------------------------------------------------

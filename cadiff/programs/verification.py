@@ -137,7 +137,7 @@ def _beyond_noise(call: Call, result: Any, expected: Any, replay: Callable[[Call
             max(bound, move + AMPLIFIED * growth / GROWTH)
             for bound, move, growth in ((*each[:1], *map(_finite, each[1:])) for each in pairs)
         ]
-    return _told_apart(result, expected, lambda _, k: bounds[k])
+    return _told_apart(result, expected, lambda there, k: max(bounds[k], rounding(there)))
 
 
 def _finite(move: float) -> float:

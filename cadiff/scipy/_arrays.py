@@ -98,7 +98,7 @@ def nextafter(x: Any, y: Any, /) -> Any:
     return _np.nextafter(*_binding.plain_values((x, y)))
 
 
-def _by(compute: _Callable[[Any, Any], Any]) -> _Callable[..., Any]:
+def _by(compute: _Callable[[Any, Any], Any] | None) -> _Callable[..., Any]:
     return lambda self, y, **how: self._changed(compute, y, **how)
 
 
@@ -111,17 +111,15 @@ class At:
     def __getitem__(self, key: Any) -> At:
         return type(self)(self._x, key)
 
-    def _changed(
-        self, compute: _Callable[[Any, Any], Any], y: Any, copy: bool | None = None, **_: Any
-    ) -> Any:
+    def _changed(self, compute: Any, y: Any, copy: bool | None = None, **_: Any) -> Any:
         """In place, unless a copy is asked for, or the array cannot hold the numbers."""
         x = self._x
         if copy or _np.ndim(x) == 0 or (isinstance(x, _np.ndarray) and _carries(y)):
             x = _np.array(x) if not (_carries(x) or _carries(y)) else _writable(x)
-        x[self._key] = compute(x[self._key], y)
+        x[self._key] = y if compute is None else compute(x[self._key], y)
         return x if _np.ndim(x) else x[()]
 
-    set = _by(lambda _, y: y)
+    set = _by(None)
     add, subtract = _by(_np.add), _by(_np.subtract)
     multiply, divide, power = _by(_np.multiply), _by(_np.divide), _by(_np.power)
     min, max = _by(_np.minimum), _by(_np.maximum)

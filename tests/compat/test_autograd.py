@@ -231,6 +231,44 @@ def test_a_function_of_complex_numbers_by_a_rule() -> None:
     onp.testing.assert_allclose(gradient, numeric, rtol=1e-7)
 
 
+def test_whole_numbers_beside_other_results_are_indices() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+
+    @primitive
+    def large(x: Any, w: Any) -> Any:
+        at = onp.flatnonzero(onp.abs(x) > 0.5)
+        return w * x[at], at
+
+    @primitive
+    def weighed(v: Any, at: Any, b: Any) -> Any:
+        ones = sparse.coo_matrix((np.ones(len(at)), (at, at)), shape=(4, 4))
+        return (ones @ b) * onp.sum(v)
+
+    def by_x(ans: Any, x: Any, w: Any) -> Any:
+        return lambda g: onp.bincount(ans[1], onp.real(w * g[0]), len(x))
+
+    def by_v(ans: Any, v: Any, at: Any, b: Any) -> Any:
+        return lambda g: onp.full(v.shape, onp.real(onp.sum((g * b)[at])))
+
+    def by_b(ans: Any, v: Any, at: Any, b: Any) -> Any:
+        return lambda g: onp.bincount(at, minlength=4) * onp.sum(v) * g
+
+    defvjp(large, by_x, None)
+    defvjp(weighed, by_v, None, by_b)
+
+    def f(x: Any, scale: Any = 1.0) -> Any:
+        v, at = large(x, 2.0)
+        assert at.dtype == int
+        return np.sum(np.real(weighed(v, at, scale * (onp.arange(4.0) + 1.0j))))
+
+    x = onp.array([1.0, 0.1, 0.7, 2.0])
+    assert ag.grad(f, 1)(x, 1.0) == pytest.approx(f(x))  # before another rule is asked for
+    onp.testing.assert_allclose(ag.grad(f, (0, 1))(x, 1.0)[0], [10.0, 0.0, 10.0, 10.0])
+    program = cadiff.compile(f)
+    for y in (x, x + 0.01, x - 0.01, onp.ones(4)):
+        onp.testing.assert_allclose(program.grad(y), ag.grad(f)(y))
+
+
 def test_rules_replace_those_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np, "sinc", np.sinc)
     for name in ("det", "solve"):

@@ -98,6 +98,25 @@ def test_updates_in_programs(jax: Any) -> None:
         np.testing.assert_allclose(jax.jit(jax.grad(f))(X, k), cadiff.grad(f)(X, k))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["set", "add", "max"])
+def test_rows_are_updated_in_loops_of_programs(
+    jax: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("cadiff.programs.kept.plain")  # of turns that Python has to run
+
+    def f(x: Any) -> Any:
+        def turn(i: Any, y: Any) -> Any:
+            return getattr(y.at[i + 1], name)(np.sin(y[i]))
+
+        return jax.numpy.sum(jax.lax.fori_loop(0, 20, turn, jax.numpy.zeros((21, 3)).at[0].set(x)))
+
+    program = jax.jit(f)
+    for x in (X, X + 0.1, X + 0.2):
+        assert program(x) == pytest.approx(f(x))
+    assert "a found loop" in str(program.program)
+
+
 def test_members_of_arrays(jax: Any) -> None:
     for x in (X, np.float64(1.0), Var(1.0), Dual(X, X)):
         assert x.block_until_ready() is x and x.devices()
@@ -105,6 +124,18 @@ def test_members_of_arrays(jax: Any) -> None:
         assert isinstance(x, jax.Array) == (not isinstance(x, np.generic))
     assert not isinstance([1.0], jax.Array)
     assert jax.grad(lambda x: x**2)(3.0).shape == jax.jit(lambda x: x + 1.0)(3.0).shape == ()
+
+
+def test_comparisons_have_truth_values_that_may_be_inverted(jax: Any) -> None:
+    def halved(x: Any) -> Any:
+        def turn(state: Any) -> Any:
+            x, is_small = state
+            return 0.5 * x, ~((x > 0.2) | is_small)
+
+        return jax.lax.while_loop(lambda state: ~state[1], turn, (x, jax.numpy.asarray(False)))[0]
+
+    for f in (jax.grad(halved), jax.jit(jax.jacfwd(halved)), jax.grad(jax.jit(halved))):
+        assert [f(x) for x in (1.0, 0.5, 3.0)] == [1 / 16, 1 / 8, 1 / 32]
 
 
 # --- trees ---------------------------------------------------------------------------------------
@@ -262,6 +293,23 @@ def test_outcomes_are_numbers_of_a_program(jax: Any) -> None:
     assert jax.grad(lambda x: x if ~(x > 1.0) else 2.0 * x)(0.5) == 1.0
 
 
+@pytest.mark.filterwarnings("error")
+def test_programs_by_static_arguments_are_no_state_of_others(jax: Any) -> None:
+    step = jax.jit(lambda f, x: x + 0.1 * f(x), static_argnums=0)
+
+    def solve(x: Any) -> Any:
+        decay = lambda x: -x  # noqa: E731 - a new one in each call
+        return jax.lax.while_loop(lambda x: x[0] > 0.5, lambda x: step(decay, x), x)
+
+    program = jax.jit(solve)
+    for x in (np.ones(2), np.full(2, 3.0), np.full(2, 5.0)):
+        np.testing.assert_allclose(program(x), solve(x))
+    assert program.program.stats()["eager"] == 0
+    found = [step(lambda x, k=k: k * x, 2.0) for k in range(150)]
+    np.testing.assert_allclose(found, 2.0 + 0.2 * np.arange(150))
+    assert step.programs.cache_info().currsize < 150
+
+
 def test_rules_that_are_wrong_are_refused(jax: Any) -> None:
     f = jax.custom_jvp(np.sin)
     with pytest.raises(AttributeError, match=r"do so with sin\.defjvp"):
@@ -301,8 +349,48 @@ from jax.tree_util import tree_map
 jax.config.update("jax_enable_x64", True)
 assert jax.lax is cadiff.compat.jax.lax
 print(grad(jnp.sin)(0.0), stats.norm.pdf(0.0) > 0.39, norm(jnp.ones(4)))
+import importlib.util
+import cadiff.compat.autograd
+cadiff.compat.autograd.install()
+from jax.experimental.ode import odeint
+assert importlib.util.find_spec("jax.extend") is None
+for text, told in (
+    ("import jax.extend.core", "jax.extend is not in cadiff.compat.jax: write jax.custom_jvp"),
+    ("import cadiff.compat.jax.interpreters", "jax.interpreters is not in"),
+    ("from jax.experimental import sparse", "write cadiff.scipy.sparse"),
+    ("from jax.lax import psum", "write jax.vmap"),
+    ("from autograd.numpy import fft2", "autograd.numpy.fft2 is not in cadiff.compat.autograd"),
+):
+    try:
+        exec(text)
+    except ModuleNotFoundError as error:
+        assert told in str(error), error
+    else:
+        raise AssertionError(text)
 """
     assert isolated(program) == "1.0 True 2.0"
+
+
+def test_differential_equations_of_trees(jax: Any) -> None:
+    from cadiff.compat.jax.experimental.ode import odeint
+
+    def spring(y: Any, t: Any, k: Any, push: Any) -> Any:
+        return {"x": y["v"], "v": -(k**2) * y["x"] + push * t}
+
+    def solved(x: Any, t: Any, k: Any, push: Any) -> Any:
+        y = odeint(spring, {"x": x, "v": np.zeros(2)}, t, k, push, rtol=1e-11, atol=1e-11)
+        return jax.numpy.sum(y["x"] ** 2)
+
+    def known(x: Any, t: Any, k: Any, push: Any) -> Any:
+        t = t[:, None]
+        return np.sum((x * np.cos(k * t) + push * (k * t - np.sin(k * t)) / k**3) ** 2)
+
+    args = X[:2], np.linspace(0.0, 2.0, 4), 1.5, 0.3
+    assert solved(*args) == pytest.approx(known(*args), rel=1e-8)
+    found, expected = (cadiff.grad(f, (0, 1, 2, 3))(*args) for f in (solved, known))
+    for k, (one, other) in enumerate(zip(found, expected, strict=True)):
+        begin = int(k == 1)  # the solution that is known begins at 0
+        np.testing.assert_allclose(np.ravel(one)[begin:], np.ravel(other)[begin:], rtol=1e-6)
 
 
 def test_what_goes_round_a_loop_keeps_its_precision(jax: Any) -> None:

@@ -88,6 +88,12 @@ def test_single_precision_where_jax_has_it() -> None:
     np.testing.assert_allclose(gradient, cadiff.grad(energy)(b), rtol=1e-6)
 
 
+def test_matrices_that_shapes_are_found_with_are_positive_definite() -> None:
+    A = np.array([[2.0, 1.0], [1.0, 3.0]])
+    for g in (np.linalg.inv, np.linalg.cholesky):
+        np.testing.assert_allclose(jax.jit(seam.function(g))(A), g(A), rtol=1e-6)
+
+
 def test_what_the_result_is_like() -> None:
     def of_index(x: Any, k: Any) -> Any:
         return x[: k + 1]

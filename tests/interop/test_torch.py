@@ -71,6 +71,18 @@ def test_dtypes_and_arguments_that_are_no_tensors() -> None:
     assert torch.equal(x.grad, 2 * x.detach())
 
 
+def test_half_precision() -> None:
+    x = b.half().requires_grad_()
+    y = seam.function(energy)(x)
+    (gradient,) = torch.autograd.grad(y, x, create_graph=True)
+    (second,) = torch.autograd.grad(gradient.sum(), x)
+    assert y.dtype == gradient.dtype == second.dtype == torch.float16
+    expected = torch.func.grad(energy_in_torch)(b)
+    assert torch.allclose(gradient.double(), expected, rtol=2e-3)
+    with pytest.raises(TypeError, match=r"bfloat16, .*: write x\.float\(\)"):
+        seam.function(energy)(b.bfloat16())
+
+
 def test_what_f_returns_as_it_was_given_is_a_copy() -> None:
     y = seam.function(lambda x: x)(b)
     y += 1.0

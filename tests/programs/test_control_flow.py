@@ -19,6 +19,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff import binding
 from cadiff.programs import kept, loop_steps
 
 rng = np.random.default_rng(7)
@@ -558,3 +559,32 @@ def test_large_ints_that_go_round_stay_what_they_are() -> None:
 def test_a_negative_length_is_refused() -> None:
     with pytest.raises(ValueError, match=r"0 or more, not -1"):
         cadiff.scan(lambda c, x: (c, None), 0.0, length=-1)
+
+
+def _until(x: Any) -> Any:
+    return cadiff.while_loop(lambda s: s[1] < 40, lambda s: (np.sin(s[0]) + 0.2, s[1] + 1), (x, 0))
+
+
+def _outputs(x: Any) -> Any:
+    return cadiff.scan(lambda c, k: (np.cos(c) + k, {"a": 2.0 * c, "k": k}), x, np.arange(30))
+
+
+def _nested(x: Any) -> Any:
+    def inner(i: Any, x: Any) -> Any:
+        return cadiff.fori_loop(0, 20, lambda j, y: 0.9 * y + np.sin(x) * j, 0.1 * x + i)
+
+    return cadiff.fori_loop(0, 25, inner, x)
+
+
+@pytest.mark.parametrize("f", [_until, _outputs, _nested])
+def test_a_first_run_goes_on_by_the_recording_of_a_turn(f: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("cadiff.programs.control_flow.MOST_IN_PYTHON", 2)
+    program = cadiff.compile(f)
+    for x in (np.array([0.3, 0.5]), np.array([1.0, -2.0])):
+        ways = (program, f), (program.jacobian, cadiff.jacobian(f))
+        for found, expected in ((one(x), other(x)) for one, other in ways):
+            pairs = zip(*(binding.flattened(y)[0] for y in (found, expected)), strict=True)
+            for one, other in pairs:
+                assert np.asarray(one).dtype == np.asarray(other).dtype
+                np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    assert program.stats()["eager"] == 0

@@ -23,6 +23,10 @@ _MODULES = {
 }
 _aliases.have_names(_core, __name__, _MODULES)
 _aliases.have_names(_test_util, __name__, {"util": "func quick_grad_check subval subvals"})
+_aliases.refuse_below(
+    *(__name__, "autograd"),
+    lambda name: f"autograd.{name} is not in {__name__}: see docs/guide/autograd.md",
+)
 
 
 def install() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
 import sys
 import warnings
 from abc import ABC, ABCMeta
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as onp
@@ -121,33 +121,47 @@ def _chosen(mode: str, fun: Function, rules: Any, k: int) -> Any:
     return rules[k]
 
 
-def _pull_by_table(fun: Function, k: int) -> Function:
+def _pull_by_table(fun: Any, k: int) -> Function:
     def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
-        pull = primitive_vjps[fun]((k,), ans, args, kwargs)
+        pull = primitive_vjps[fun]((k,), fun.typed(ans), args, kwargs)
         return lambda g: _dense(next(iter(pull(g))))
 
     return maker
 
 
-def _pull_by_rule(rule: Function) -> Function:
+def _pull_by_rule(fun: Any, rule: Function) -> Function:
     def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
-        pull = rule(ans, *args, **kwargs)
+        pull = rule(fun.typed(ans), *args, **kwargs)
         return lambda g: _dense(pull(g))
 
     return maker
 
 
-def _push_by_table(fun: Function, k: int) -> Function:
+def _push_by_table(fun: Any, k: int) -> Function:
     def rule(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
         with running(fun):
-            return _dense(primitive_jvps[fun]((k,), (g,), ans, args, kwargs))
+            return _dense(primitive_jvps[fun]((k,), (g,), fun.typed(ans), args, kwargs))
 
     return rule
 
 
 def primitive(f_raw: Function) -> Any:
     """A function whose derivatives are stated by `defvjp` and its like."""
-    operation = cadiff.primitive(f_raw)
+    whole: dict[int, Any] = {}  # which of several results are whole numbers, indices say
+
+    @functools.wraps(f_raw, updated=())
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        result = f_raw(*args, **kwargs)
+        arrays = map(onp.asarray, result if builtins.isinstance(result, tuple) else ())
+        whole.update({k: x.dtype for k, x in enumerate(arrays) if x.dtype.kind in "biu"})
+        return result
+
+    def typed(result: Any) -> Any:
+        if not whole:
+            return result
+        return tuple(getval(x).astype(whole[k]) if k in whole else x for k, x in enumerate(result))
+
+    operation = cadiff.primitive(noting)
     is_cadiffs = operation._is_own
     if is_cadiffs:  # but its rules are its user's
         operation._is_own, operation.__module__ = False, "autograd"
@@ -166,10 +180,10 @@ def primitive(f_raw: Function) -> Any:
             for rules, define, by_table in asked:
                 if k not in rules:
                     define(by_table(f_wrapped, k), argnums=k)
-        return operation(*args, **kwargs)
+        return typed(operation(*args, **kwargs))
 
     named: Any = f_wrapped
-    named.operation, named.asked = operation, asked
+    named.operation, named.asked, named.typed = operation, asked, typed
     operation.place = f"{getattr(f_raw, '__qualname__', operation)}.operation"
     named.fun, named._is_autograd_primitive = f_raw, True
     vars(named).update({name: _deprecated(named, name) for name in _DEPRECATED})
@@ -191,7 +205,7 @@ def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> An
 
         return of
 
-    operation = call.operation(partial(f_raw, **kwargs))
+    operation = call.operation(functools.partial(f_raw, **kwargs))
     operation.defvjp(maker)
     return call.whole(operation(call.point))
 
@@ -262,7 +276,7 @@ def defvjp(fun: Function, *vjpmakers: Any, argnums: Any = None) -> None:
 
     own = defvjp_argnum(fun, maker)
     if hasattr(own, "operation"):  # which then need not ask the table
-        own.operation.pulls.update({k: r and _pull_by_rule(r) for k, r in makers.items()})
+        own.operation.pulls.update({k: r and _pull_by_rule(own, r) for k, r in makers.items()})
 
 
 def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:

@@ -77,6 +77,8 @@ _MODULES: dict[str, dict[str, _Any]] = {
         "TracerIntegerConversionError UnexpectedTracerError JaxRuntimeError",
         TypeError,
     ),
+    "experimental": {"enable_x64": _nothing, "disable_x64": _nothing},
+    "experimental.ode": {"odeint": scipy.odeint},
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
     "ops": {
         "segment_sum": _arrays.segments("add", lambda dtype: 0),
@@ -96,11 +98,16 @@ _aliases.have_below(f"{__name__}._src", __name__)
 # What to write in place of names that are not there.
 _WAYS = {
     "write jax.vmap: all rows are computed on this machine": (
-        "pmap xmap make_mesh psum pmean pmax pmin all_gather ppermute axis_index all_to_all"
+        "pmap xmap make_mesh psum pmean pmax pmin all_gather ppermute axis_index all_to_all "
+        "mesh_utils multihost_utils pjit"
     ),
     "write cadiff.make_tape(f)(*args), or cadiff.compile(f).to_text()": "make_jaxpr",
     "write Python that calls what it wants: functions are run as they are": (
-        "pure_callback io_callback callback breakpoint"
+        "pure_callback io_callback callback breakpoint checkify host_callback"
+    ),
+    "write cadiff.scipy.sparse, whose matrices may be of numbers with derivatives": "sparse",
+    "write jax.custom_jvp or cadiff.primitive: there are no primitives of JAX's, nor jaxprs": (
+        "extend interpreters Primitive Jaxpr eval_jaxpr"
     ),
     "write x[index], or x.at[index].get(mode=...)": "gather",
     "write x.at[index].set(y), or add, multiply, min, max": (
@@ -121,12 +128,16 @@ _WAYS = {
 _INSTEAD = {name: way for way, names in _WAYS.items() for name in names.split()}
 
 
+def _advice(name: str) -> str:
+    way = _INSTEAD.get(name.split(".")[-1], "docs/guide/jax.md has a table of what is there")
+    return f"jax.{name} is not in cadiff.compat.jax: {way}"
+
+
 def _missing(module: str, name: str) -> _Any:
-    full = f"jax.{module}.{name}".replace("..", ".")
-    way = _INSTEAD.get(name, "docs/guide/jax.md has a table of what is there")
-    raise AttributeError(f"{full} is not in cadiff.compat.jax: {way}", name=name)
+    raise AttributeError(_advice(f"{module}.{name}".lstrip(".")), name=name)
 
 
+_aliases.refuse_below(__name__, "jax", _advice)
 for _name in ("", "lax", "nn", "random", "tree_util", *_MODULES):
     _module = _sys.modules[f"{__name__}.{_name}".rstrip(".")]
     vars(_module)["__getattr__"] = _partial(_missing, _name)

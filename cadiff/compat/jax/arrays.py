@@ -90,11 +90,13 @@ class _Reference(At):
             y = np.broadcast_to(y, places.shape)[places >= 0]
             x = np.reshape(x, -1)
         parts = key if isinstance(key, tuple) else (key,)
-        is_list = any(isinstance(part, list) or getattr(part, "ndim", 0) for part in parts)
+        is_list = any(
+            isinstance(part, (list, Replayed)) or getattr(part, "ndim", 0) for part in parts
+        )
         if is_list and isinstance(compute, onp.ufunc):  # of elements named twice with every y
             getattr(np, compute.__name__).at(x, key, y)
         else:
-            x[key] = compute(x[key], y)
+            x[key] = y if compute is None else compute(x[key], y)
         return np.reshape(x, shape)[()]
 
     def apply(self, function: Callable[[Any], Any], *, mode: Any = None, **_: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as onp
 
 import cadiff.optimize
 from cadiff import numpy as np
+from cadiff.scipy import integrate as _integrate
 from cadiff.scipy import linalg as _linalg
 from cadiff.scipy import special as _special
 from cadiff.scipy.sparse import linalg as _iterations
@@ -73,6 +74,21 @@ def _iterative(name: str) -> Function:
         return apart(solver(flat(residual), vector, tol, maxiter)), None
 
     return solve
+
+
+def odeint(
+    func: Function, y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8,
+    atol: float = 1.4e-8, mxstep: float = onp.inf, hmax: float = onp.inf,
+) -> Any:  # fmt: skip
+    """`jax.experimental.ode.odeint`: the trees y at times t, of `func(y, t, *args)`, by LSODA."""
+    vector, apart = trees.ravel_pytree(y0)
+
+    def slopes(y: Any, s: Any) -> Any:
+        return trees.ravel_pytree(func(apart(y), s, *args))[0]
+
+    most = int(min(mxstep, 10**6)), 0.0 if hmax == onp.inf else hmax
+    rows = _integrate.odeint(slopes, vector, t, rtol=rtol, atol=atol, mxstep=most[0], hmax=most[1])
+    return trees.tree_map(lambda *leaves: np.stack(leaves), *map(apart, rows))
 
 
 _CHANGES: dict[str, dict[str, Any]] = {

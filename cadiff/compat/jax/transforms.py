@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Container, Sequence
 from functools import partial
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as onp
@@ -12,7 +12,7 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 
-from ...binding import AsNumPy, carries, is_guarding
+from ...binding import AsNumPy, carries, is_eager, is_guarding
 from ..calls import Call, is_running, running
 from ..trees import Function
 from . import tree_util as trees
@@ -51,31 +51,51 @@ def jit(
     """
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
-    program: Any = cadiff.compile(fun)
-    made: Any = _called(program, fun)
     given = [x for x in (static_argnums, static_argnames) if x is not None]
     which = [k for x in given for k in ([x] if isinstance(x, (int, str)) else x)]
     if which:
-        signature = inspect.signature(fun)
-        static = {k if isinstance(k, str) else [*signature.parameters][k] for k in which}
-
-        @functools.cache
-        def of_static(*fixed: Any) -> Any:
-            def some(rest: Any) -> Any:
-                call = inspect.BoundArguments(signature, {**dict(fixed), **rest})
-                return fun(*call.args, **call.kwargs)
-
-            return cadiff.compile(some)
-
-        def called(*args: Any, **kwargs: Any) -> Any:
-            rest = signature.bind(*args, **kwargs).arguments
-            fixed = [(k, rest.pop(k)) for k in [*rest] if k in static]
-            return of_static(*fixed)(rest)
-
-        made = _called(called, fun)
+        return _Static(fun, which)
+    program: Any = cadiff.compile(fun)
+    made: Any = _called(program, fun)
     made.program, made.clear_cache = program, program.clear
     made.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: made)
     return made
+
+
+class _Static:
+    """A function with a program for each value of some arguments, which are part of it.
+
+    Its programs are no state of a function that calls it: within others it is the function itself.
+    """
+
+    def __init__(self, fun: Function, which: Sequence[Any]) -> None:
+        functools.update_wrapper(self, fun, updated=())  # programs look into `__wrapped__`
+        self.fun, self.signature = fun, inspect.signature(fun)
+        names = [*self.signature.parameters]
+        self.static = {k if isinstance(k, str) else names[k] for k in which}
+        self.programs = functools.lru_cache(self._program)
+        self.clear_cache = self.programs.cache_clear
+
+    def _program(self, *fixed: Any) -> Any:
+        def some(rest: Any) -> Any:
+            call = inspect.BoundArguments(self.signature, {**dict(fixed), **rest})
+            return self.fun(*call.args, **call.kwargs)
+
+        return cadiff.compile(some)
+
+    def __get__(self, thing: Any, kind: Any = None) -> Any:
+        return self if thing is None else MethodType(self, thing)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with AsNumPy():
+            if is_eager(args, kwargs):
+                return given_back(self.fun(*args, **kwargs))
+            rest = self.signature.bind(*args, **kwargs).arguments
+            fixed = [(k, rest.pop(k)) for k in [*rest] if k in self.static]
+            return given_back(self.programs(*fixed)(rest))
+
+    def lower(self, *_: Any, **__: Any) -> Any:
+        return SimpleNamespace(compile=lambda *_: self)
 
 
 class _Tree(SimpleNamespace):
