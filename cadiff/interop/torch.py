@@ -16,11 +16,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from ._seams import Foreign, Seam, as_tuple, check_arguments, each_of
+from ..transforms._base import answering
+from ._seams import Foreign, Seam, as_tuple, check_arguments, each_of, noting
 
 __all__ = ["function", "primitive"]
 
+_OF_FUNCTIONS = {
+    "must be Tensor": "f gets NumPy's arrays: write functions of cadiff.numpy, or make a function "
+    "of tensors an operation, cadiff.interop.torch.primitive(g)",
+}
+_OF_OPERATIONS = {"type": "tensors have the dtype of the arguments: model.double() takes float64"}
 
+
+@answering
 def function(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function for cadiff as one of tensors, as `torch.autograd.Function` makes them.
 
@@ -52,7 +60,8 @@ def _plain(x: torch.Tensor) -> np.ndarray:
 class _Function(torch.autograd.Function):
     @staticmethod
     def forward(seam: Seam, *args: torch.Tensor) -> Any:
-        results = seam(*map(_plain, args))
+        with noting(_OF_FUNCTIONS):
+            results = seam(*map(_plain, args))
         tensors = [torch.from_numpy(x).to(args[0].device) for x in as_tuple(results)]
         return tuple(tensors) if isinstance(results, tuple) else tensors[0]
 
@@ -88,6 +97,7 @@ class _Function(torch.autograd.Function):
         return results, (0,) * len(results) if isinstance(results, tuple) else 0
 
 
+@answering
 def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors as an operation that cadiff differentiates through.
 
@@ -106,5 +116,6 @@ def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _evaluate(g: Callable[..., Any], args: Sequence[Any]) -> Any:
-    results = g(*[torch.tensor(np.asarray(x)) for x in args])
+    with noting(_OF_OPERATIONS):
+        results = g(*[torch.tensor(np.asarray(x)) for x in args])
     return each_of(results, torch.Tensor, _plain)
