@@ -62,7 +62,14 @@ _INSTEAD = {
 }
 # Whose tables may hold numbers with derivatives.
 _TABLES = ("pandas", "polars")
-_HOSTS = (*_TABLES, "jax", "numba", "pytensor", "sympy", "torch")  # which have exceptions of their own
+_HOSTS = (
+    *_TABLES,
+    "jax",
+    "numba",
+    "pytensor",
+    "sympy",
+    "torch",
+)  # which have exceptions of their own
 # What is raised where something is no plain number, and how it says so.
 _FOREIGN = (
     *(TypeError, ValueError, AttributeError, IndexError, RuntimeError, struct.error),
@@ -381,7 +388,7 @@ def advice() -> str:
 
 
 def seam_of(kind: type) -> str:
-    """How a function takes arrays of a class of another library's; "" if there is no seam to it."""
+    """What to write where f gets an object of another library; "" if there is no seam to it."""
     made = {"jax": "function", "pytensor": "op", "torch": "function"}
     host = _host_of(kind)
     seam = f"cadiff.interop.{host}"

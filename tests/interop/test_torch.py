@@ -100,9 +100,11 @@ def test_complex_tensors_are_refused() -> None:
 def test_what_is_no_function_of_arrays_is_refused_with_a_way() -> None:
     with pytest.raises(TypeError, match=r"write function\(f\)\(x\)"):
         seam.function(energy, b)
-    with pytest.raises(TypeError, match=r"Tensor, not numpy(.|\n)*write functions of cadiff\.numpy"):
+    with pytest.raises(
+        TypeError, match=r"Tensor, not numpy(.|\n)*write functions of cadiff\.numpy"
+    ):
         seam.function(torch.exp)(b)
-    with pytest.raises(TypeError, match="returned Tensor, .* functions of cadiff.numpy"):
+    with pytest.raises(TypeError, match=r"returned Tensor, .* functions of cadiff\.numpy"):
         seam.function(lambda x: A)(b)
 
 
