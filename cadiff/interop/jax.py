@@ -56,7 +56,7 @@ def _called(seam: Seam, like: Any, /, *args: Any, **named: Any) -> Any:
     arrays = [jnp.asarray(x) for x in args]
     found = _result_of(seam, arrays) if like is None else like
     kinds = tuple(_kind(x) for x in as_tuple(found))
-    if like is None and any(0 in k.shape for k in kinds) and all(x.size for x in arrays):
+    if like is None and all(0 in k.shape for k in kinds) and all(x.size for x in arrays):
         raise ValueError(
             f"{seam.name} returned an empty array for other numbers than these, and JAX leaves "
             "such calls out: write function(f, like=...), which tells the shape"

@@ -25,7 +25,10 @@ _OF_FUNCTIONS = {
     "must be Tensor": "f gets NumPy's arrays: write functions of cadiff.numpy, or make a function "
     "of tensors an operation, cadiff.interop.torch.primitive(g)",
 }
-_OF_OPERATIONS = {"type": "tensors have the dtype of the arguments, float64: write model.double()"}
+_OF_OPERATIONS = dict.fromkeys(
+    ("same dtype", "mixed dtype", "double", "Double"),
+    "tensors have the dtype of the arguments, float64: write model.double()",
+)
 
 
 @answering
