@@ -25,7 +25,7 @@ _OF_FUNCTIONS = {
     "must be Tensor": "f gets NumPy's arrays: write functions of cadiff.numpy, or make a function "
     "of tensors an operation, cadiff.interop.torch.primitive(g)",
 }
-_OF_OPERATIONS = dict.fromkeys(
+_OF_OPERATIONS: dict[str, str] = dict.fromkeys(
     ("same dtype", "mixed dtype", "double", "Double"),
     "tensors have the dtype of the arguments, float64: write model.double()",
 )
@@ -53,7 +53,8 @@ def function(f: Callable[..., Any]) -> Callable[..., Any]:
 def _call(seam: Seam, /, *args: Any, **named: Any) -> Any:
     check_arguments(seam.name, args, named)
     tensors = [x if isinstance(x, torch.Tensor) else torch.tensor(np.asarray(x)) for x in args]
-    return _Function.apply(seam, *tensors)
+    with noting(_OF_FUNCTIONS):
+        return _Function.apply(seam, *tensors)
 
 
 def _plain(x: torch.Tensor) -> np.ndarray:
@@ -63,8 +64,7 @@ def _plain(x: torch.Tensor) -> np.ndarray:
 class _Function(torch.autograd.Function):
     @staticmethod
     def forward(seam: Seam, *args: torch.Tensor) -> Any:
-        with noting(_OF_FUNCTIONS):
-            results = seam(*map(_plain, args))
+        results = seam(*map(_plain, args))
         tensors = [torch.from_numpy(x).to(args[0].device) for x in as_tuple(results)]
         return tuple(tensors) if isinstance(results, tuple) else tensors[0]
 
