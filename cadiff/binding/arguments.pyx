@@ -24,6 +24,7 @@ from .complexes cimport is_complex
 from .trees cimport Container, opened, opened_complex, PAIR, SEQUENCE
 
 from .atoms import gather_numbers
+from .callers import seam_of
 
 
 @cython.final
@@ -630,8 +631,10 @@ cdef int refuse_leaf(object tree, object path) except -1:
     """Raise TypeError for the first leaf of a tree that is no real number."""
     path, leaf = (path, None) if tree is None else _where(tree, path)
     kind = f"ndarray of dtype {leaf.dtype}" if cnp.PyArray_Check(leaf) else type(leaf).__name__
+    way = seam_of(type(leaf))
     raise TypeError(
-        f"{path} is no real number but a {kind}, which has no derivative: expected a float, an "
+        f"{path} is no real number but a {kind}, which has no derivative: "
+        + (f"{way}; " if way else "") + "expected a float, an "
         "int, an ndarray of real numbers (or complex ones), or containers of them (lists, dicts, dataclasses; for other "
         "classes: cadiff.register_container)"
         + (

@@ -50,6 +50,8 @@ _INSTEAD = {
     "mpmath.": "cadiff.scipy.special has many of its functions",
     "pandas.": _OF_TABLES,
     "polars.": _OF_TABLES,
+    "pytensor.": "cadiff.numpy has its functions, and cadiff.interop.pytensor.op(f) makes f an "
+    "operation of PyTensor's variables, after `import cadiff.interop.pytensor`",
     "statistics.": "cadiff.numpy has mean, median, var and std",
     "numpy.lib.as_strided": "take x.reshape(-1)[places] at places of "
     "as_strided(np.arange(x.size), ...)",
@@ -60,7 +62,14 @@ _INSTEAD = {
 }
 # Whose tables may hold numbers with derivatives.
 _TABLES = ("pandas", "polars")
-_HOSTS = (*_TABLES, "jax", "numba", "sympy", "torch")  # which have exceptions of their own
+_HOSTS = (
+    *_TABLES,
+    "jax",
+    "numba",
+    "pytensor",
+    "sympy",
+    "torch",
+)  # which have exceptions of their own
 # What is raised where something is no plain number, and how it says so.
 _FOREIGN = (
     *(TypeError, ValueError, AttributeError, IndexError, RuntimeError, struct.error),
@@ -377,6 +386,14 @@ def advice() -> str:
     return f"{found}, or cadiff.value(v) for the value"
 
 
+def seam_of(kind: type) -> str:
+    """What to write where f gets an object of another library; "" if there is no seam to it."""
+    made = {"jax": "function", "pytensor": "op", "torch": "function"}
+    host = _host_of(kind)
+    seam = f"cadiff.interop.{host}"
+    return f"write {seam}.{made[host]}(f)(x), after `import {seam}`" if host in made else ""
+
+
 def array_of(x: Any) -> Any:
     """The array that one of another library's makes; if it makes none, an error says a way."""
     import numpy  # before which a subinterpreter has to be refused
@@ -384,10 +401,10 @@ def array_of(x: Any) -> Any:
     try:
         return numpy.asarray(x)
     except Exception as error:
-        host, way = _host_of(type(x)), "pass an array of its numbers"
-        if host in ("jax", "torch"):
-            seam = f"cadiff.interop.{host}"
-            way = f"{seam}.function(f) makes f a function of its arrays, after `import {seam}`"
+        host, way = _host_of(type(x)), seam_of(type(x)) or "pass an array of its numbers"
+        if host == "torch":
+            is_small = "BFloat16" in str(error)
+            way = "write x.float()" if is_small else f"{way}, or x.detach() for a constant"
         kind = f"{type(x).__name__} of {host}"
         raise TypeError(
             f"cadiff computes with NumPy's arrays, and this {kind} makes none: {way}"

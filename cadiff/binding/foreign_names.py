@@ -114,6 +114,7 @@ NAMES = _by_name(
         "write cadiff.nn.gelu(x)": "GELU",
         "write cadiff.softplus(x)": "Softplus",
         "write `import cadiff.numpy as np`": "jnp np anp",
+        "write `import cadiff.interop.pytensor`, whose op(f) PyMC's models take": "pymc",
     }
 )
 
@@ -375,8 +376,9 @@ def missing(module: str, name: str) -> NoReturn:
 def _place_of(name: str) -> str:
     """Where in the package something of this name is, a module or in a module."""
     package = __name__.partition(".")[0]
-    if name.isidentifier() and find_spec(f"{package}.{name}") is not None:
-        return f"write `import {package}.{name}` first"
+    for path in (f"{package}.{name}", f"{package}.interop.{name}"):
+        if name.isidentifier() and find_spec(path) is not None:
+            return f"write `import {path}` first"
     places = (f"{package}.{place}" for place in PLACES)
     found = next((p for p in places if name in dir(sys.modules.get(p))), "")
     return f"write {found}.{name}" if found else ""

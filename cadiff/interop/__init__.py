@@ -6,3 +6,9 @@ package an operation that cadiff differentiates through.
 
 `ipopt` and `nlopt` are methods of `cadiff.optimize.minimize`, which imports them by their names.
 """
+
+from ..binding import foreign_names as _foreign_names
+
+
+def __getattr__(name: str) -> object:
+    _foreign_names.missing(__name__, name)

@@ -12,8 +12,9 @@ may be called from several threads. An exception in f passes through.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,10 @@ def each_of(results: Any, kind: type, plain: Callable[[Any], np.ndarray]) -> Any
 def plain_argument(x: np.ndarray, name: str) -> Any:
     """An array as f gets it: those of no axes as numbers, and Python's own if they are whole."""
     if x.dtype.kind not in "fiub":
-        raise TypeError(f"{name}: functions for other packages take real numbers, not {x.dtype}")
+        raise TypeError(
+            f"{name}: functions for other packages take real numbers, not {x.dtype}: give it real "
+            "and imaginary part apart, and floats of 32 or 64 bits"
+        )
     if x.ndim > 0:
         return x
     return x[()] if x.dtype.kind == "f" else x.item()
@@ -71,12 +75,33 @@ def check_real(results: tuple[Any, ...], name: str) -> None:
     for result in results:
         is_array = not isinstance(result, list | dict | None)
         dtype = getattr(result, "dtype", np.asarray(result).dtype) if is_array else np.dtype("O")
-        if dtype.kind not in "fiu":
-            given = type(result).__name__ if dtype.kind == "O" else dtype
+        is_numpys = isinstance(dtype, np.dtype) and dtype.kind != "O"
+        if not is_numpys or dtype.kind not in "fiu":
+            given = dtype if is_numpys else type(result).__name__
             raise TypeError(
                 f"{name} returned {given}, where other packages take an array of real numbers or "
-                "a tuple of them: write cadiff.stack for a list, and real and imaginary part apart"
+                "a tuple of them: write cadiff.stack for a list, functions of cadiff.numpy for "
+                "those of the package, and real and imaginary part apart"
             )
+
+
+@contextlib.contextmanager
+def noting(notes: Mapping[str, str]) -> Iterator[None]:
+    """Add to an exception the note that stands beside a word of its message."""
+    try:
+        yield
+    except Exception as error:
+        for note in [note for word, note in notes.items() if word in str(error)][:1]:
+            if hasattr(error, "add_note"):  # from Python 3.11 on
+                error.add_note(note)
+        raise
+
+
+def unlike(name: str, results: Sequence[Any], told: str, ways: str = "") -> ValueError:
+    """The error where results have other shapes than the other package was told."""
+    shapes, ndims = ([of(x) for x in results] for of in (np.shape, np.ndim))
+    ways = ways.format(ndim=tuple(ndims) if ndims[1:] else ndims[0])
+    return ValueError(f"{told}, {name} returns {shapes if shapes[1:] else shapes[0]}{ways}")
 
 
 def fresh_array(result: Any) -> np.ndarray:
@@ -165,6 +190,10 @@ def _pulled(f: Any, name: str, n: int, wrt: tuple[int, ...], *args: Any) -> tupl
     of_some, some = _by_some(f, args[:n], wrt)
     results, pull = vjp(of_some, *some)
     check_real(results, name)  # which are computed here alone, if nothing but gradients is wanted
+    told = [np.shape(u) for u in args[n:]]
+    if told != [np.shape(x) for x in as_tuple(results)]:
+        ways = ": write op(f, ndim={ndim}) for PyTensor, function(f, like=...) for JAX"
+        raise unlike(name, as_tuple(results), f"the cotangents have shapes {told}", ways)
     return as_tuple(pull(args[n:]))
 
 

@@ -22,14 +22,16 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ._seams import Foreign, Seam, as_tuple, check_arguments, differentiated, each_of
+from ..transforms._base import answering
+from ._seams import Foreign, Seam, as_tuple, check_arguments, differentiated, each_of, unlike
 
 __all__ = ["function", "primitive"]
 
 Kinds = tuple[jax.ShapeDtypeStruct, ...]
 
 
-def function(f: Callable[..., Any], like: Any = None) -> Callable[..., Any]:
+@answering
+def function(f: Callable[..., Any], *, like: Any = None) -> Callable[..., Any]:
     """A function for cadiff as one of JAX's arrays.
 
     Parameters
@@ -55,6 +57,11 @@ def _called(seam: Seam, like: Any, /, *args: Any, **named: Any) -> Any:
     arrays = [jnp.asarray(x) for x in args]
     found = _result_of(seam, arrays) if like is None else like
     kinds = tuple(_kind(x) for x in as_tuple(found))
+    if like is None and all(0 in k.shape for k in kinds) and all(x.size for x in arrays):
+        raise ValueError(
+            f"{seam.name} returned an empty array for other numbers than these, and JAX leaves "
+            "such calls out: write function(f, like=...), which tells the shape"
+        )
     n = len(arrays)
     results = _call.bind(*arrays, push=seam, pull=None, n=n, kinds=kinds, axes=())
     return tuple(results) if isinstance(found, tuple) else results[0]
@@ -98,10 +105,9 @@ def _called_back(seam: Seam, kinds: Kinds, ndims: Sequence[int], *args: Any) -> 
     results = as_tuple(seam.rows(*arrays) if axes else seam(*arrays))
     shapes = [x.shape[len(rows) :] for x in results]
     if shapes != [k.shape for k in kinds]:
-        raise ValueError(
-            f"{seam.name} returned arrays of the shapes {shapes}, where JAX was told "
-            f"{[k.shape for k in kinds]}"
-        )
+        told = [k.shape for k in kinds] if kinds[1:] else kinds[0].shape
+        given = [x[0] for x in results] if axes else results
+        raise unlike(seam.name, given, f"like=, or a call to find it, has shape {told}")
     each = zip(results, kinds, strict=True)
     return tuple(np.reshape(x.astype(k.dtype), (*axes, *k.shape)) for x, k in each)
 
@@ -178,6 +184,7 @@ batching.primitive_batchers[_call] = _batched
 mlir.register_lowering(_call, mlir.lower_fun(_carried_out, multiple_results=True))
 
 
+@answering
 def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
     """A function of JAX's arrays as an operation that cadiff differentiates through.
 

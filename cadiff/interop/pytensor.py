@@ -18,12 +18,14 @@ from pytensor.gradient import DisconnectedType, grad_undefined
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 
-from ._seams import Seam, as_tuple, differentiated
+from ..transforms._base import answering
+from ._seams import Seam, as_tuple, differentiated, unlike
 
 __all__ = ["op"]
 
 
-def op(f: Callable[..., Any], ndim: int | tuple[int, ...] = 0) -> Op:
+@answering
+def op(f: Callable[..., Any], *, ndim: int | tuple[int, ...] = 0) -> Op:
     """A function for cadiff as an operation of PyTensor, whose gradients are such operations.
 
     Parameters
@@ -57,13 +59,15 @@ class _Op(Op):
         return Apply(self, variables, results)
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any) -> None:
-        results = as_tuple(self.seam(*inputs))
-        given = tuple(x.ndim for x in results)
-        if given != as_tuple(self.ndim):
-            raise ValueError(
-                f"{self.seam.name} returned arrays of {given} axes: write op(f, ndim="
-                f"{given if len(given) > 1 else given[0]})"
-            )
+        try:
+            results = as_tuple(self.seam(*inputs))
+        except Exception as error:  # of which PyTensor keeps the text alone
+            if notes := getattr(error, "__notes__", None):
+                error.args = ("\n".join([str(error), *notes]),)
+            raise
+        if tuple(x.ndim for x in results) != as_tuple(self.ndim):
+            told, way = f"ndim is {self.ndim}", ": write op(f, ndim={ndim})"
+            raise unlike(self.seam.name, results, told, way)
         for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result.astype(np.float64, copy=False)
 

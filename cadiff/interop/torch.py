@@ -16,11 +16,22 @@ from typing import Any
 import numpy as np
 import torch
 
-from ._seams import Foreign, Seam, as_tuple, check_arguments, each_of
+from ..transforms._base import answering
+from ._seams import Foreign, Seam, as_tuple, check_arguments, each_of, noting
 
 __all__ = ["function", "primitive"]
 
+_OF_FUNCTIONS = {
+    "must be Tensor": "f gets NumPy's arrays: write functions of cadiff.numpy, or make a function "
+    "of tensors an operation, cadiff.interop.torch.primitive(g)",
+}
+_OF_OPERATIONS: dict[str, str] = dict.fromkeys(
+    ("same dtype", "mixed dtype", "double", "Double"),
+    "tensors have the dtype of the arguments, float64: write model.double()",
+)
 
+
+@answering
 def function(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function for cadiff as one of tensors, as `torch.autograd.Function` makes them.
 
@@ -48,7 +59,8 @@ def function(f: Callable[..., Any]) -> Callable[..., Any]:
 def _call(seam: Seam, /, *args: Any, **named: Any) -> Any:
     check_arguments(seam.name, args, named)
     tensors = [x if isinstance(x, torch.Tensor) else torch.tensor(np.asarray(x)) for x in args]
-    return _Function.apply(seam, *tensors)
+    with noting(_OF_FUNCTIONS):
+        return _Function.apply(seam, *tensors)
 
 
 def _plain(x: torch.Tensor) -> np.ndarray:
@@ -98,6 +110,7 @@ class _Function(torch.autograd.Function):
         return results, (0,) * len(results) if isinstance(results, tuple) else 0
 
 
+@answering
 def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors as an operation that cadiff differentiates through.
 
@@ -116,5 +129,6 @@ def primitive(g: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _evaluate(g: Callable[..., Any], args: Sequence[Any]) -> Any:
-    results = g(*[torch.tensor(np.asarray(x)) for x in args])
+    with noting(_OF_OPERATIONS):
+        results = g(*[torch.tensor(np.asarray(x)) for x in args])
     return each_of(results, torch.Tensor, _plain)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..binding import Dual, Var, carries, is_real_array, is_single, narrowed, single, structure_of
+from ..binding.callers import array_of
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.replayed import Replayed
@@ -42,7 +43,7 @@ def as_view(x: Any) -> Number:
     if isinstance(x, (np.ma.MaskedArray, np.matrix)):
         structure_of((x,), (0,))  # says what is wrong
     if not carries(x):
-        x = np.asarray(x)
+        x = array_of(x)
         if x.dtype != object or not carries(x):  # a table of pandas may hold them
             return x
     return arrays.as_array(x)

@@ -137,13 +137,13 @@ class CFunction:
         n, n_values, n_gradient = self.n, self.n_values, self.n_gradient
         wrong = (
             f"{self._name}: x, value and gradient are arrays of {n}, {n_values} and {n_gradient} "
-            "numbers"
+            "numbers, not of"
         )
 
         @numba.njit(nogil=True)
         def function(x, value, gradient):  # type: ignore[no-untyped-def]
             if x.size != n or value.size != n_values or gradient.size != n_gradient:
-                raise ValueError(wrong)
+                raise ValueError(wrong, x.size, value.size, gradient.size)
             return call(n, x.ctypes, value.ctypes, gradient.ctypes, data)
 
         vector = numba.float64[::1]

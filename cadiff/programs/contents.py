@@ -25,7 +25,7 @@ from weakref import ReferenceType
 import numpy as np
 
 from ..binding import DispatchedFunction, WeakMethod, own_attribute, own_items
-from ..binding.callers import is_class_of_library, module_of
+from ..binding.callers import is_class_of_library, module_of, seam_of
 from ..operations.primitives import primitive
 from . import library_types
 from .classes import OF_EVERY_CLASS, of_class, of_decimals, of_object
@@ -66,6 +66,8 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         _table(walk, value, path)
     elif root == "numba" and own_attribute(value, "py_func") is not None:
         raise UnwatchableError(COMPILED.format(path=path))
+    elif root == "jax" and "Tracer" in kind.__name__:
+        raise UnwatchableError(f"it reads {path}, which JAX traces: {seam_of(kind)}")
     else:
         base = library_types.base_in_c(kind)
         if kind is not base and library_types.computes_otherwise(kind, base):

@@ -38,8 +38,8 @@ def exists(path: str) -> bool:
         if not hasattr(found, part):
             try:
                 importlib.import_module(".".join(["cadiff", *parts[: k + 1]]))
-            except ImportError:
-                return False
+            except ModuleNotFoundError as error:  # perhaps of another package, below it
+                return not str(error.name).startswith("cadiff")
         found = getattr(found, part)
     return True
 
@@ -119,6 +119,8 @@ def test_imports_say_so_too() -> None:
         from cadiff import jit  # noqa: F401
     with pytest.raises(ImportError, match="cannot import name 'no_such_name'"):
         from cadiff import no_such_name  # noqa: F401
+    with pytest.raises(ImportError, match=r"'pymc' from 'cadiff\.interop': .*interop\.pytensor"):
+        from cadiff.interop import pymc  # noqa: F401
 
 
 @pytest.mark.parametrize(
@@ -128,6 +130,7 @@ def test_imports_say_so_too() -> None:
         ("svd", r"write cadiff\.numpy\.linalg\.svd"),
         ("dropout", r"write cadiff\.nn\.dropout|has no attribute 'dropout'"),
         ("commands", r"write `import cadiff\.commands` first"),
+        ("torch", r"write `import cadiff\.interop\.torch` first"),
         ("nonsense", r"has no attribute 'nonsense'$"),
         ("__wrapped__", r"has no attribute '__wrapped__'$"),
     ],

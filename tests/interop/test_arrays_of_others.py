@@ -60,7 +60,7 @@ USES: dict[str, Any] = {
 def test_one_that_makes_no_array_is_refused_with_a_way(use: str, host: str) -> None:
     kind = type("Traced", (Lent,), {"__module__": host})
     name = host.partition(".")[0]
-    way = "pass an array" if name == "others" else rf"cadiff\.interop\.{name}\.function\(f\)"
+    way = "pass an array" if name == "others" else rf"write cadiff\.interop\.{name}\.function\(f\)"
     with pytest.raises(TypeError, match=f"this Traced of {name} makes none: {way}") as caught:
         USES[use](kind(x, RuntimeError))
     assert str(caught.value.__cause__) == "on a graph of its own"

@@ -98,8 +98,10 @@ def test_what_the_result_is_like() -> None:
     def of_index(x: Any, k: Any) -> Any:
         return x[: k + 1]
 
-    with pytest.raises(Exception, match=r"of the shapes \[\(3,\)\], .* told \[\(1,\)\]"):
+    with pytest.raises(Exception, match=r"like=, .* has shape \(1,\), of_index returns \(3,\)"):
         jax.block_until_ready(seam.function(of_index)(b, 2))
+    with pytest.raises(ValueError, match=r"empty array .*write function\(f, like=\.\.\.\)"):
+        seam.function(lambda x: x[x > 2.5])(b)
     like = jax.ShapeDtypeStruct((3,), np.float64)
     assert seam.function(of_index, like=like)(b, 2).shape == (3,)
 
@@ -112,3 +114,7 @@ def test_arrays_of_jax_are_arrays() -> None:
 def test_a_traced_array_is_refused() -> None:
     with pytest.raises(TypeError, match=r"Tracer of jax makes none: .*jax\.function"):
         jax.jit(lambda x: cadiff.grad(energy)(x))(b)
+    with pytest.warns(RuntimeWarning, match=r"JAX traces: .*jax\.function\(f\)\(x\)"):
+        jax.jit(cadiff.compile(lambda x: x * x))(b)
+    with pytest.raises(TypeError, match=r"write function\(f\)\(x\)"):
+        seam.function(energy, b)

@@ -61,6 +61,21 @@ def test_the_number_of_axes_is_told() -> None:
     shaped = pytensor.function([x], op(lambda x: x)(x), **QUICKLY)
     with pytest.raises(ValueError, match=r"write op\(f, ndim=1\)"):
         shaped(y)
+    with pytest.raises(ValueError, match=r"returns \(3,\): write op\(f, ndim=1\)"):
+        pytensor.function([x], pt.grad(op(lambda x: x)(x), x), **QUICKLY)(y)
+
+
+def test_what_goes_wrong_between_the_packages_is_told_a_way() -> None:
+    x = pt.dvector("x")
+    with pytest.raises(TypeError, match=r"write op\(f\)\(x, y\)"):
+        op(log_likelihood, x, x)
+    with pytest.raises(TypeError, match=r"TensorVariable, .*write cadiff\.interop\.pytensor\.op"):
+        cadiff.grad(log_likelihood)(x, 1.0)
+    value = op(lambda x: pt.exp(x[0]))(x)
+    ways = ((value, "functions of cadiff.numpy"), (pt.grad(value, x), "cadiff.numpy has its"))
+    for wanted, way in ways[: 1 + hasattr(Exception, "add_note")]:
+        with pytest.raises((TypeError, NotImplementedError), match=way):
+            pytensor.function([x], wanted, **QUICKLY)(y)
 
 
 def test_pymc_samples() -> None:
