@@ -100,6 +100,11 @@ _ANSWERS = (
 )
 # Whose functions give the same for the same arguments, but for those that library_types.py names.
 LIBRARIES = ("cyipopt", "nlopt", "numpy", "pandas", "scipy")
+# What is said where arrays, or tables, are given to functions of one number.
+_OF_ONE = re.compile(
+    r"only (0-dimensional|length-1|size-1) arrays|cannot convert the series"
+    r"|must be real number, not (?!bytes|complex|dict|None|str)"
+)
 _WRAPPED = ("copy", "original")  # what wrappers of this package call the function within
 _OWN_NAMES = re.compile(r"\bcadiff\.(Var|Dual)\b")
 _CONVERSIONS: dict[Any, str] = {
@@ -251,6 +256,9 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     if not users:
         return
     (user, at), inner = frames[users[-1]], [frame for frame, _ in frames[users[-1] + 1 :]]
+    if _OF_ONE.match(message) and _takes_one(user, at):
+        error.add_note(f"{_of_line(user, at)}, which takes one number alone")
+        return
     says_enough = "derivative" in message or "cadiff." in _OWN_NAMES.sub("", message)
     is_of_types = not says_enough and (_OF_TYPES.search(message) or answer)
     # Whatever SciPy says that has a namesake here, the number with a derivative is to blame.
@@ -554,6 +562,14 @@ def _of_line(frame: FrameType, at: int) -> str:
             function = _value_of(of, frame)
         return _of_call(function, ast.unparse(tree.func), here)
     return ""
+
+
+def _takes_one(frame: FrameType, at: int) -> bool:
+    """Whether a line calls a function of one number that this package has for arrays, too."""
+    tree = _parsed(_text_at(frame, at))
+    function = _value_of(tree.func, frame) if isinstance(tree, ast.Call) else None
+    name = getattr(function, "__name__", "")
+    return getattr(function, "__module__", "") == "math" and _attribute(f"cadiff.{name}") is not None
 
 
 _DRAWING = re.compile(r"(^|\.)(random|rng|default_rng)\b")
