@@ -242,6 +242,7 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
 
     `carries` tells whether there are numbers with derivatives in something.
     """
+    _explain_one(error)
     message = str(error)
     in_line, answer = next((rest for words, *rest in _ANSWERS if words in message), ("", ""))
     if (
@@ -256,9 +257,6 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     if not users:
         return
     (user, at), inner = frames[users[-1]], [frame for frame, _ in frames[users[-1] + 1 :]]
-    if _OF_ONE.match(message) and _takes_one(user, at):
-        error.add_note(f"{_of_line(user, at)}, which takes one number alone")
-        return
     says_enough = "derivative" in message or "cadiff." in _OWN_NAMES.sub("", message)
     is_of_types = not says_enough and (_OF_TYPES.search(message) or answer)
     # Whatever SciPy says that has a namesake here, the number with a derivative is to blame.
@@ -299,6 +297,20 @@ def _frames_of(error: BaseException) -> Iterator[tuple[FrameType, int]]:
         trace = trace.tb_next
 
 
+def _explain_one(error: BaseException) -> None:
+    """Note what to write where a function of one number, as math.exp, is given an array."""
+    users = [(one, at) for one, at in _frames_of(error) if _is_users(one)]
+    if not users or not _OF_ONE.match(str(error)) or not hasattr(error, "add_note"):
+        return
+    tree = _parsed(_text_at(*users[-1]))
+    function = _value_of(tree.func, users[-1][0]) if isinstance(tree, ast.Call) else None
+    way = "" if function is None else _of_call(function, ast.unparse(tree.func), "")
+    if getattr(function, "__module__", "") == "math" and way not in getattr(
+        error, "__notes__", ()
+    ):
+        error.add_note(way)
+
+
 _HIDDEN = (*_RUNNERS, "cadiff.binding", "cadiff.optimize")
 
 
@@ -312,6 +324,7 @@ def shortened(error: BaseException) -> BaseException:
     trace = error.__traceback__
     if trace is None:
         return error
+    _explain_one(error)
     error.__traceback__ = trace = trace.tb_next  # raising it adds this frame again
     if os.environ.get("CADIFF_FULL_TRACEBACKS"):
         return error
@@ -562,14 +575,6 @@ def _of_line(frame: FrameType, at: int) -> str:
             function = _value_of(of, frame)
         return _of_call(function, ast.unparse(tree.func), here)
     return ""
-
-
-def _takes_one(frame: FrameType, at: int) -> bool:
-    """Whether a line calls a function of one number that this package has for arrays, too."""
-    tree = _parsed(_text_at(frame, at))
-    function = _value_of(tree.func, frame) if isinstance(tree, ast.Call) else None
-    name = getattr(function, "__name__", "")
-    return getattr(function, "__module__", "") == "math" and _attribute(f"cadiff.{name}") is not None
 
 
 _DRAWING = re.compile(r"(^|\.)(random|rng|default_rng)\b")

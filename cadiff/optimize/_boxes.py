@@ -52,8 +52,6 @@ def put_bounds(kwargs: dict[str, Any], parameters: Parameters, *, by_sides: bool
         parameters.check_bounds(bounds, by_sides)
     elif not is_plain:
         kwargs["bounds"] = _in_containers(bounds, parameters, by_sides)
-    if by_sides:
-        _check_start(parameters, kwargs["bounds"])
 
 
 def _in_containers(bounds: Any, parameters: Parameters, by_sides: bool) -> Bounds:
@@ -68,9 +66,11 @@ def _in_containers(bounds: Any, parameters: Parameters, by_sides: bool) -> Bound
     return Bounds(box.lower, box.upper, keeps)
 
 
-def _check_start(parameters: Parameters, bounds: Any) -> None:
+def check_start(parameters: Parameters, bounds: Any) -> None:
     """Raise where numbers to begin with are not within bounds, as SciPy does, and name one."""
     sides = (bounds.lb, bounds.ub) if isinstance(bounds, Bounds) else bounds
+    if sides is None:
+        return
     try:
         lower, upper = (np.broadcast_to(part, parameters.vector.shape) for part in sides)
         outside = (parameters.vector < lower) | (parameters.vector > upper)
@@ -79,9 +79,9 @@ def _check_start(parameters: Parameters, bounds: Any) -> None:
     if outside.any():
         k = int(np.argmax(outside))
         raise ValueError(
-            f"{parameters.start} is outside of the bounds: "
-            f"{_paths(parameters.tree, parameters.start)[k]} is {parameters.vector[k]}, and should "
-            f"be in [{lower[k]}, {upper[k]}]"
+            f"{parameters.start} is outside of the bounds: it should have "
+            f"{_paths(parameters.tree, parameters.start)[k]} in [{lower[k]}, {upper[k]}], not "
+            f"{parameters.vector[k]}"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import inspect
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .. import transforms
-from ..binding import callers, carries, foreign_names
+from ..binding import callers, foreign_names
 from ..transforms._base import takes
 from ._history import History
 from ._results import Result, as_result
@@ -71,8 +70,6 @@ def called_like(
                 )
                 if wants_more and hasattr(error, "add_note"):
                     error.add_note(f"{name} calls {required[0]}(x, *args): write args=(...,)")
-                with contextlib.suppress(Exception):  # what f has raised is more to the point
-                    callers.explain(error, carries)
                 raise callers.shortened(error)  # noqa: B904
             if isinstance(history, History) and isinstance(result, Result):
                 result.history = history

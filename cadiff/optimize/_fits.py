@@ -19,7 +19,7 @@ from ..inspection.texts import counted
 from ..programs.fallbacks import EagerDerivatives
 from ..programs.program import Program, program_of
 from ..transforms._base import takes
-from ._boxes import put_bounds, put_scale
+from ._boxes import check_start, put_bounds, put_scale
 from ._called_like import called_like
 from ._differences import Differences, relative_steps, steps_of_minpack
 from ._minimize import in_containers
@@ -46,8 +46,8 @@ def least_squares(kwargs: dict[str, Any], progress: bool) -> Any:
     ----------
     fun : callable
         `fun(x, *args, **kwargs)` returns the residuals: a number, an array of one axis, or a
-        container of arrays, of which the result has a vector. It is written with functions of `cadiff.numpy` (or
-        NumPy's, which dispatch), and may have loops and branches.
+        container of arrays, of which the result has a vector. It is written with functions of
+        `cadiff.numpy` (or NumPy's, which dispatch), and may have loops and branches.
     x0 : array_like, shape (n,), or container
         Where to begin. Of a container fun gets the same one, and so has the result in `x`.
     jac : optional
@@ -102,6 +102,7 @@ def least_squares(kwargs: dict[str, Any], progress: bool) -> Any:
     args, keywords = tuple(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
     parameters = Parameters(x0, "least_squares")
     put_bounds(kwargs, parameters, by_sides=True)
+    check_start(parameters, kwargs.get("bounds"))
     put_scale(kwargs, "x_scale", parameters)
     jac = kwargs.pop("jac", None)
     sparsity = _jac_sparsity(kwargs) if jac is None else None
@@ -315,6 +316,7 @@ def _put_vectors(kwargs: dict[str, Any]) -> Parameters | None:
         parameters = Parameters(tree, "curve_fit")
         parameters.vector = start
     put_bounds(kwargs, parameters, by_sides=True)
+    check_start(parameters, kwargs.get("bounds"))
     for name in SCALES:
         put_scale(kwargs, name, parameters)
     return parameters if kwargs["f"] is not f else None
