@@ -16,6 +16,7 @@ from .recorded import Recorded
 
 if TYPE_CHECKING:
     from .found_loops import LoopFinder
+    from .pace import Comparisons
 
 PERIOD = 64  # calls that no recording serves, within which uses of recordings are compared
 
@@ -79,6 +80,7 @@ class Traced:
         self.made = 0  # recordings, or attempts
         self.unsettled = 0  # recordings on end that changed what is watched
         self.loop: LoopFinder | None = None  # that recordings differ in the turns of, if so
+        self.compared: dict[bytes, Comparisons] = {}  # by the outcomes of recordings
         self.comes_to_errors = False  # which f handles, and for which nothing is recorded
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served
@@ -99,6 +101,11 @@ class Traced:
             if is_longest and miss.allows(one.outcomes):
                 candidate = one
         return candidate
+
+    def place_of(self, miss: Missed) -> str:
+        """At which line f met another outcome, as far as that was noted."""
+        compared = self.compared.get(miss.outcomes)
+        return "" if compared is None else compared.place_of(miss)
 
     def another(self, miss: Missed) -> Recorded | None:
         """The recording that was used last, unless it is the one that was missed.
