@@ -124,8 +124,8 @@ def jvp(
     >>> cadiff.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
     (6.0, 3.0)
     """
-    if tangents is _NONE and (primals is not _NONE or not takes(f, ())):
-        raise TypeError(foreign_names.of_point("jvp", len(primals)))
+    if primals is _NONE and not takes(f, ()):
+        raise TypeError(foreign_names.of_point("jvp", 0))
     if not has_aux and type(primals) is tuple and type(tangents) is tuple:
         answer = binding.push_plain(f, primals, tangents, restored_parts)
         if answer is not NotImplemented:
