@@ -303,12 +303,11 @@ def _explain_one(error: BaseException) -> None:
     if not users or not _OF_ONE.match(str(error)) or not hasattr(error, "add_note"):
         return
     tree = _parsed(_text_at(*users[-1]))
-    function = _value_of(tree.func, users[-1][0]) if isinstance(tree, ast.Call) else None
-    way = "" if function is None else _of_call(function, ast.unparse(tree.func), "")
-    if getattr(function, "__module__", "") == "math" and way not in getattr(
-        error, "__notes__", ()
-    ):
-        error.add_note(way)
+    if isinstance(tree, ast.Call) and (function := _value_of(tree.func, users[-1][0])) is not None:
+        way = _of_call(function, ast.unparse(tree.func), "")
+        is_told = way in getattr(error, "__notes__", ())
+        if getattr(function, "__module__", "") == "math" and not is_told:
+            error.add_note(way)
 
 
 _HIDDEN = (*_RUNNERS, "cadiff.binding", "cadiff.optimize")

@@ -26,9 +26,9 @@ def name_for_pickle(thing: Any, name: str, unfound: str | None = None) -> str | 
     is_cloudpickle = asks.endswith("cloudpickle.cloudpickle")  # joblib has one of its own
     if place is not thing:
         f = getattr(thing, "__wrapped__", None)
-        is_nameless = isinstance(f, FunctionType) and "<" in f.__qualname__
         # These copy functions, or have ways of their own for them.
-        if is_nameless and not (asks == "copy" or "pickle" in asks or "dill" in asks):
+        is_plain = not (asks == "copy" or "pickle" in asks or "dill" in asks)
+        if is_plain and isinstance(f, FunctionType) and "<" in f.__qualname__:
             raise pickle.PicklingError(
                 f"pickle sends functions by their names, and {f.__qualname__} has none in a "
                 "module: write it as a def in a module, or send it by cloudpickle.dumps"
