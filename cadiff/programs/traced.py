@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class Traced:
         self.made = 0  # recordings, or attempts
         self.unsettled = 0  # recordings on end that changed what is watched
         self.loop: LoopFinder | None = None  # that recordings differ in the turns of, if so
-        self.compared: dict[bytes, Comparisons] = {}  # by the outcomes of recordings
+        self.compared: WeakKeyDictionary[Recorded, Comparisons] = WeakKeyDictionary()
         self.comes_to_errors = False  # which f handles, and for which nothing is recorded
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served
@@ -104,8 +105,8 @@ class Traced:
 
     def place_of(self, miss: Missed) -> str:
         """At which line f met another outcome, as far as that was noted."""
-        compared = self.compared.get(miss.outcomes)
-        return "" if compared is None else compared.place_of(miss)
+        found = [known for one, known in self.compared.items() if one.outcomes == miss.outcomes]
+        return found[0].place_of(miss) if found else ""
 
     def another(self, miss: Missed) -> Recorded | None:
         """The recording that was used last, unless it is the one that was missed.

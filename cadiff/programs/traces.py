@@ -660,7 +660,7 @@ class Traces:
             return attempt
         traced.unsettled = 0
         if compared is not None:
-            traced.compared[recorded.outcomes] = compared
+            traced.compared[recorded] = compared
         self._make_room(call, recorded)
         traced.recordings = [recorded, *traced.recordings]
         self.fast_paths.forget_fallbacks()
