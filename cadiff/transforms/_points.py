@@ -18,7 +18,7 @@ MOST_ORDER = 1000  # beyond it the coefficients of a power series leave the rang
 
 
 def derivative(
-    f: Function, wrt: Any = None, args: Sequence[Any] | None = None, *, order: int = 1
+    f: Function, wrt: Any = ..., args: Sequence[Any] | None = None, *, order: int = 1
 ) -> Any:
     """Derivative at a point, of any order.
 
@@ -74,7 +74,7 @@ def derivative(
             output = Output(answer[1])
             return output.fill([*map(as_result, output.atoms)])
     check_function("derivative", f)
-    if wrt is None:
+    if wrt is ...:
         raise TypeError(binding.foreign_names.of_point("derivative", 0))
     if args is None:
         args, wrt = (wrt,), 0
