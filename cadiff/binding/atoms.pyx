@@ -475,7 +475,14 @@ cdef object dual_array(list pairs, tuple shape, tag):
 def gather_numbers(array: NDArray[Any]):
     """An array of objects as an array of numbers."""
     cad_check_array(array)
-    return numbers_array(array.ravel().tolist(), array.shape)
+    items = array.ravel().tolist()
+    for item in items:
+        if isinstance(item, (str, bytes)):  # of which NumPy would make a number
+            raise TypeError(
+                f"an array or a table holds the text {item!r}, which is no number: make floats "
+                "of it, as x.astype(float)"
+            )
+    return numbers_array(items, array.shape)
 
 
 cdef public object cad_gather_numbers(object array):

@@ -109,6 +109,11 @@ _ANSWERS = (
 )
 # Whose functions give the same for the same arguments, but for those that library_types.py names.
 LIBRARIES = ("cyipopt", "nlopt", "numpy", "pandas", "scipy")
+# What is said where arrays, or tables, are given to functions of one number.
+_OF_ONE = re.compile(
+    r"only (0-dimensional|length-1|size-1) arrays|cannot convert the series"
+    r"|must be real number, not (?!bytes|complex|dict|None|str)"
+)
 _WRAPPED = ("copy", "original")  # what wrappers of this package call the function within
 _OWN_NAMES = re.compile(r"\bcadiff\.(Var|Dual)\b")
 _CONVERSIONS: dict[Any, str] = {
@@ -245,6 +250,7 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
 
     `carries` tells whether there are numbers with derivatives in something.
     """
+    _explain_one(error)
     message = str(error)
     in_line, answer = next((rest for words, *rest in _ANSWERS if words in message), ("", ""))
     if (
@@ -299,6 +305,19 @@ def _frames_of(error: BaseException) -> Iterator[tuple[FrameType, int]]:
         trace = trace.tb_next
 
 
+def _explain_one(error: BaseException) -> None:
+    """Note what to write where a function of one number, as math.exp, is given an array."""
+    users = [(one, at) for one, at in _frames_of(error) if _is_users(one)]
+    if not users or not _OF_ONE.match(str(error)) or not hasattr(error, "add_note"):
+        return
+    tree = _parsed(_text_at(*users[-1]))
+    if isinstance(tree, ast.Call) and (function := _value_of(tree.func, users[-1][0])) is not None:
+        way = _of_call(function, ast.unparse(tree.func), "")
+        is_told = way in getattr(error, "__notes__", ())
+        if getattr(function, "__module__", "") == "math" and not is_told:
+            error.add_note(way)
+
+
 _HIDDEN = (*_RUNNERS, "cadiff.binding", "cadiff.optimize")
 
 
@@ -312,6 +331,7 @@ def shortened(error: BaseException) -> BaseException:
     trace = error.__traceback__
     if trace is None:
         return error
+    _explain_one(error)
     error.__traceback__ = trace = trace.tb_next  # raising it adds this frame again
     if os.environ.get("CADIFF_FULL_TRACEBACKS"):
         return error

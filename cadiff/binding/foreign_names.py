@@ -307,7 +307,8 @@ def misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
 
 # How functions of a function are called that differentiate it at once.
 _AT_A_POINT = {
-    "jvp": "jvp(f, (x,), (v,))",
+    "derivative": "derivative(f, x)",
+    "jvp": "out, tangent = jvp(f, (x,), (v,))",
     "vjp": "out, pullback = vjp(f, x), and pullback(u)",
     "linearize": "out, lin = linearize(f, x), and lin(v)",
     "check_grads": "check_grads(f, (x,))",

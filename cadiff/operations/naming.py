@@ -7,7 +7,9 @@ along, and with them the objects that decorators have made of them.
 
 from __future__ import annotations
 
+import pickle
 import sys
+from types import FunctionType
 from typing import Any
 
 
@@ -23,5 +25,13 @@ def name_for_pickle(thing: Any, name: str, unfound: str | None = None) -> str | 
     asks = sys._getframe(2).f_globals.get("__name__", "")
     is_cloudpickle = asks.endswith("cloudpickle.cloudpickle")  # joblib has one of its own
     if place is not thing:
+        f = getattr(thing, "__wrapped__", None)
+        # These copy functions, or have ways of their own for them.
+        is_plain = not (asks == "copy" or "pickle" in asks or "dill" in asks)
+        if is_plain and isinstance(f, FunctionType) and "<" in f.__qualname__:
+            raise pickle.PicklingError(
+                f"pickle sends functions by their names, and {f.__qualname__} has none in a "
+                "module: write it as a def in a module, or send it by cloudpickle.dumps"
+            )
         return None if is_cloudpickle else unfound
     return None if is_cloudpickle and module == "__main__" else name

@@ -48,19 +48,48 @@ def put_bounds(kwargs: dict[str, Any], parameters: Parameters, *, by_sides: bool
         is_plain = _are_sides([bounds.lb, bounds.ub], parameters)
     else:
         is_plain = (_are_sides if by_sides else _are_pairs)(bounds, parameters)
-    if is_plain:
-        return
-    if parameters.unflatten is None:
+    if not is_plain and parameters.unflatten is None:
         parameters.check_bounds(bounds, by_sides)
-        return
+    elif not is_plain:
+        kwargs["bounds"] = _in_containers(bounds, parameters, by_sides)
+
+
+def _in_containers(bounds: Any, parameters: Parameters, by_sides: bool) -> Bounds:
     try:
         box = _box(parameters.tree, bounds, "bounds")
     except (TypeError, ValueError):
-        if _are_plain(bounds):
+        are_vectors = isinstance(bounds, (tuple, list)) and all(map(is_vector, bounds))
+        if _are_plain(bounds) or (by_sides and are_vectors):
             parameters.check_bounds(bounds, by_sides)  # says what is wrong
         raise
     keeps = box.keep_feasible if box.keep_feasible.any() else False
-    kwargs["bounds"] = Bounds(box.lower, box.upper, keeps)
+    return Bounds(box.lower, box.upper, keeps)
+
+
+def check_start(parameters: Parameters, bounds: Any) -> None:
+    """Raise where numbers to begin with are not within bounds, as SciPy does, and name one."""
+    sides = (bounds.lb, bounds.ub) if isinstance(bounds, Bounds) else bounds
+    if sides is None:
+        return
+    try:
+        lower, upper = (np.broadcast_to(part, parameters.vector.shape) for part in sides)
+        outside = (parameters.vector < lower) | (parameters.vector > upper)
+    except (TypeError, ValueError):  # SciPy says what is wrong
+        return
+    if outside.any():
+        k = int(np.argmax(outside))
+        raise ValueError(
+            f"{parameters.start} is outside of the bounds: it should have "
+            f"{_paths(parameters.tree, parameters.start)[k]} in [{lower[k]}, {upper[k]}], not "
+            f"{parameters.vector[k]}"
+        )
+
+
+def _paths(node: Any, path: str) -> list[str]:
+    """Where each number of a node stands."""
+    if np.ndim(node) == 0 and _is_leaf(node):
+        return [path]
+    return [name for part, _, at in _parts(node, node, path) for name in _paths(part, at)]
 
 
 def check_sides(bounds: Any) -> None:

@@ -167,12 +167,12 @@ def _of_vector(
     is_own = isinstance(constraint, NonlinearConstraint)
     jac = constraint.given_jac if is_own else constraint.jac
     hess = constraint.given_hess if is_own else constraint.hess
-    fun = parameters.of_vectors(flat_results(constraint.fun))
+    sides = flat(constraint.lb), flat(constraint.ub)
+    of_numbers = _of_as_many(flat_results(constraint.fun), *sides)
+    fun = parameters.of_vectors(of_numbers)
     may_be_sparse = method in WITH_SECOND
     if jac is None or (not is_own and jac == "2-point"):
-        derivatives = Derivatives(
-            flat_results(constraint.fun), parameters, (), "NonlinearConstraint"
-        )
+        derivatives = Derivatives(of_numbers, parameters, (), "NonlinearConstraint")
         _put_differences(derivatives, method, kwargs, constraint.finite_diff_rel_step)
         fun = derivatives.value
         jac = partial(_jacobian_of, derivatives, may_be_sparse)
@@ -184,9 +184,25 @@ def _of_vector(
         )
     if not may_be_sparse:
         hess = None  # methods that have no use for it warn of one
-    sides = flat(constraint.lb), flat(constraint.ub)
     how = constraint.finite_diff_rel_step, constraint.finite_diff_jac_sparsity
     return optimize.NonlinearConstraint(fun, *sides, jac, hess, constraint.keep_feasible, *how)
+
+
+def _of_as_many(f: Function, lower: Any, upper: Any) -> Function:
+    """A function that returns as many numbers as there are bounds, or raises."""
+
+    def checked(*args: Any) -> Any:
+        result = f(*args)
+        for name, side in (("lb", lower), ("ub", upper)):
+            if np.size(side) not in (1, np.size(result)):
+                raise ValueError(
+                    f"{name} has {np.size(side)} numbers, the constraint returned "
+                    f"{np.size(result)}: bounds are numbers, or one for each"
+                )
+        return result
+
+    checked.__wrapped__ = f  # type: ignore[attr-defined]
+    return checked
 
 
 def _put_differences(

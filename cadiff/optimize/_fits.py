@@ -15,9 +15,11 @@ from scipy import optimize
 from .. import numpy as cnp
 from ..binding import carries
 from ..inspection import make_tape
+from ..inspection.texts import counted
 from ..programs.fallbacks import EagerDerivatives
 from ..programs.program import Program, program_of
-from ._boxes import check_sides, put_bounds, put_scale
+from ..transforms._base import takes
+from ._boxes import check_start, put_bounds, put_scale
 from ._called_like import called_like
 from ._differences import Differences, relative_steps, steps_of_minpack
 from ._minimize import in_containers
@@ -43,9 +45,9 @@ def least_squares(kwargs: dict[str, Any], progress: bool) -> Any:
     Parameters
     ----------
     fun : callable
-        `fun(x, *args, **kwargs)` returns the residuals: a number, an array, or a container of
-        them, of which the result has a vector. It is written with functions of `cadiff.numpy` (or
-        NumPy's, which dispatch), and may have loops and branches.
+        `fun(x, *args, **kwargs)` returns the residuals: a number, an array of one axis, or a
+        container of arrays, of which the result has a vector. It is written with functions of
+        `cadiff.numpy` (or NumPy's, which dispatch), and may have loops and branches.
     x0 : array_like, shape (n,), or container
         Where to begin. Of a container fun gets the same one, and so has the result in `x`.
     jac : optional
@@ -75,7 +77,7 @@ def least_squares(kwargs: dict[str, Any], progress: bool) -> Any:
         If x0 holds something else than real numbers, or fun returns such.
     ValueError
         If bounds or x_scale are of another length than the vector of parameters, or name what x0
-        has not.
+        has not; if x0 is not within the bounds; if fun returns an array of several axes.
 
     Warns
     -----
@@ -100,13 +102,14 @@ def least_squares(kwargs: dict[str, Any], progress: bool) -> Any:
     args, keywords = tuple(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
     parameters = Parameters(x0, "least_squares")
     put_bounds(kwargs, parameters, by_sides=True)
+    check_start(parameters, kwargs.get("bounds"))
     put_scale(kwargs, "x_scale", parameters)
     jac = kwargs.pop("jac", None)
     sparsity = _jac_sparsity(kwargs) if jac is None else None
     residuals = functools.partial(fun, **keywords) if keywords else fun
     with Progress("least_squares", progress, kwargs.get("max_nfev")) as bar:
         if callable(residuals) and not isinstance(residuals, Program):
-            residuals = flat_results(residuals)
+            residuals = flat_results(residuals, most_axes=1)  # as SciPy takes
         derivatives = _Residuals(residuals, parameters, args, "least_squares")
         derivatives.differences.steps = relative_steps(kwargs.get("diff_step"))
         may_be_sparse = kwargs.get("method") != "lm" and kwargs.get("tr_solver") != "exact"
@@ -263,7 +266,7 @@ def curve_fit(kwargs: dict[str, Any], progress: bool) -> Any:
         If p0 is a container and a jac is given.
     ValueError
         If p0, bounds or scales have names that f's parameters, or p0, have not; if p0 lacks names;
-        if f returns another number of values than ydata has.
+        if p0 is not within the bounds; if f returns another number of values than ydata has.
     RuntimeError
         If SciPy finds no minimum.
 
@@ -299,13 +302,21 @@ def _put_vectors(kwargs: dict[str, Any]) -> Parameters | None:
             raise TypeError("curve_fit fills in jac for parameters in containers: leave it out")
         kwargs["f"] = _of_numbers(f, parameters)
         kwargs["p0"] = parameters.vector
-    elif any(isinstance(kwargs.get(name), dict) for name in ("bounds", *SCALES)):
-        names = _names_of_parameters(f)[: None if p0 is None else np.size(p0)]
-        parameters = Parameters(dict.fromkeys(names, 0.0), "curve_fit")
     else:
-        check_sides(kwargs.get("bounds"))
-        return None
+        names = _names_of_parameters(f)
+        start = np.full(len(names), np.nan) if p0 is None else np.ravel(p0)  # SciPy chooses one
+        if p0 is not None and not takes(f, (0.0, *start)):
+            raise TypeError(
+                f"p0 has {counted(len(start), 'number')}, f has "
+                f"{counted(len(names), 'parameter')} ({', '.join(names)}) behind xdata"
+            )
+        numbers = np.zeros(len(start))
+        is_named = len(start) <= len(names)
+        tree = dict(zip(names, numbers, strict=False)) if is_named else numbers
+        parameters = Parameters(tree, "curve_fit")
+        parameters.vector = start
     put_bounds(kwargs, parameters, by_sides=True)
+    check_start(parameters, kwargs.get("bounds"))
     for name in SCALES:
         put_scale(kwargs, name, parameters)
     return parameters if kwargs["f"] is not f else None
@@ -322,7 +333,10 @@ def _is_numeric(p0: Any) -> bool:
 def _names_of_parameters(f: Callable[..., Any]) -> list[str]:
     """The names of what f takes by position behind xdata."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = [p for p in inspect.signature(f).parameters.values() if p.kind in kinds]
+    try:
+        parameters = [p for p in inspect.signature(f).parameters.values() if p.kind in kinds]
+    except (TypeError, ValueError):  # it has no signature
+        return []
     return [p.name for p in parameters[1:]]
 
 
@@ -366,6 +380,12 @@ def _fit(kwargs: dict[str, Any], progress: bool) -> Any:
         _check_finite(kwargs)
     if kwargs.get("sigma") is not None and np.size(kwargs["sigma"]) == 1:  # without jac SciPy's
         kwargs["sigma"] = np.full(np.size(kwargs["ydata"]), np.ravel(kwargs["sigma"])[0])
+    n = np.size(kwargs["ydata"])
+    if kwargs.get("sigma") is not None and np.shape(kwargs["sigma"]) not in ((n,), (n, n)):
+        raise ValueError(
+            f"sigma has the shape {np.shape(kwargs['sigma'])}, but ydata has {n} numbers: it is "
+            f"{(n,)}, or {(n, n)} as a matrix of covariances"
+        )
     if jac == "2-point" and kwargs.get("method") is None and _is_unbounded(kwargs):
         kwargs["method"] = "lm"  # whose differences SciPy asks for by no jac
         jac = "differences"

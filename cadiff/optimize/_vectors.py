@@ -45,6 +45,7 @@ class Parameters:
     def __init__(self, x0: Any, name: str) -> None:
         self.unflatten: Callable[[Any], Any] | None = None
         self.tree = x0
+        self.start = "p0" if name == "curve_fit" else "x0"
         check_plain(x0, name)
         if not is_vector(x0):
             try:
@@ -91,7 +92,7 @@ class Parameters:
 
     @property
     def _order(self) -> str:
-        return "of the vector x0" if self.unflatten is None else OF_VECTOR
+        return f"of the vector {self.start}" if self.unflatten is None else OF_VECTOR
 
     def check(self, part: Any, what: str) -> None:
         """Raise unless a part that goes with the vector is a number, or one for each of its."""
@@ -103,35 +104,31 @@ class Parameters:
             ) from error
         if size not in (1, len(self.vector)):
             raise ValueError(
-                f"{what} has {size} numbers, but x0 has {len(self.vector)}: it is {self._order}"
+                f"{what} has {size} numbers, but {self.start} has {len(self.vector)}: it is "
+                f"{self._order}"
             )
 
     def check_bounds(self, bounds: Any, by_sides: bool = False) -> None:
-        """Raise unless bounds are those of the vector: pairs or an object, or two sides.
-
-        Those of what is given as a vector SciPy checks.
-        """
+        """Raise unless bounds are those of the vector: pairs or an object, or two sides."""
         if hasattr(bounds, "lb"):
             bounds, by_sides = (bounds.lb, bounds.ub), True
         if isinstance(bounds, dict):
             raise TypeError(f"bounds are {self._order}, not {bounds!r}")
         if not hasattr(bounds, "__len__"):
             return
-        if self.unflatten is None:
-            if not by_sides and any(isinstance(pair, (int, float)) for pair in bounds):
-                raise TypeError(
-                    "bounds are a pair (lower, upper) for each number, as [(0.0, 1.0), (0.0, "
-                    f"None)], or Bounds(lower, upper), not {bounds!r}"
-                )
-            return
         if by_sides:
             if len(bounds) == 2:
                 self.check(bounds[0], "the lower bound")
                 self.check(bounds[1], "the upper bound")
-        elif len(bounds) != len(self.vector):
+        elif any(isinstance(pair, (int, float)) for pair in bounds):
+            raise TypeError(
+                "bounds are a pair (lower, upper) for each number, as [(0.0, 1.0), (0.0, "
+                f"None)], or Bounds(lower, upper), not {bounds!r}"
+            )
+        elif len(bounds) not in (1, len(self.vector)):  # SciPy takes one for all
             raise ValueError(
-                f"there are {len(bounds)} bounds, but x0 has {len(self.vector)} numbers: they are "
-                f"{self._order}, a pair (lower, upper) for each"
+                f"there are {len(bounds)} bounds, but {self.start} has {len(self.vector)} "
+                f"numbers: they are {self._order}, a pair (lower, upper) for each"
             )
 
     def of_vectors(self, f: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,10 +154,18 @@ def flat(result: Any) -> Any:
     return result
 
 
-def flat_results(f: Callable[..., Any]) -> Callable[..., Any]:
+def flat_results(f: Callable[..., Any], most_axes: float = np.inf) -> Callable[..., Any]:
+    """A function of vectors, of one of numbers, containers, or arrays of so many axes."""
 
     def of_numbers(*args: Any) -> Any:
-        return flat(f(*args))
+        result = f(*args)
+        axes = getattr(result, "ndim", 0)
+        if axes > most_axes:
+            raise ValueError(
+                f"residuals have shape {result.shape}, expected one axis: is it "
+                f"y[{', '.join([':', *'0' * (axes - 1)])}]? A matrix of residuals: its ravel()"
+            )
+        return flat(result)
 
     of_numbers.__wrapped__ = f  # type: ignore[attr-defined]
     return of_numbers

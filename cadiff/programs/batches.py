@@ -447,8 +447,13 @@ def _with_vectors(item: Any, what: str) -> Any:
 
 
 def note_rows(error: Exception, what: str, X: Any, others: tuple[Any, ...]) -> None:
-    """Note on what f has raised that another argument may have a row for each point, too."""
+    """Note on what f has raised what its points are, and whether others may belong to them."""
     n = np.shape(X)[:1] if isinstance(X, np.ndarray) else ()
+    if np.shape(X) == n and n and hasattr(error, "add_note"):
+        error.add_note(
+            f"batch takes a row for each point: {n} is {n[0]} points of one number each, and one "
+            "point of them is x[None]"
+        )
     arrays = [(k, x) for k, x in enumerate(others, 1) if isinstance(x, np.ndarray)]
     which = next((k for k, x in arrays if n and x.shape[:1] == n), None)
     if which is not None and hasattr(error, "add_note"):  # from Python 3.11 on

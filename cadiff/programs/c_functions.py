@@ -52,7 +52,7 @@ class CFunction:
         if what != "value" and not recorded.is_number:
             raise ValueError(
                 f'c_function: "{what}" is of one number, but {name} returns '
-                f'{recorded.graph.n_outputs}: "value" is not'
+                f'{recorded.graph.n_outputs}: write what="value"; to_c has "jacobian" and "vjp"'
             )
         codes = [recorded.code("value")]
         if what != "value":

@@ -82,7 +82,10 @@ def to_c(graph: Any, which: Sequence[Any], name: str, what: Sequence[str] = ()) 
         if one not in _FUNCTIONS:
             raise ValueError(f"what is one of {list(_FUNCTIONS)}, or several, not {one!r}")
         if one in _OF_ONE_NUMBER and m != 1:
-            raise ValueError(f'to_c: "{one}" is of one number, but {name} returns {m}')
+            raise ValueError(
+                f'to_c: "{one}" is of one number, but {name} returns {m}: write what="jacobian" '
+                'or "vjp"'
+            )
     _parts(graph.code_for_c("value"), name)  # or it says what has neither text nor derivatives
     functions = [_function(graph, which, name, one) for one in dict.fromkeys(what)]
     body = "\n".join(function.text() for function in functions)

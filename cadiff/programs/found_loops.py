@@ -33,6 +33,7 @@ MOST_OPERATIONS = 200_000  # of a recording
 MOST_FOUND = 4  # loops, each with another way around it
 MOST_FAILED = 16  # recordings on end that no loop serves, after which none is looked at
 MOST_HOPELESS = 8  # the same, if there were no turns in any
+MOST_ALIKE = 2  # of these, whose comparisons come again alike: further ones will tell no more
 
 
 class _Found:
@@ -100,6 +101,7 @@ class LoopFinder:
         self._found: list[_Found] = []
         self._is_hopeful = False  # a recording had turns
         self._n_failed = 0
+        self._vain: list[Any] = []  # where those were cut in which no loop was found
         self._standings = Standings()
 
     def standings(self, watch: Watch) -> Standings:
@@ -113,7 +115,10 @@ class LoopFinder:
     @property
     def is_of_use(self) -> bool:
         """Whether further recordings may be of a loop."""
-        return self._n_failed < (MOST_FAILED if self._is_hopeful else MOST_HOPELESS)
+        if self._is_hopeful:
+            return self._n_failed < MOST_FAILED
+        are_alike = self._vain.count(self._vain[-1]) >= MOST_ALIKE if self._vain else False
+        return self._n_failed < MOST_HOPELESS and not are_alike
 
     def take(
         self,
@@ -148,16 +153,18 @@ class LoopFinder:
                 if one.known != former:
                     self._n_failed = 0
                 return one.recorded
-        loop = _loop_of(listing) if len(self._found) < self._most else None
-        if loop is not None:
-            self._is_hopeful = True
-            self._found.append(_Found(loop, watch))
+        if len(self._found) < self._most:
+            cuts = cuts_of(listing)
+            if (loop := _loop_of(listing, cuts)) is not None:
+                self._is_hopeful = True
+                self._found.append(_Found(loop, watch))
+            else:
+                self._vain.append((len(listing.outcomes), *cuts))
         return None
 
 
-def _loop_of(listing: Listing) -> Loop | None:
+def _loop_of(listing: Listing, cuts: Any) -> Loop | None:
     """The loop of a recording, if there is one."""
-    cuts = cuts_of(listing)
     at = [kind for kind in listing.kinds_of_guards if kind in cuts]
     peeled = {k for cut in cuts for k in (at.index(cut), at.index(cut) + 1)}
     best: Loop | None = None

@@ -109,13 +109,47 @@ class Place(NamedTuple):
     at: int
     line: int
 
+    @property
+    def _text(self) -> str:
+        line = linecache.getline(self.code.co_filename, self.line)
+        return " ".join((text_of(self.code, self.at) or line).split())
+
+    @property
+    def shown(self) -> str:
+        """The line, with what stands there."""
+        text = self._text
+        shown = f", `{text}`" if text and len(text) <= _MOST_TEXT else ""
+        return f"line {self.line} of {self.code.co_filename}{shown}"
+
     def __str__(self) -> str:
         line = linecache.getline(self.code.co_filename, self.line).strip()
-        text = " ".join((text_of(self.code, self.at) or line).split())
-        instead = without_branch(line if line.startswith("while ") else text)
-        shown = f", `{text}`" if text and len(text) <= _MOST_TEXT else ""
-        where = f"line {self.line} of {self.code.co_filename}{shown}"
-        return f"{where}: one recording would serve {instead}"
+        instead = without_branch(line if line.startswith("while ") else self._text)
+        return f"{self.shown}: one recording would serve {instead}"
+
+
+class Comparisons:
+    """Where f compares in a recording, which it follows as a LoopFinder does."""
+
+    def __init__(self) -> None:
+        self._places: list[Place | None] = []  # of each outcome
+
+    def place_of(self, miss: binding.Missed) -> str:
+        """At which line another outcome was met."""
+        known = 8 * len(self._places) == len(miss.outcomes)  # which are float64
+        place = self._places[miss.guard] if known else None
+        return "" if place is None else f", at {place.shown}"
+
+    def standings(self, _: Any) -> binding.GuardsTold:
+        """A context, in which f is recorded."""
+        self._places.clear()
+        return binding.GuardsTold(self._tell)
+
+    def _tell(self, _: int, n_outcomes: int) -> None:
+        place = users_place()
+        self._places += [place and Place(*place)] * n_outcomes
+
+    def take(self, *_: Any) -> None:
+        """There is no loop."""
 
 
 class Partings:

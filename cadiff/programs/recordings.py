@@ -46,6 +46,7 @@ from .walks import watch_call
 
 if TYPE_CHECKING:
     from .found_loops import LoopFinder
+    from .pace import Comparisons
 
 CHANGED = NoStandIns(
     "it changes a list, a dict or another container among its arguments in place: return what "
@@ -202,7 +203,7 @@ def record(
     least_loop: int = 0,
     left_nothing: Callable[[], object] | None = None,
     on_own: bool = False,
-    loop: LoopFinder | None = None,
+    loop: LoopFinder | Comparisons | None = None,
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
@@ -290,7 +291,7 @@ class _Trial:
     """Runs of f for one call, each of which can be taken back."""
 
     least_loop = 0
-    loop: LoopFinder | None = None
+    loop: LoopFinder | Comparisons | None = None
     fails_on_own = False  # f raises with its own arguments
 
     def __init__(self, f: Function, call: Call, watch: Watch, optimize: bool, exact: bool) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .recorded import Recorded
 
 if TYPE_CHECKING:
     from .found_loops import LoopFinder
+    from .pace import Comparisons
 
 PERIOD = 64  # calls that no recording serves, within which uses of recordings are compared
 
@@ -79,6 +81,7 @@ class Traced:
         self.made = 0  # recordings, or attempts
         self.unsettled = 0  # recordings on end that changed what is watched
         self.loop: LoopFinder | None = None  # that recordings differ in the turns of, if so
+        self.compared: WeakKeyDictionary[Recorded, Comparisons] = WeakKeyDictionary()
         self.comes_to_errors = False  # which f handles, and for which nothing is recorded
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served
@@ -99,6 +102,11 @@ class Traced:
             if is_longest and miss.allows(one.outcomes):
                 candidate = one
         return candidate
+
+    def place_of(self, miss: Missed) -> str:
+        """At which line f met another outcome, as far as that was noted."""
+        found = [known for one, known in self.compared.items() if one.outcomes == miss.outcomes]
+        return found[0].place_of(miss) if found else ""
 
     def another(self, miss: Missed) -> Recorded | None:
         """The recording that was used last, unless it is the one that was missed.

@@ -37,7 +37,7 @@ from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .library_types import n_followed
 from .native import Machines, make_machine_code, make_machine_code_later, note
-from .pace import Pace, Partings, PerformanceWarning
+from .pace import Comparisons, Pace, Partings, PerformanceWarning
 from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled
 from .recorded import NOT_SERVED, MissedError, Recorded, Vain, is_portable, met
 from .recordings import WRITES, Attempt, Changes, changes_of, record
@@ -273,7 +273,7 @@ class Traces:
                             self.counts["derivative_misses"] += 1
                             return False, None
                         if miss is not None:
-                            self.change_branch()
+                            self.change_branch(traced.place_of(miss))
                         try:
                             attempt = self._record(call, within, kept, on_own)
                         except Exception:
@@ -465,19 +465,14 @@ class Traces:
         met(self.code(recorded, "value").evaluate(call.vector()))
         return recorded
 
-    def change_branch(self) -> None:
+    def change_branch(self, at: str) -> None:
         """Note that no recording of a call has the outcomes that it meets."""
         self.counts["branch_changes"] += 1
+        met = f"{self!r} met another outcome of a comparison than when it was recorded{at}"
         if self.on_branch_change == "raise":
-            raise RuntimeError(
-                f"{self!r} met another outcome of a comparison than when it was recorded, and "
-                'on_branch_change="raise" forbids another recording; clear() forgets all of them'
-            )
+            raise RuntimeError(f'{met}, and on_branch_change="raise" forbids to record it again')
         if self.on_branch_change == "warn":
-            self._warn(
-                f"{self!r} met another outcome of a comparison than when it was recorded: its "
-                "function is recorded anew, or run eagerly if there are max_traces recordings"
-            )
+            self._warn(f"{met}: it is recorded anew, or run eagerly beyond max_traces recordings")
 
     def run(
         self, eager: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -596,6 +591,7 @@ class Traces:
         recordings = self._known.get(call.key, _NOTHING).recordings
         known = self._current_watch(call, recordings) if recordings else None
         key, lifted = call.key, call.taken.lifted
+        compared = None if self.on_branch_change == "retrace" else Comparisons()
         try:
             attempt = record(
                 self.function,
@@ -609,7 +605,7 @@ class Traces:
                 if within
                 else functools.partial(self.left_nothing.add, threading.get_ident()),
                 on_own,
-                loop,
+                compared or loop,
             )
         except Exception:
             self._fix(call, call.taken.lifted)  # for want of which it may be, and no more
@@ -663,6 +659,8 @@ class Traces:
             self._note_unsettled(call, recorded)
             return attempt
         traced.unsettled = 0
+        if compared is not None:
+            traced.compared[recorded] = compared
         self._make_room(call, recorded)
         traced.recordings = [recorded, *traced.recordings]
         self.fast_paths.forget_fallbacks()

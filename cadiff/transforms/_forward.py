@@ -7,11 +7,13 @@ from itertools import chain
 from typing import Any, Literal, overload
 
 from .. import binding
-from ..binding import Structure, callers
+from ..binding import Structure, callers, foreign_names
 from ..operations.arrays import opened
 from ..operations.missing_derivatives import report_doubts
-from ._base import Function, check_function, own_derivatives
+from ._base import Function, check_function, own_derivatives, takes
 from ._outputs import Output, as_result
+
+_NONE: tuple[()] = ()  # arguments
 
 
 def lift(
@@ -94,7 +96,11 @@ def jvp(
     f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: Literal[True]
 ) -> tuple[Any, Any, Any]: ...
 def jvp(
-    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
+    f: Function,
+    primals: Sequence[Any] = _NONE,
+    tangents: Sequence[Any] = _NONE,
+    *,
+    has_aux: bool = False,
 ) -> Any:
     """Value and directional derivative (Jacobian times vector), by forward mode.
 
@@ -118,6 +124,8 @@ def jvp(
     >>> cadiff.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
     (6.0, 3.0)
     """
+    if primals is _NONE and not takes(f, ()):
+        raise TypeError(foreign_names.of_point("jvp", 0))
     if not has_aux and type(primals) is tuple and type(tangents) is tuple:
         answer = binding.push_plain(f, primals, tangents, restored_parts)
         if answer is not NotImplemented:

@@ -17,7 +17,9 @@ from ._outputs import Output, Shape, as_result, is_scalar
 MOST_ORDER = 1000  # beyond it the coefficients of a power series leave the range of a double
 
 
-def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, order: int = 1) -> Any:
+def derivative(
+    f: Function, wrt: Any = ..., args: Sequence[Any] | None = None, *, order: int = 1
+) -> Any:
     """Derivative at a point, of any order.
 
     `derivative(f, wrt, args)` is the partial derivative of `f(*args)` by `args[wrt]`;
@@ -72,6 +74,8 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
             output = Output(answer[1])
             return output.fill([*map(as_result, output.atoms)])
     check_function("derivative", f)
+    if wrt is ...:
+        raise TypeError(binding.foreign_names.of_point("derivative", 0))
     if args is None:
         args, wrt = (wrt,), 0
     if not is_int(order) or order < 0:

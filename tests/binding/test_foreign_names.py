@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import math
+import pickle
 import re
 import shutil
 import subprocess
@@ -511,6 +513,43 @@ def test_further_arguments_of_objectives(optimise: Any) -> None:
     with pytest.raises(TypeError, match="'rate'") as inner:
         optimise(lambda x: (lambda rate: rate)(), 1.0)
     assert not getattr(inner.value, "__notes__", [])
+
+
+@pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: optimize.curve_fit(lambda t, k: math.exp(-k * t), X, X),
+        lambda: optimize.least_squares(lambda p: math.exp(p), X),
+        lambda: cadiff.compile(lambda a: a * math.exp(X))(1.0),
+        lambda: cadiff.grad(lambda a: a * math.exp(X))(1.0),
+    ],
+)
+def test_functions_of_one_number_that_are_given_arrays(call: Any) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert caught.value.__notes__ == ["write cadiff.exp(v) instead of math.exp(v)"]
+    with pytest.raises(TypeError) as other:
+        cadiff.compile(lambda a: a * math.exp("1"))(1.0)
+    assert not hasattr(other.value, "__notes__")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cadiff.jvp(cadiff.sin)(X, X), r"write out, tangent = jvp\(f, \(x,\), \(v,\)\)"),
+        (lambda: cadiff.derivative(cadiff.sin)(1.0), r"write derivative\(f, x\)"),
+        (
+            lambda: cadiff.compile(lambda x: x * x).to_c(X, what="value_and_grad"),
+            'what="jacobian"',
+        ),
+        (lambda: pickle.dumps(cadiff.compile(lambda x: x)), "a def in a module, or .*cloudpickle"),
+        (lambda: pickle.dumps(cadiff.grad(lambda x: x)), "a def in a module, or .*cloudpickle"),
+    ],
+)
+def test_calls_that_say_another_way(call: Any, words: str) -> None:
+    with pytest.raises((TypeError, ValueError, pickle.PicklingError), match=words):
+        call()
 
 
 @pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")

@@ -79,6 +79,14 @@ def test_tables_are_operands_and_arguments(make: Callable[[Any], Any]) -> None:
     numpy.testing.assert_array_equal(cadiff.grad(lambda x: np.sum(x * x))(table), [6.0, 8.0])
 
 
+@pytest.mark.parametrize("make", [Table, series, lambda x: Table(numpy.array(x, object))])
+def test_texts_in_tables_are_no_numbers(make: Callable[[Any], Any]) -> None:
+    table = make(["1.0", "2.0"])
+    for f in (lambda x: table * x, lambda x: x * table, lambda x: np.where(x > 0.5, x, table)):
+        with pytest.raises(TypeError, match="no number"):
+            cadiff.grad(lambda x: np.sum(f(x)))(1.0)  # noqa: B023
+
+
 class Column(Table):
     """As pandas makes one of numbers that carry derivatives: `covariance @ w`."""
 

@@ -128,6 +128,60 @@ def test_bounds_that_do_not_fit(bounds: Any, words: str) -> None:
         minimize(lambda p: cnp.sum(distances(p) ** 2), START, bounds=bounds)
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: minimize(total, np.ones(4), bounds=[(1, 5)] * 3),
+            "there are 3 bounds, but x0 has 4",
+        ),
+        (
+            lambda: optimize.least_squares(total, [1.0, 2.0], bounds=([0] * 3, [5] * 3)),
+            "lower bound has 3 numbers, but x0 has 2",
+        ),
+        (
+            lambda: optimize.least_squares(total, [1.0, 9.0], bounds=(0, 5)),
+            r"x0\[1\] in \[0, 5\], not 9.0",
+        ),
+        (lambda: fit(p0=[1, 9], bounds=(0, 5)), r"p0\['k'\] in \[0, 5\], not 9"),
+        (lambda: fit(p0=[1, 1], bounds=([0] * 3, 5)), "lower bound has 3 numbers, but p0 has 2"),
+        (lambda: fit(bounds=([0] * 3, 5)), "lower bound has 3 numbers, but p0 has 2"),
+        (lambda: fit(sigma=np.ones(9)), r"sigma has the shape \(9,\), but ydata has 10"),
+        (lambda: fit(p0=[1, 1, 1]), r"p0 has 3 numbers, f has 2 parameters \(a, k\)"),
+        *(
+            (
+                lambda method=method: minimize(
+                    total, np.ones(4), method=method, constraints=ONE_MORE
+                ),
+                words,
+            )
+            for method in ("SLSQP", "trust-constr", "COBYLA")
+            for words in ["lb has 3 numbers, the constraint returned 2"]
+        ),
+    ],
+)
+def test_vectors_of_other_lengths(call: Any, words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()
+
+
+ONE_MORE = optimize.NonlinearConstraint(lambda x: x[:2], np.zeros(3), np.ones(3))
+
+
+def total(x: Any) -> Any:
+    return cnp.sum(x**2)
+
+
+def fit(**options: Any) -> Any:
+    t = np.linspace(0.0, 1.0, 10)
+    return optimize.curve_fit(lambda t, a, k: a * cnp.exp(-k * t), t, np.exp(-t), **options)
+
+
+def test_one_pair_of_bounds_is_for_all_numbers() -> None:
+    """As SciPy takes it."""
+    assert_allclose(minimize(total, np.full(4, 2.0), bounds=[(1, 5)]).x, 1.0)
+
+
 def test_bounds_that_can_be_gone_through_once() -> None:
     pairs = ([0.5, 0.5], [2.0, 2.0])
     found = minimize(lambda x: cnp.sum(x**2), [1.0, 1.0], bounds=zip(*pairs, strict=True))

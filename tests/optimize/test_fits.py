@@ -308,12 +308,13 @@ def test_residuals_in_containers(method: str, n: int) -> None:
         lambda x: dict(zip("ab", parts(x), strict=True)),
         lambda x: list(parts(x)),
         lambda x: Residuals(*parts(x)),
-        lambda x: cnp.concatenate([parts(x)[0][:, np.newaxis], parts(x)[1]], axis=1),
     ):
         found = least_squares(form, np.zeros(n), method=method)
         assert_allclose(found.x, expected.x, atol=1e-6)
         assert found.fun.shape == (3 * n,)
         assert found.jac.shape == (3 * n, n)
+    with pytest.raises(ValueError, match=rf"residuals have shape \({n}, 2\), expected one axis"):
+        least_squares(lambda x: parts(x)[1], np.zeros(n), method=method)  # SciPy raises, too
 
 
 def decayed(q: Any) -> Any:

@@ -449,6 +449,23 @@ def test_what_is_no_loop_is_recorded_few_times() -> None:
     assert runs[0] <= 8 + found_loops.MOST_FAILED
 
 
+def test_turns_that_are_always_as_many_are_looked_for_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def f(x: Any) -> Any:
+        y = 0.0 * x
+        for k in range(30):
+            y = y + (cadiff.sin(x + k) if x > 0.9 * cadiff.cos(k * x) else 0.5 * x)
+        return y
+
+    searches, own = [], found_loops._loop_of
+    monkeypatch.setattr(found_loops, "_loop_of", lambda *args: searches.append(0) or own(*args))
+    program = cadiff.compile(f)
+    for x in 4 * MANY:
+        same(program(x), f(x))
+    assert len(searches) == found_loops.MOST_ALIKE
+
+
 def test_late_turns_of_another_kind_are_another_loop() -> None:
     """Values do not tell them apart, recordings do."""
     LIMIT[0] = 400

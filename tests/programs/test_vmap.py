@@ -706,5 +706,8 @@ def test_batch_of_two_arrays_of_rows_names_vmap(what: str) -> None:
     method = "program" if what == "value" else f"program.{what}"
     assert "all of argument 1, which has 4 rows, too: if" in caught.value.__notes__[0]
     assert f"write cadiff.vmap({method})(X, Z)" in caught.value.__notes__[0]
+    with pytest.raises(ValueError, match="matmul") as of_numbers:
+        program.batch(P[0], P[0], what=what)
+    assert "(3,) is 3 points of one number each" in of_numbers.value.__notes__[0]
     values = cadiff.vmap(getattr(program, what) if method != "program" else program)(P, Z)
     assert (values if what == "value" else values[0]).tolist() == P.sum(axis=1).tolist()
