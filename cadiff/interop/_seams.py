@@ -36,6 +36,11 @@ def as_tuple(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else (results,)
 
 
+def one_or_all(several: Sequence[Any]) -> Any:
+    """The only one, or a tuple of all."""
+    return several[0] if len(several) == 1 else tuple(several)
+
+
 def check_arguments(name: str, args: Sequence[Any], named: dict[str, Any]) -> None:
     """Raise TypeError unless arguments are given by position, and are no dicts."""
     given = [f"{key}=" for key in named]
@@ -99,9 +104,8 @@ def noting(notes: Mapping[str, str]) -> Iterator[None]:
 
 def unlike(name: str, results: Sequence[Any], told: str, ways: str = "") -> ValueError:
     """The error where results have other shapes than the other package was told."""
-    shapes, ndims = ([of(x) for x in results] for of in (np.shape, np.ndim))
-    ways = ways.format(ndim=tuple(ndims) if ndims[1:] else ndims[0])
-    return ValueError(f"{told}, {name} returns {shapes if shapes[1:] else shapes[0]}{ways}")
+    shapes, ndims = (one_or_all([of(x) for x in results]) for of in (np.shape, np.ndim))
+    return ValueError(f"{told}, {name} returns {shapes}{ways.format(ndim=ndims)}")
 
 
 def fresh_array(result: Any) -> np.ndarray:

@@ -23,7 +23,16 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ..transforms._base import answering
-from ._seams import Foreign, Seam, as_tuple, check_arguments, differentiated, each_of, unlike
+from ._seams import (
+    Foreign,
+    Seam,
+    as_tuple,
+    check_arguments,
+    differentiated,
+    each_of,
+    one_or_all,
+    unlike,
+)
 
 __all__ = ["function", "primitive"]
 
@@ -105,7 +114,7 @@ def _called_back(seam: Seam, kinds: Kinds, ndims: Sequence[int], *args: Any) -> 
     results = as_tuple(seam.rows(*arrays) if axes else seam(*arrays))
     shapes = [x.shape[len(rows) :] for x in results]
     if shapes != [k.shape for k in kinds]:
-        told = [k.shape for k in kinds] if kinds[1:] else kinds[0].shape
+        told = one_or_all([k.shape for k in kinds])
         given = [x[0] for x in results] if axes else results
         raise unlike(seam.name, given, f"like=, or a call to find it, has shape {told}")
     each = zip(results, kinds, strict=True)

@@ -43,7 +43,7 @@ def as_view(x: Any) -> Number:
     if isinstance(x, (np.ma.MaskedArray, np.matrix)):
         structure_of((x,), (0,))  # says what is wrong
     if not carries(x):
-        x = array_of(x)
+        x = np.asarray(x) if isinstance(x, (list, tuple)) else array_of(x)
         if x.dtype != object or not carries(x):  # a table of pandas may hold them
             return x
     return arrays.as_array(x)

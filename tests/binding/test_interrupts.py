@@ -37,6 +37,7 @@ def state() -> dict[str, Any]:
         "programs run functions": binding.is_opened(),
         "hook": binding.is_hooked(),
         "guards": binding.is_guarding(),
+        "comparisons": binding.answers_as_numpy(),
         "plain values": binding.makes_plain(),
         "warnings": numpy.geterr(),
         "profiler": sys.getprofile(),
@@ -45,6 +46,7 @@ def state() -> dict[str, Any]:
 
 
 CONTEXTS: dict[str, Callable[[], Any]] = {
+    "AsNumPy": binding.AsNumPy,
     "OutsideDifferentiation": binding.OutsideDifferentiation,
     "Checking": cadiff.nan_check,
     "Forward": binding.Forward,
