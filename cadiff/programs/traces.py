@@ -273,7 +273,7 @@ class Traces:
                             self.counts["derivative_misses"] += 1
                             return False, None
                         if miss is not None:
-                            self.change_branch(traced.place_of(miss))
+                            self.change_branch(traced, miss)
                         try:
                             attempt = self._record(call, within, kept, on_own)
                         except Exception:
@@ -465,10 +465,12 @@ class Traces:
         met(self.code(recorded, "value").evaluate(call.vector()))
         return recorded
 
-    def change_branch(self, at: str) -> None:
+    def change_branch(self, traced: Traced, miss: Any) -> None:
         """Note that no recording of a call has the outcomes that it meets."""
         self.counts["branch_changes"] += 1
-        met = f"{self!r} met another outcome of a comparison than when it was recorded{at}"
+        if self.on_branch_change == "retrace":
+            return
+        met = f"{self!r} met another outcome than when it was recorded{traced.place_of(miss)}"
         if self.on_branch_change == "raise":
             raise RuntimeError(f'{met}, and on_branch_change="raise" forbids to record it again')
         if self.on_branch_change == "warn":
