@@ -449,7 +449,7 @@ def _with_vectors(item: Any, what: str) -> Any:
 def note_rows(error: Exception, what: str, X: Any, others: tuple[Any, ...]) -> None:
     """Note on what f has raised what its points are, and whether others may belong to them."""
     n = np.shape(X)[:1] if isinstance(X, np.ndarray) else ()
-    if np.shape(X) == n and n and hasattr(error, "add_note"):
+    if n and X.ndim == 1 and hasattr(error, "add_note"):
         error.add_note(
             f"batch takes a row for each point: {n} is {n[0]} points of one number each, and one "
             "point of them is x[None]"
