@@ -1,7 +1,5 @@
 """NumPy's names: cadiff.numpy's, beside what autograd adds to them or does otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable as _Iterable
 from typing import Any as _Any
 
@@ -32,7 +30,6 @@ def _of_list(name: str) -> _Any:
 for _name in ("stack", "concatenate", "vstack", "hstack", "column_stack", "dstack"):
     globals()[_name] = _of_list(_name)
 row_stack = globals()["vstack"]
-
 
 # Types of integers that make them of numbers with derivatives, too.
 for _kind in (_np.int8, _np.int16, _np.int32, _np.int64):
@@ -68,9 +65,9 @@ def where(condition: _Any, x: _Any = None, y: _Any = None) -> _Any:
         return _numpy.where(condition)
     given = [condition, x, y]
     result = _numpy.where(*given)
-    if hasattr(condition, "dtype"):
-        return result
-    arrays = [leaf for leaf in _trees.leaves(given) if hasattr(leaf, "dtype")]
+    arrays = hasattr(condition, "dtype") or [
+        x for x in _trees.leaves(given) if hasattr(x, "dtype")
+    ]
     return result if arrays else result.tolist()
 
 

@@ -1,7 +1,5 @@
 """SciPy's names: cadiff.scipy's, but for `signal.convolve`, which is autograd's."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -45,11 +43,8 @@ def convolve(
         kept.append(spread[a][0])
     # Of the axes from behind, so that those before keep their places.
     for (a, _), (n, m) in sorted(zip(pairs, sizes, strict=True), reverse=True):
-        first, last = {
-            "full": (0, n + m - 1),
-            "same": ((m - 1) // 2, (m - 1) // 2 + n),
-            "valid": (min(n, m) - 1, max(n, m)),
-        }[mode]
+        first = {"full": 0, "same": (m - 1) // 2, "valid": min(n, m) - 1}[mode]
+        last = {"full": n + m - 1, "same": first + n, "valid": max(n, m)}[mode]
         places = onp.add.outer(onp.arange(first, last), m - 1 - onp.arange(m))
         A = np.pad(A, [(m - 1, m - 1) if k == a else (0, 0) for k in range(A.ndim)])
         A = np.take(A, places, axis=a)

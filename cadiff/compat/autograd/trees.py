@@ -1,7 +1,5 @@
 """Nested lists, tuples and dicts of numbers: no other file asks what a container is."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,9 +1,4 @@
-"""Optimisers that take a gradient function `grad(x, i)`, i the number of the step.
-
-They take nested containers, and can be differentiated themselves.
-"""
-
-from __future__ import annotations
+"""Optimisers of containers by `grad(x, i)`, i the number of the step, with derivatives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,10 +17,7 @@ def unflatten_optimizer(optimize: Function) -> Function:
     def of_containers(grad: Any, x0: Any, callback: Any = None, *how: Any, **named: Any) -> Any:
         x, unflatten = flatten(x0)
 
-        def told(x: Any, i: int, g: Any) -> None:
-            if callback:
-                callback(unflatten(x), i, unflatten(g))
-
+        told = lambda x, i, g: callback and callback(unflatten(x), i, unflatten(g))  # noqa: E731
         gradient = lambda x, i: flatten(grad(unflatten(x), i))[0]  # noqa: E731
         return unflatten(optimize(gradient, x, told, *how, **named))
 
@@ -38,7 +30,7 @@ def _optimizer(steps: int, start: float = 0.0) -> Callable[[Function], Function]
     def decorate(step: Function) -> Function:
         @unflatten_optimizer
         @wraps(step)
-        def optimize(
+        def run(
             grad: Any, x: Any, told: Any, num_iters: int = steps, *how: Any, **named: Any
         ) -> Any:
             state: Any = (start, start)
@@ -49,7 +41,7 @@ def _optimizer(steps: int, start: float = 0.0) -> Callable[[Function], Function]
                 x = x + change
             return x
 
-        return optimize
+        return run
 
     return decorate
 
