@@ -118,20 +118,20 @@ def _chosen(mode: str, fun: Function, rules: Any, k: int) -> Any:
     return rules[k]
 
 
-def _pull_by_table(fun: Any, k: int) -> Function:
-    def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
-        pull = primitive_vjps[fun]((k,), fun.typed(ans), args, kwargs)
-        return lambda g: _dense(next(iter(pull(g))))
-
-    return maker
-
-
 def _pull_by_rule(fun: Any, rule: Function) -> Function:
     def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
         pull = rule(fun.typed(ans), *args, **kwargs)
         return lambda g: _dense(pull(g))
 
     return maker
+
+
+def _pull_by_table(fun: Any, k: int) -> Function:
+    def rule(ans: Any, *args: Any, **kwargs: Any) -> Function:
+        pull = primitive_vjps[fun]((k,), ans, args, kwargs)
+        return lambda g: next(iter(pull(g)))
+
+    return _pull_by_rule(fun, rule)
 
 
 def _push_by_table(fun: Any, k: int) -> Function:
@@ -174,9 +174,9 @@ def primitive(f_raw: Function) -> Any:
         for k in which:
             if trees.is_container(args[k]):
                 return _of_containers(f_wrapped, f_raw, args, kwargs)
-            for rules, define, by_table in asked.values():
+            for rules, by_table in asked.values():
                 if k not in rules:
-                    define(by_table(f_wrapped, k), argnums=k)
+                    rules[k] = by_table(f_wrapped, k)
         return typed(operation(*args, **kwargs))
 
     named: Any = f_wrapped
@@ -211,7 +211,7 @@ def _own(fun: Function) -> Function:
     """The primitive whose rules are stated: of a function of cadiff one that takes its names."""
     if hasattr(fun, "_is_autograd_primitive"):
         return fun
-    modules = [m for name, m in [*sys.modules.items()] if name.startswith(_HERE)]
+    modules = [m for k, m in [*sys.modules.items()] if k.startswith(_HERE)]
     modules = [m for m in modules if m.__name__.startswith(_HERE)]  # not cadiff's by that name
     names = [(m, k) for m in modules for k in {*vars(m), get_name(fun)}]
     places = [(m, k) for m, k in names if k[0] != "_" and getattr(m, k, None) is fun]
@@ -231,11 +231,8 @@ def _state(table: dict[Any, Function], fun: Function, rule: Function) -> Any:
     table[own] = rule
     if hasattr(own, "asked"):
         op, is_push = own.operation, table is primitive_jvps
-        pushes, pulls = (
-            (op.pushes, op.defjvp, _push_by_table),
-            (op.pulls, op.defvjp, _pull_by_table),
-        )
-        own.asked[is_push] = way = pushes if is_push else pulls
+        way = (op.pushes, _push_by_table) if is_push else (op.pulls, _pull_by_table)
+        own.asked[is_push] = way
         way[0].clear()
     return own
 

@@ -70,9 +70,7 @@ elementwise_grad, value_and_grad = _made(cadiff.elementwise_grad), _made(cadiff.
 grad.__doc__ = "\n    Returns a function which returns the gradient of `fun`, a number."
 grad_and_aux = _made(partial(cadiff.grad, has_aux=True), 0)
 grad_and_aux.__name__ = "grad_and_aux"
-grad_and_aux.__doc__ = (
-    "Of a function that returns two things: the gradient of the first, and the second."
-)
+grad_and_aux.__doc__ = "The gradient of the first of two things that `fun` returns; the second."
 
 
 @unary_to_nary

@@ -65,10 +65,8 @@ def where(condition: _Any, x: _Any = None, y: _Any = None) -> _Any:
         return _numpy.where(condition)
     given = [condition, x, y]
     result = _numpy.where(*given)
-    arrays = hasattr(condition, "dtype") or [
-        x for x in _trees.leaves(given) if hasattr(x, "dtype")
-    ]
-    return result if arrays else result.tolist()
+    leaves = [condition] if hasattr(condition, "dtype") else _trees.leaves(given)
+    return result if [x for x in leaves if hasattr(x, "dtype")] else result.tolist()
 
 
 def _cholesky(A: _Any, /, **how: _Any) -> _Any:

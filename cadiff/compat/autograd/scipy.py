@@ -33,10 +33,8 @@ def convolve(
     of_a, of_b = ([next(numbers) for _ in range(x.ndim)] for x in (A, B))
     for a, b in zip(*dot_axes, strict=True):
         of_b[b] = of_a[a]
-    kept = [
-        *(x for k, x in enumerate(of_a) if k not in (*along[0], *dot_axes[0])),
-        *(x for k, x in enumerate(of_b) if k not in (*along[1], *dot_axes[1])),
-    ]
+    kept = [x for k, x in enumerate(of_a) if k not in (*along[0], *dot_axes[0])]
+    kept += [x for k, x in enumerate(of_b) if k not in (*along[1], *dot_axes[1])]
     spread: Any = [(x,) for x in of_a]
     for a, b in pairs:
         spread[a] = (next(numbers), of_b[b])

@@ -30,14 +30,12 @@ def _optimizer(steps: int, start: float = 0.0) -> Callable[[Function], Function]
     def decorate(step: Function) -> Function:
         @unflatten_optimizer
         @wraps(step)
-        def run(
-            grad: Any, x: Any, told: Any, num_iters: int = steps, *how: Any, **named: Any
-        ) -> Any:
+        def run(grad: Any, x: Any, told: Any, num_iters: int = steps, *a: Any, **kw: Any) -> Any:
             state: Any = (start, start)
             for i in range(num_iters):
                 g = grad(x, i)
                 told(x, i, g)
-                state, change = step(state, g, i, *how, **named)
+                state, change = step(state, g, i, *a, **kw)
                 x = x + change
             return x
 
