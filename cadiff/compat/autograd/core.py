@@ -179,12 +179,11 @@ def primitive(f_raw: Function) -> Any:
                     rules[k] = by_table(f_wrapped, k)
         return typed(operation(*args, **kwargs))
 
-    named: Any = f_wrapped
-    named.operation, named.asked, named.typed = operation, asked, typed
     operation.place = f"{getattr(f_raw, '__qualname__', operation)}.operation"
-    named.fun, named._is_autograd_primitive = f_raw, True
-    vars(named).update({name: _deprecated(named, name) for name in _DEPRECATED})
-    return named
+    vars(f_wrapped).update({name: _deprecated(f_wrapped, name) for name in _DEPRECATED})
+    vars(f_wrapped).update(operation=operation, asked=asked, typed=typed, fun=f_raw)
+    vars(f_wrapped)["_is_autograd_primitive"] = True
+    return f_wrapped
 
 
 def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> Any:
@@ -334,8 +333,7 @@ def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
 
 def unbroadcast_f(target: Any, f: Function) -> Function:
     """A pullback whose results are summed to the shape of an operand."""
-    shape = np.shape(target)
-    meta = shape, len(shape), None, is_complex_number(target)
+    meta = np.shape(target), np.ndim(target), None, is_complex_number(target)
     return lambda g: unbroadcast(f(g), meta)
 
 

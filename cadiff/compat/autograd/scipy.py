@@ -26,8 +26,7 @@ def convolve(
     along: Any = axes if axes is not None else (range(A.ndim), range(B.ndim))
     pairs = [*zip(*along, strict=True)]
     sizes = [(A.shape[a], B.shape[b]) for a, b in pairs]
-    signs = {n >= m for n, m in sizes if n != m}
-    if mode == "valid" and len(signs) > 1:
+    if mode == "valid" and len({n >= m for n, m in sizes if n != m}) > 1:
         raise ValueError("one array has to be the larger one along all axes of the convolution")
     numbers = itertools.count()  # of axes, as `einsum` takes them
     of_a, of_b = ([next(numbers) for _ in range(x.ndim)] for x in (A, B))

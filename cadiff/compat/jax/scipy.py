@@ -86,8 +86,8 @@ def odeint(
     def slopes(y: Any, s: Any) -> Any:
         return trees.ravel_pytree(func(apart(y), s, *args))[0]
 
-    most = int(min(mxstep, 10**6)), 0.0 if hmax == onp.inf else hmax
-    rows = _integrate.odeint(slopes, vector, t, rtol=rtol, atol=atol, mxstep=most[0], hmax=most[1])
+    how = {"mxstep": int(min(mxstep, 10**6)), "hmax": 0.0 if hmax == onp.inf else hmax}
+    rows = _integrate.odeint(slopes, vector, t, rtol=rtol, atol=atol, **how)
     return trees.tree_map(lambda *leaves: np.stack(leaves), *map(apart, rows))
 
 

@@ -1,12 +1,11 @@
 """Optimisers of containers by `grad(x, i)`, i the number of the step, with derivatives."""
 
-from collections.abc import Callable
 from typing import Any
 
 from cadiff import numpy as np
 
 from ...trees import Function
-from ..wrap_util import wraps
+from ..wrap_util import Decorator, wraps
 from .flatten import flatten
 
 
@@ -24,7 +23,7 @@ def unflatten_optimizer(optimize: Function) -> Function:
     return of_containers
 
 
-def _optimizer(steps: int, start: float = 0.0) -> Callable[[Function], Function]:
+def _optimizer(steps: int, start: float = 0.0) -> Decorator:
     """A decorator: an optimiser of `step(state, g, i, *options)`: the next state, and a step."""
 
     def decorate(step: Function) -> Function:
