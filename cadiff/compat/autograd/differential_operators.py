@@ -1,5 +1,6 @@
 """Gradient functions under autograd's names: cadiff's, and what is made of them."""
 
+import contextlib
 import inspect
 import warnings
 from functools import partial
@@ -54,12 +55,13 @@ def _made(make: Function, place: int | None = None) -> Any:
 @_made
 def hessian(fun: Function, argnum: Any = 0) -> Any:
     """Of shape `(*output's, *argument's, *argument's)`."""
+    number = lambda *a, **kw: () if np.ndim(out := fun(*a, **kw)) else out  # noqa: E731
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        point, value = point_of(args, argnum), fun(*args, **kwargs)
-        is_real = not (np.iscomplexobj(point) or np.iscomplexobj(value))
-        if is_real and not trees.is_container(point) and not np.ndim(value):
-            return cadiff.hessian(fun, argnum)(*args, **kwargs)  # in a third of the time
+        point = point_of(args, argnum)
+        if not (trees.is_container(point) or np.iscomplexobj(point)):
+            with contextlib.suppress(TypeError):  # of one number it takes a third of the time
+                return cadiff.hessian(number, argnum)(*args, **kwargs)
         return cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum)(*args, **kwargs)
 
     return made

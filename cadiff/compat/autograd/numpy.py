@@ -63,9 +63,8 @@ def where(condition: _Any, x: _Any = None, y: _Any = None) -> _Any:
     """As `numpy.where`; plain lists and numbers in, plain ones out."""
     if x is None:
         return _numpy.where(condition)
-    given = [condition, x, y]
-    result = _numpy.where(*given)
-    leaves = [condition] if hasattr(condition, "dtype") else _trees.leaves(given)
+    result = _numpy.where(condition, x, y)
+    leaves = [condition] if hasattr(condition, "dtype") else _trees.leaves([condition, x, y])
     return result if [x for x in leaves if hasattr(x, "dtype")] else result.tolist()
 
 
