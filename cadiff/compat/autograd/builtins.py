@@ -1,7 +1,5 @@
 """Built-in types, which are containers of cadiff's, too, and the questions about types."""
 
-from __future__ import annotations
-
 import builtins
 from builtins import dict, list, tuple  # noqa: UP029 - names of this module
 from typing import Any

@@ -1,8 +1,5 @@
 """Derivatives of functions of one argument, primitives and their rules, and vector spaces."""
 
-from __future__ import annotations
-
-import builtins
 import functools
 import itertools
 import sys
@@ -106,12 +103,12 @@ primitive_jvps: dict[Any, Function] = {}
 class SparseObject:
     """A cotangent that knows how it is added to another one."""
 
-    def __init__(self, vs: VSpace, mut_add: Function) -> None:
+    def __init__(self, vs: "VSpace", mut_add: Function) -> None:
         self.vs, self.mut_add = vs, mut_add
 
 
 def _dense(x: Any) -> Any:
-    return x.mut_add(x.vs.zeros()) if builtins.isinstance(x, SparseObject) else x
+    return x.mut_add(x.vs.zeros()) if isinstance(x, SparseObject) else x
 
 
 def _chosen(mode: str, fun: Function, rules: Any, k: int) -> Any:
@@ -121,20 +118,20 @@ def _chosen(mode: str, fun: Function, rules: Any, k: int) -> Any:
     return rules[k]
 
 
-def _pull_by_table(fun: Any, k: int) -> Function:
-    def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
-        pull = primitive_vjps[fun]((k,), fun.typed(ans), args, kwargs)
-        return lambda g: _dense(next(iter(pull(g))))
-
-    return maker
-
-
 def _pull_by_rule(fun: Any, rule: Function) -> Function:
     def maker(ans: Any, *args: Any, **kwargs: Any) -> Function:
         pull = rule(fun.typed(ans), *args, **kwargs)
         return lambda g: _dense(pull(g))
 
     return maker
+
+
+def _pull_by_table(fun: Any, k: int) -> Function:
+    def rule(ans: Any, *args: Any, **kwargs: Any) -> Function:
+        pull = primitive_vjps[fun]((k,), ans, args, kwargs)
+        return lambda g: next(iter(pull(g)))
+
+    return _pull_by_rule(fun, rule)
 
 
 def _push_by_table(fun: Any, k: int) -> Function:
@@ -152,7 +149,7 @@ def primitive(f_raw: Function) -> Any:
     @functools.wraps(f_raw, updated=())
     def noting(*args: Any, **kwargs: Any) -> Any:
         result = f_raw(*args, **kwargs)
-        arrays = map(onp.asarray, result if builtins.isinstance(result, tuple) else ())
+        arrays = map(onp.asarray, result if isinstance(result, tuple) else ())
         whole.update({k: x.dtype for k, x in enumerate(arrays) if x.dtype.kind in "biu"})
         return result
 
@@ -165,7 +162,7 @@ def primitive(f_raw: Function) -> Any:
     is_cadiffs = operation._is_own
     if is_cadiffs:  # but its rules are its user's
         operation._is_own, operation.__module__ = False, "autograd"
-    asked: list[Any] = []  # of its pulls and pushes those that are stated
+    asked: dict[bool, Any] = {}  # of its pulls and pushes those that are stated
 
     @wraps(f_raw)
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -177,17 +174,16 @@ def primitive(f_raw: Function) -> Any:
         for k in which:
             if trees.is_container(args[k]):
                 return _of_containers(f_wrapped, f_raw, args, kwargs)
-            for rules, define, by_table in asked:
+            for rules, by_table in asked.values():
                 if k not in rules:
-                    define(by_table(f_wrapped, k), argnums=k)
+                    rules[k] = by_table(f_wrapped, k)
         return typed(operation(*args, **kwargs))
 
-    named: Any = f_wrapped
-    named.operation, named.asked, named.typed = operation, asked, typed
     operation.place = f"{getattr(f_raw, '__qualname__', operation)}.operation"
-    named.fun, named._is_autograd_primitive = f_raw, True
-    vars(named).update({name: _deprecated(named, name) for name in _DEPRECATED})
-    return named
+    vars(f_wrapped).update({name: _deprecated(f_wrapped, name) for name in _DEPRECATED})
+    vars(f_wrapped).update(operation=operation, asked=asked, typed=typed, fun=f_raw)
+    vars(f_wrapped)["_is_autograd_primitive"] = True
+    return f_wrapped
 
 
 def _of_containers(fun: Function, f_raw: Function, args: Any, kwargs: Any) -> Any:
@@ -214,17 +210,13 @@ def _own(fun: Function) -> Function:
     """The primitive whose rules are stated: of a function of cadiff one that takes its names."""
     if hasattr(fun, "_is_autograd_primitive"):
         return fun
-    modules = [m for name, m in [*sys.modules.items()] if name.startswith(_HERE)]
+    modules = [m for k, m in [*sys.modules.items()] if k.startswith(_HERE)]
     modules = [m for m in modules if m.__name__.startswith(_HERE)]  # not cadiff's by that name
     names = [(m, k) for m in modules for k in {*vars(m), get_name(fun)}]
     places = [(m, k) for m, k in names if k[0] != "_" and getattr(m, k, None) is fun]
     if not places:
-        warnings.warn(
-            f"{get_name(fun)} is no primitive, and has no rule: wrap it in "
-            "autograd.extend.primitive to state its derivatives",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+        text = f"{get_name(fun)} has no rules: wrap it in autograd.extend.primitive to state some"
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
         return fun
     own = primitive(fun)
     for module, name in places:
@@ -237,13 +229,10 @@ def _state(table: dict[Any, Function], fun: Function, rule: Function) -> Any:
     own: Any = _own(fun)
     table[own] = rule
     if hasattr(own, "asked"):
-        op = own.operation
-        way = (op.pulls, op.defvjp, _pull_by_table)
-        if table is primitive_jvps:
-            way = (op.pushes, op.defjvp, _push_by_table)
+        op, is_push = own.operation, table is primitive_jvps
+        way = (op.pushes, _push_by_table) if is_push else (op.pulls, _pull_by_table)
+        own.asked[is_push] = way
         way[0].clear()
-        if way not in own.asked:
-            own.asked.append(way)
     return own
 
 
@@ -330,14 +319,10 @@ def _deprecated(fun: Function, name: str) -> Function:
     return define
 
 
-def _shape(x: Any) -> Any:
-    return x.shape if hasattr(x, "shape") else np.shape(x)
-
-
 def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     """The sum of x over what was broadcast: `target_meta` is `numpy.metadata` of the operand."""
     shape, ndim, _, is_complex = target_meta
-    if _shape(x) != shape:
+    if np.shape(x) != shape:
         while np.ndim(x) > ndim:
             x = np.sum(x, axis=broadcast_idx)
         for axis, size in enumerate(shape):
@@ -348,8 +333,7 @@ def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
 
 def unbroadcast_f(target: Any, f: Function) -> Function:
     """A pullback whose results are summed to the shape of an operand."""
-    shape = _shape(target)
-    meta = shape, len(shape), None, is_complex_number(target)
+    meta = np.shape(target), np.ndim(target), None, is_complex_number(target)
     return lambda g: unbroadcast(f(g), meta)
 
 
@@ -364,12 +348,12 @@ class VSpace:
         pass
 
     def __eq__(self, other: object) -> bool:
-        return builtins.type(self) is builtins.type(other) and vars(self) == vars(other)
+        return type(self) is type(other) and vars(self) == vars(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"{builtins.type(self).__name__}_{vars(self)}"
+        return f"{type(self).__name__}_{vars(self)}"
 
     @classmethod
     def register(cls, value_type: type, vspace_maker: Function | None = None) -> None:
@@ -394,10 +378,8 @@ class VSpace:
         return trees.mapped(lambda x: np.conj(x) if np.iscomplexobj(x) else x, x)
 
     def inner_prod(self, x: Any, y: Any) -> Any:
-        products = trees.mapped(
-            lambda x, y: np.real(np.dot(np.ravel(x), np.ravel(y))), self.covector(x), y
-        )
-        return sum(trees.leaves(products))
+        product = lambda x, y: np.real(np.dot(np.ravel(x), np.ravel(y)))  # noqa: E731
+        return sum(trees.leaves(trees.mapped(product, self.covector(x), y)))
 
 
 class ArrayVSpace(VSpace):
@@ -463,10 +445,10 @@ def _array_space(value: Any) -> ArrayVSpace:
 
 def vspace(value: Any) -> Any:
     """The vector space of a number, an array or a container of them."""
-    make = VSpace.mappings.get(builtins.type(value))
+    make = VSpace.mappings.get(type(value))
     if make is None and not (isbox(value) or trees.is_container(value)):
         raise TypeError(
-            f"Can't find vector space for value {value} of type {builtins.type(value)}. Valid "
+            f"Can't find vector space for value {value} of type {type(value)}. Valid "
             f"types are {[*VSpace.mappings]}"
         )
     return (make or (_array_space if isbox(value) else ContainerVSpace))(value)

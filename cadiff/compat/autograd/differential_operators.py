@@ -1,7 +1,6 @@
 """Gradient functions under autograd's names: cadiff's, and what is made of them."""
 
-from __future__ import annotations
-
+import contextlib
 import inspect
 import warnings
 from functools import partial
@@ -53,42 +52,27 @@ def _made(make: Function, place: int | None = None) -> Any:
     return operator
 
 
-class _NoNumberError(Exception):
-    """A function returned something else than one real number."""
-
-
-def _hessian(fun: Function, argnum: Any = 0) -> Any:
-    """Of shape `(*output's, *argument's, *argument's)`: of one number in a third of the time."""
-
-    def number(*args: Any, **kwargs: Any) -> Any:
-        out = fun(*args, **kwargs)
-        if np.ndim(out) > 0 or np.iscomplexobj(out):
-            raise _NoNumberError
-        return out
+@_made
+def hessian(fun: Function, argnum: Any = 0) -> Any:
+    """Of shape `(*output's, *argument's, *argument's)`."""
+    number = lambda *a, **kw: () if np.ndim(out := fun(*a, **kw)) else out  # noqa: E731
 
     def made(*args: Any, **kwargs: Any) -> Any:
         point = point_of(args, argnum)
-        if isinstance(argnum, int) and not (trees.is_container(point) or np.iscomplexobj(point)):
-            try:
+        if not (trees.is_container(point) or np.iscomplexobj(point)):
+            with contextlib.suppress(TypeError):  # of one number it takes a third of the time
                 return cadiff.hessian(number, argnum)(*args, **kwargs)
-            except _NoNumberError:
-                pass
         return cadiff.jacobian(cadiff.jacobian(fun, argnum), argnum)(*args, **kwargs)
 
     return made
 
 
-grad, elementwise_grad = _made(cadiff.grad), _made(cadiff.elementwise_grad)
-jacobian, hessian = _made(cadiff.jacobian), _made(_hessian)
+grad, jacobian = _made(cadiff.grad), _made(cadiff.jacobian)
+elementwise_grad, value_and_grad = _made(cadiff.elementwise_grad), _made(cadiff.value_and_grad, 1)
 grad.__doc__ = "\n    Returns a function which returns the gradient of `fun`, a number."
-hessian.__name__ = "hessian"
-hessian.__doc__ = "Of shape `(*output's, *argument's, *argument's)`."
-value_and_grad = _made(cadiff.value_and_grad, 1)
 grad_and_aux = _made(partial(cadiff.grad, has_aux=True), 0)
 grad_and_aux.__name__ = "grad_and_aux"
-grad_and_aux.__doc__ = (
-    "Of a function that returns two things: the gradient of the first, and the second."
-)
+grad_and_aux.__doc__ = "The gradient of the first of two things that `fun` returns; the second."
 
 
 @unary_to_nary
@@ -118,11 +102,7 @@ def make_hvp(fun: Function, x: Any) -> Any:
 
 def _times_last(fun: Function) -> Function:
     """A function times a tensor, which is its last argument."""
-
-    def product(*args: Any, **kwargs: Any) -> Any:
-        return np.tensordot(args[-1], fun(*args[:-1], **kwargs), np.ndim(args[-1]))
-
-    return product
+    return lambda *args, **kw: np.tensordot(args[-1], fun(*args[:-1], **kw), np.ndim(args[-1]))
 
 
 def hessian_tensor_product(fun: Function, argnum: Any = 0) -> Any:

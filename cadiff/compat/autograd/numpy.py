@@ -1,7 +1,5 @@
 """NumPy's names: cadiff.numpy's, beside what autograd adds to them or does otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable as _Iterable
 from typing import Any as _Any
 
@@ -32,7 +30,6 @@ def _of_list(name: str) -> _Any:
 for _name in ("stack", "concatenate", "vstack", "hstack", "column_stack", "dstack"):
     globals()[_name] = _of_list(_name)
 row_stack = globals()["vstack"]
-
 
 # Types of integers that make them of numbers with derivatives, too.
 for _kind in (_np.int8, _np.int16, _np.int32, _np.int64):
@@ -66,12 +63,9 @@ def where(condition: _Any, x: _Any = None, y: _Any = None) -> _Any:
     """As `numpy.where`; plain lists and numbers in, plain ones out."""
     if x is None:
         return _numpy.where(condition)
-    given = [condition, x, y]
-    result = _numpy.where(*given)
-    if hasattr(condition, "dtype"):
-        return result
-    arrays = [leaf for leaf in _trees.leaves(given) if hasattr(leaf, "dtype")]
-    return result if arrays else result.tolist()
+    result = _numpy.where(condition, x, y)
+    leaves = [condition] if hasattr(condition, "dtype") else _trees.leaves([condition, x, y])
+    return result if [x for x in leaves if hasattr(x, "dtype")] else result.tolist()
 
 
 def _cholesky(A: _Any, /, **how: _Any) -> _Any:

@@ -1,7 +1,5 @@
 """SciPy's names: cadiff.scipy's, but for `signal.convolve`, which is autograd's."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -28,28 +26,22 @@ def convolve(
     along: Any = axes if axes is not None else (range(A.ndim), range(B.ndim))
     pairs = [*zip(*along, strict=True)]
     sizes = [(A.shape[a], B.shape[b]) for a, b in pairs]
-    signs = {n >= m for n, m in sizes if n != m}
-    if mode == "valid" and len(signs) > 1:
+    if mode == "valid" and len({n >= m for n, m in sizes if n != m}) > 1:
         raise ValueError("one array has to be the larger one along all axes of the convolution")
     numbers = itertools.count()  # of axes, as `einsum` takes them
     of_a, of_b = ([next(numbers) for _ in range(x.ndim)] for x in (A, B))
     for a, b in zip(*dot_axes, strict=True):
         of_b[b] = of_a[a]
-    kept = [
-        *(x for k, x in enumerate(of_a) if k not in (*along[0], *dot_axes[0])),
-        *(x for k, x in enumerate(of_b) if k not in (*along[1], *dot_axes[1])),
-    ]
+    kept = [x for k, x in enumerate(of_a) if k not in (*along[0], *dot_axes[0])]
+    kept += [x for k, x in enumerate(of_b) if k not in (*along[1], *dot_axes[1])]
     spread: Any = [(x,) for x in of_a]
     for a, b in pairs:
         spread[a] = (next(numbers), of_b[b])
         kept.append(spread[a][0])
     # Of the axes from behind, so that those before keep their places.
     for (a, _), (n, m) in sorted(zip(pairs, sizes, strict=True), reverse=True):
-        first, last = {
-            "full": (0, n + m - 1),
-            "same": ((m - 1) // 2, (m - 1) // 2 + n),
-            "valid": (min(n, m) - 1, max(n, m)),
-        }[mode]
+        first = {"full": 0, "same": (m - 1) // 2, "valid": min(n, m) - 1}[mode]
+        last = {"full": n + m - 1, "same": first + n, "valid": max(n, m)}[mode]
         places = onp.add.outer(onp.arange(first, last), m - 1 - onp.arange(m))
         A = np.pad(A, [(m - 1, m - 1) if k == a else (0, 0) for k in range(A.ndim)])
         A = np.take(A, places, axis=a)

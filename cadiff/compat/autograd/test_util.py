@@ -1,7 +1,5 @@
 """Checks of derivatives by differences, along random directions; and small helpers."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """Nested lists, tuples and dicts of numbers: no other file asks what a container is."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 
@@ -77,8 +75,7 @@ def given(tree: Any) -> Any:
     """A tree as cadiff takes it: numbers for arrays without axes, and precision that it has."""
 
     def one(x: Any) -> Any:
-        if _char(x) in WIDE:
-            x = x.astype(WIDE[_char(x)])
+        x = x.astype(WIDE[_char(x)]) if _char(x) in WIDE else x
         return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
     return mapped(one, tree)

@@ -1,7 +1,5 @@
 """Operators on functions of one argument, as operators on functions of several."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -89,10 +89,8 @@ class _Reference(At):
             key = places[places >= 0]
             y = np.broadcast_to(y, places.shape)[places >= 0]
             x = np.reshape(x, -1)
-        parts = key if isinstance(key, tuple) else (key,)
-        is_list = any(
-            isinstance(part, (list, Replayed)) or getattr(part, "ndim", 0) for part in parts
-        )
+        parts: Any = key if isinstance(key, tuple) else (key,)
+        is_list = any(isinstance(x, (list, Replayed)) or getattr(x, "ndim", 0) for x in parts)
         if is_list and isinstance(compute, onp.ufunc):  # of elements named twice with every y
             getattr(np, compute.__name__).at(x, key, y)
         else:

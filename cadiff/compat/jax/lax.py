@@ -45,14 +45,6 @@ def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any
     return turn, in_order(init)
 
 
-def scan(
-    f: Function, init: Any, xs: Any = None, length: Any = None, reverse: bool = False, *_: Any,
-    **__: Any,
-) -> tuple[Any, Any]:  # fmt: skip
-    """`cadiff.scan`."""
-    return cadiff.scan(*_turns(f, init, True), xs, length, reverse)
-
-
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **_: Any) -> Any:
     """`cadiff.fori_loop`, from and to arrays without axes, too."""
     begin, end = (x[()] if isinstance(x, onp.ndarray) else x for x in (lower, upper))
@@ -68,7 +60,9 @@ def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **named: Any)
 
 def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
     """What f makes of each row of arrays, one after the other, or of many at once."""
-    return scan(lambda _, x: (None, f(x)), None, xs)[1] if batch_size is None else vmap(f)(xs)
+    if batch_size is not None:
+        return vmap(f)(xs)
+    return cadiff.scan(*_turns(lambda _, x: (None, f(x)), None, True), xs)[1]
 
 
 def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
@@ -132,11 +126,6 @@ def _places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[An
     return tuple(found)
 
 
-def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
-    """A part of some sizes, which is moved inside if it is not."""
-    return operand[_places(np.shape(operand), start_indices, slice_sizes)]
-
-
 def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
     """A part along one axis."""
     (places,) = _places(np.shape(operand)[axis:][:1], [start_index], [slice_size])
@@ -145,8 +134,7 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
     """The array with a part that is another array, moved inside if it is not."""
-    places = _places(np.shape(operand), start_indices, np.shape(update))
-    return operand.at[places].set(update)
+    return operand.at[_places(np.shape(operand), start_indices, np.shape(update))].set(update)
 
 
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
@@ -235,22 +223,17 @@ def _over_axes(function: Function) -> Function:
     return lambda x, axes=(), *, dimensions=(), **_: function(x, tuple(axes or dimensions))
 
 
-def _of_index(function: Function) -> Function:
-    return lambda operand, axis, index_dtype=int: function(operand, axis).astype(index_dtype)
-
-
+_REDUCED = named("sum max min prod and=all or=any", np)
+_ACCUMULATED = named("max=maximum min=minimum logsumexp=logaddexp", np)
 globals().update(
     named(_NAMES, np)
-    | {
-        f"reduce_{k}": _over_axes(f)
-        for k, f in named("sum max min prod and=all or=any", np).items()
-    }
     | named(_SPECIAL, special)
+    | {f"reduce_{k}": _over_axes(f) for k, f in _REDUCED.items()}
+    | {f"cum{k}": _cumulative(f.accumulate) for k, f in _ACCUMULATED.items()}
     | {
-        f"cum{k}": _cumulative(f.accumulate)
-        for k, f in named("max=maximum min=minimum logsumexp=logaddexp", np).items()
-    }
-    | {
+        "scan": lambda f, init, xs=None, length=None, reverse=False, *_, **__: cadiff.scan(
+            *_turns(f, init, True), xs, length, reverse
+        ),
         "while_loop": lambda cond_fun, body_fun, init_val: cadiff.while_loop(
             lambda val: cond_fun(given_back(val)), *_turns(body_fun, init_val)
         ),
@@ -259,12 +242,19 @@ globals().update(
         ),
         "dynamic_index_in_dim": _element,
         "index_in_dim": _element,
+        "dynamic_slice": lambda operand, start_indices, slice_sizes: operand[
+            _places(np.shape(operand), start_indices, slice_sizes)
+        ],
         "dynamic_update_index_in_dim": dynamic_update_slice_in_dim,
         "dot": lambda lhs, rhs, *_, dimension_numbers=None, **__: (
             dot_general(lhs, rhs, dimension_numbers) if dimension_numbers else np.dot(lhs, rhs)
         ),
-        "argmax": _of_index(np.argmax),
-        "argmin": _of_index(np.argmin),
+        "argmax": lambda operand, axis, index_dtype=int: np.argmax(operand, axis).astype(
+            index_dtype
+        ),
+        "argmin": lambda operand, axis, index_dtype=int: np.argmin(operand, axis).astype(
+            index_dtype
+        ),
         "div": lambda x, y: (  # of ints without its fraction
             (x - np.fmod(x, y)) // y if np.result_type(x, y).kind in "iu" else np.divide(x, y)
         ),

@@ -64,8 +64,7 @@ def glu(x: Any, axis: int = -1) -> Any:
 
 
 _relu6: Any = lambda x: np.where(x < 6.0, relu(x), 6.0)  # noqa: E731
-# Klambauer and others 2017
-_SELU = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+_SELU = 1.0507009873554805, 1.6732632423543772  # Klambauer and others 2017
 _FORMULAS: dict[str, Callable[..., Any]] = {
     "tanh": np.tanh,
     "softmax": _among(cadiff.nn.softmax, 0.0),

@@ -15,8 +15,7 @@ from . import transforms as _transforms
 
 _Function = _Callable[..., _Any]
 ndarray = _arrays.Array
-float_, int_, uint, complex_ = _np.float64, _np.int64, _np.uint64, _np.complex128
-bool_ = _np.bool_
+float_, int_, uint, complex_, bool_ = _np.float64, _np.int64, _np.uint64, _np.complex128, _np.bool_
 row_stack = _numpy.vstack
 
 # What only JAX's functions take: it is ignored.
@@ -74,8 +73,7 @@ def of_symmetric(function: _Function) -> _Function:
 _CHANGES: dict[str, _Function] = {
     "dot matmul vdot inner tensordot convolve correlate einsum searchsorted": _as_jax,
     "zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
-    "zeros_like ones_like full_like empty_like": _as_jax,
-    "sum prod max min mean std var all any": _as_jax,
+    "zeros_like ones_like full_like empty_like sum prod max min mean std var all any": _as_jax,
     "put place put_along_axis fill_diagonal": _copying,
     "nonzero argwhere flatnonzero": _sized,
 }
@@ -148,9 +146,7 @@ def take(
     return a.at[key].get(mode="fill", fill_value=fill_value)
 
 
-def vectorize(
-    pyfunc: _Function, *, excluded: _Any = frozenset(), signature: str | None = None
-) -> _Function:
+def vectorize(pyfunc: _Any, *, excluded: _Any = (), signature: _Any = None) -> _Function:
     """As `numpy.vectorize`, by `vmap`; with a signature, of arrays with some axes each."""
 
     @_functools.wraps(pyfunc)
@@ -168,9 +164,6 @@ def vectorize(
     return vectorized
 
 
-_SYMMETRIC = ("cholesky", "eigh", "eigvalsh")
-_aliases.stand_for(
-    __name__,
-    "cadiff.numpy",
-    {"linalg": {name: of_symmetric(getattr(_numpy.linalg, name)) for name in _SYMMETRIC}},
-)
+_SYMMETRIC = _aliases.named("cholesky eigh eigvalsh", _numpy.linalg)
+_LINALG = {name: of_symmetric(function) for name, function in _SYMMETRIC.items()}
+_aliases.stand_for(__name__, "cadiff.numpy", {"linalg": _LINALG})

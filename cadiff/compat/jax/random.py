@@ -106,18 +106,8 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
     return np.stack(_pair(key, shape), axis=-1)
 
 
-def fold_in(key: Any, data: Any) -> Any:
-    """The new key that a key and an int make."""
-    return np.stack([word(key[0], key[1], data % 2.0**32) for word in _WORDS])
-
-
 def _as_ints(x: Any, dtype: Any = int) -> Any:
     return np.asarray(x).astype(dtype)[()]
-
-
-def bits(key: Any, shape: Any = (), dtype: Any = onp.uint64, **_: Any) -> Any:
-    """Random words."""
-    return _bits(cadiff.value(key), tuple(shape), 8 * onp.dtype(dtype).itemsize)[()]
 
 
 def uniform(
@@ -182,11 +172,6 @@ def _greatest(key: Any, logits: Any, axis: int) -> Any:
     return np.argsort(-(noise + logits), axis=axis, kind="stable")
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, **_: Any) -> Any:
-    """Truth values."""
-    return uniform(key, np.shape(p) if shape is None else shape) < p
-
-
 def categorical(
     key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, **_: Any
 ) -> Any:
@@ -225,11 +210,9 @@ def multivariate_normal(
 
 def _of_uniform(low: Callable[[Any], Any], formula: Callable[[Any], Any]) -> Callable[..., Any]:
     """Numbers of a distribution, by a formula of uniform ones from a number of the dtype's on."""
-
-    def draw(key: Any, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
-        return formula(uniform(key, shape, dtype, low(onp.finfo(onp.dtype(dtype))), 1.0))
-
-    return draw
+    return lambda key, shape=(), dtype=None, **_: formula(
+        uniform(key, shape, dtype, low(onp.finfo(onp.dtype(dtype))), 1.0)
+    )
 
 
 _formulas: dict[str, Callable[..., Any]] = {
@@ -239,8 +222,15 @@ _formulas: dict[str, Callable[..., Any]] = {
     "logistic": _of_uniform(lambda f: f.tiny, lambda u: np.log(u) - np.log1p(-u)),
     "cauchy": _of_uniform(lambda f: f.eps, lambda u: np.tan(math.pi * (u - 0.5))),
     "rademacher": lambda key, shape=(), dtype=int: (
-        2 * _as_ints(bernoulli(key, 0.5, shape), dtype) - 1
+        2 * _as_ints(uniform(key, shape) < 0.5, dtype) - 1
     ),
+    "bernoulli": lambda key, p=0.5, shape=None, **_: (
+        uniform(key, np.shape(p) if shape is None else shape) < p
+    ),
+    "bits": lambda key, shape=(), dtype=onp.uint64, **_: _bits(
+        cadiff.value(key), tuple(shape), 8 * onp.dtype(dtype).itemsize
+    )[()],
+    "fold_in": lambda key, data: np.stack([f(key[0], key[1], data % 2.0**32) for f in _WORDS]),
     "key": PRNGKey,
     "key_data": lambda keys: onp.asarray(cadiff.value(keys)).astype(onp.uint32),
     "wrap_key_data": lambda words, impl=None: onp.asarray(words, onp.float64),

@@ -43,6 +43,7 @@ def logsumexp(a: Any, *how: Any, where: Any = None, **named: Any) -> Any:
 
 def _iterative(name: str) -> Function:
     """One of SciPy's iterations, of trees. A solution that has derivatives is exact."""
+    run = getattr(_iterations, name)
 
     def solve(
         A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0,
@@ -52,9 +53,7 @@ def _iterative(name: str) -> Function:
         vector, apart = trees.ravel_pytree(cadiff.stop_gradient(first))
         product, inverse = (f if callable(f) else partial(np.matmul, f) for f in (A, M))
         how = {"atol": atol} | ({"restart": restart} if name == "gmres" else {})
-
-        def residual(x: Any) -> Any:
-            return trees.tree_map(np.subtract, product(x), b)
+        residual: Any = lambda x: trees.tree_map(np.subtract, product(x), b)  # noqa: E731
 
         def flat(function: Any) -> Function:
             return lambda v: trees.ravel_pytree(function(apart(v)))[0]
@@ -66,7 +65,6 @@ def _iterative(name: str) -> Function:
             right = -residual(0.0 * x)
             linear = operator(lambda v: residual(v) + right)
             near = None if M is None else operator(flat(inverse))
-            run = getattr(_iterations, name)
             return run(linear, right, x, rtol=tol, maxiter=maxiter, M=near, **how)[0]
 
         if is_guarding() or carries(residual(apart(0.0 * vector + 1.0))):
@@ -82,12 +80,9 @@ def odeint(
 ) -> Any:  # fmt: skip
     """`jax.experimental.ode.odeint`: the trees y at times t, of `func(y, t, *args)`, by LSODA."""
     vector, apart = trees.ravel_pytree(y0)
-
-    def slopes(y: Any, s: Any) -> Any:
-        return trees.ravel_pytree(func(apart(y), s, *args))[0]
-
-    most = int(min(mxstep, 10**6)), 0.0 if hmax == onp.inf else hmax
-    rows = _integrate.odeint(slopes, vector, t, rtol=rtol, atol=atol, mxstep=most[0], hmax=most[1])
+    slopes = lambda y, s: trees.ravel_pytree(func(apart(y), s, *args))[0]  # noqa: E731
+    how = {"mxstep": int(min(mxstep, 10**6)), "hmax": 0.0 if hmax == onp.inf else hmax}
+    rows = _integrate.odeint(slopes, vector, t, rtol=rtol, atol=atol, **how)
     return trees.tree_map(lambda *leaves: np.stack(leaves), *map(apart, rows))
 
 

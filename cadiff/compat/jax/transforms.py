@@ -26,7 +26,6 @@ __all__ = [
 
 _CADIFF: Any = cadiff  # whose functions are called with what they are given here
 
-
 # A decorator that names a function after another, which may be an object without a name.
 _like: Callable[[Any], Callable[[Function], Function]] = partial(functools.wraps, updated=())
 
@@ -75,6 +74,7 @@ class _Static:
         self.static = {k if isinstance(k, str) else names[k] for k in which}
         self.programs = functools.lru_cache(self._program)
         self.clear_cache = self.programs.cache_clear
+        self.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: self)
 
     def _program(self, *fixed: Any) -> Any:
         def some(rest: Any) -> Any:
@@ -93,9 +93,6 @@ class _Static:
             rest = self.signature.bind(*args, **kwargs).arguments
             fixed = [(k, rest.pop(k)) for k in [*rest] if k in self.static]
             return given_back(self.programs(*fixed)(rest))
-
-    def lower(self, *_: Any, **__: Any) -> Any:
-        return SimpleNamespace(compile=lambda *_: self)
 
 
 class _Tree(SimpleNamespace):
@@ -245,9 +242,8 @@ class _Custom:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.rules:
             name = self.fun.__name__
-            raise AttributeError(
-                f"no rule of {name} is stated: do so with {name}.defjvp or its like"
-            )
+            text = f"no rule of {name} is stated: do so with {name}.defjvp or its like"
+            raise AttributeError(text)
         if kwargs:
             bound = inspect.signature(self.fun).bind(*args, **kwargs)
             args, kwargs = bound.args, bound.kwargs

@@ -59,9 +59,7 @@ _KINDS: dict[type, Kind] = {
     OrderedDict: _mapping(OrderedDict, iter),
     defaultdict: _mapping(defaultdict, sorted, lambda d: (d.default_factory,)),
 }
-_OF_NAMES = Kind(
-    lambda x: (x, type(x)), lambda kind, c: kind(*c), lambda x: map(GetAttrKey, x._fields)
-)
+_OF_NAMES = Kind(lambda x: (x, type(x)), lambda t, c: t(*c), lambda x: map(GetAttrKey, x._fields))
 
 
 def register_pytree_node(
@@ -75,8 +73,8 @@ def register_pytree_node(
         raise ValueError(f"{nodetype} is registered already")
 
     def parts(x: Any) -> tuple[Any, Any]:
-        children, data = flatten_func(x)
-        return [*children], data
+        children, data = flatten_func(x) if flatten_func else flatten_with_keys_func(x)
+        return [*children] if flatten_func else [child for _, child in children], data
 
     def places(x: Any) -> Iterable[Any]:
         if flatten_with_keys_func is None:
@@ -92,18 +90,7 @@ def register_pytree_with_keys(
     nodetype: Any, flatten_with_keys: Any, unflatten_func: Any, flatten_func: Any = None
 ) -> None:
     """As `register_pytree_node`, by what gives places as well."""
-
-    def flat(x: Any) -> tuple[Any, Any]:
-        pairs, data = flatten_with_keys(x)
-        return [child for _, child in pairs], data
-
-    register_pytree_node(nodetype, flatten_func or flat, unflatten_func, flatten_with_keys)
-
-
-def register_pytree_node_class(cls: Any) -> Any:
-    """Register a class with `tree_flatten(self)` and `tree_unflatten(cls, data, children)`."""
-    register_pytree_node(cls, cls.tree_flatten, cls.tree_unflatten)
-    return cls
+    register_pytree_node(nodetype, flatten_func, unflatten_func, flatten_with_keys)
 
 
 def register_dataclass(
@@ -218,6 +205,9 @@ globals().update(
         ),
         "tree_broadcast": lambda prefix, full, is_leaf=None: tree_map(
             lambda x, part: tree_map(lambda _: x, part), prefix, full, is_leaf=is_leaf
+        ),
+        "register_pytree_node_class": lambda cls: (
+            register_pytree_node(cls, cls.tree_flatten, cls.tree_unflatten) or cls
         ),
         "register_static": lambda cls: (
             register_pytree_node(cls, lambda x: ((), x), lambda x, _: x) or cls

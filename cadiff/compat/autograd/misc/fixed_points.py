@@ -1,7 +1,5 @@
 """Solutions of x = f(a)(x), differentiated by a."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -21,15 +19,13 @@ def fixed_point(f: Any, a: Any, x0: Any, distance: Any, tol: float) -> Any:
 def _by_parameter(ans: Any, f: Any, a: Any, x0: Any, distance: Any, tol: float) -> Any:
     """The adjoint is a fixed point as well: of w = g + (the transposed Jacobian) w."""
 
-    def adjoint_step(given: Any) -> Callable[[Any], Any]:
+    def adjoint(given: Any) -> Callable[[Any], Any]:
         a, x, g = given
         pull, _ = make_vjp(f(a), x)
         return lambda w: vspace(g).add(pull(w), g)
 
     pull, _ = make_vjp(lambda a: f(a)(ans), a)
-    return lambda g: pull(
-        fixed_point(adjoint_step, (a, ans, g), vspace(x0).zeros(), distance, tol)
-    )
+    return lambda g: pull(fixed_point(adjoint, (a, ans, g), vspace(x0).zeros(), distance, tol))
 
 
 defvjp(fixed_point, None, _by_parameter, None)

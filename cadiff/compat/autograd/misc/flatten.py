@@ -1,7 +1,5 @@
 """Containers of numbers and arrays as one vector, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

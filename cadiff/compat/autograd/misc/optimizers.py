@@ -1,17 +1,11 @@
-"""Optimisers that take a gradient function `grad(x, i)`, i the number of the step.
+"""Optimisers of containers by `grad(x, i)`, i the number of the step, with derivatives."""
 
-They take nested containers, and can be differentiated themselves.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 from cadiff import numpy as np
 
 from ...trees import Function
-from ..wrap_util import wraps
+from ..wrap_util import Decorator, wraps
 from .flatten import flatten
 
 
@@ -22,34 +16,29 @@ def unflatten_optimizer(optimize: Function) -> Function:
     def of_containers(grad: Any, x0: Any, callback: Any = None, *how: Any, **named: Any) -> Any:
         x, unflatten = flatten(x0)
 
-        def told(x: Any, i: int, g: Any) -> None:
-            if callback:
-                callback(unflatten(x), i, unflatten(g))
-
+        told = lambda x, i, g: callback and callback(unflatten(x), i, unflatten(g))  # noqa: E731
         gradient = lambda x, i: flatten(grad(unflatten(x), i))[0]  # noqa: E731
         return unflatten(optimize(gradient, x, told, *how, **named))
 
     return of_containers
 
 
-def _optimizer(steps: int, start: float = 0.0) -> Callable[[Function], Function]:
+def _optimizer(steps: int, start: float = 0.0) -> Decorator:
     """A decorator: an optimiser of `step(state, g, i, *options)`: the next state, and a step."""
 
     def decorate(step: Function) -> Function:
         @unflatten_optimizer
         @wraps(step)
-        def optimize(
-            grad: Any, x: Any, told: Any, num_iters: int = steps, *how: Any, **named: Any
-        ) -> Any:
+        def run(grad: Any, x: Any, told: Any, num_iters: int = steps, *a: Any, **kw: Any) -> Any:
             state: Any = (start, start)
             for i in range(num_iters):
                 g = grad(x, i)
                 told(x, i, g)
-                state, change = step(state, g, i, *how, **named)
+                state, change = step(state, g, i, *a, **kw)
                 x = x + change
             return x
 
-        return optimize
+        return run
 
     return decorate
 
