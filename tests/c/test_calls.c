@@ -99,7 +99,7 @@ static int is_level(void *owner, uint32_t number) {
     return ((const Owner *)owner)->gives_levels;
 }
 
-static const CadCalls calls = {note, pull, push, insert, form, link, NULL, is_level, NULL};
+static const CadCalls calls = {note, pull, push, insert, form, link, NULL, NULL, is_level, NULL};
 
 static int carry_out(void *owner, uint32_t number, const double *x, double *results) {
     Owner *const o = owner;
