@@ -53,7 +53,6 @@ typedef struct CadState {
     int nested;     /* within so many containers */
     int partial_of; /* the operation whose partial is being computed, for messages; or -1 */
 
-
     /* Assignments that were refused, counted to see whether there was one: of Duals to arrays that
      * are none, and to arguments of functions, which have to stay as they are. */
     long n_refused_duals;
