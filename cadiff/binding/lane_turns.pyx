@@ -562,8 +562,7 @@ cdef class LaneTurns:
             self.to_rows(pulled + (self.p + j) * self.width, self.state + j * self.width)
 
     def before(self, cnp.ndarray seed, cnp.ndarray pulled) -> tuple[Any, Any, int]:
-        """Of the row that waits the inputs of its turn, the cotangents of what it gave, and which
-        code served it, or -1."""
+        """The waiting row: inputs of its turn, cotangents of its results, and its code, or -1."""
         cdef Py_ssize_t n_row = self.p + self.n + self.m
         return (
             self.at_place(self.pulls, 0, n_row), self.at_place(self.pulls, n_row, self.pulls.n_own),

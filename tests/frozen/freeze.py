@@ -25,7 +25,7 @@ FREEZERS = {
     + ["--workpath", "{out}/parts", "--specpath", "{out}", str(PROGRAM)],
     "cx_Freeze": ["-m", "cx_Freeze", "build_exe", "--script", str(PROGRAM)]
     + ["--packages=cadiff,scipy", "--build-exe", "{out}/program"],
-    # What Nuitka compiles has no code that a program could watch: that is all but one line.
+    # Programs watch bytecode, and code compiled by Nuitka has none: one line alone is compiled.
     "Nuitka": ["-m", "nuitka", "--standalone", "--remove-output", "--output-dir={out}"]
     + [f"--noinclude-custom-mode={name}:bytecode" for name in ("cadiff", "numpy", "scipy", "job")]
     + ["--include-package=cadiff", "--output-filename=program", "{out}/program.py"],
