@@ -136,6 +136,8 @@ def test_comparisons_have_truth_values_that_may_be_inverted(jax: Any) -> None:
 
     for f in (jax.grad(halved), jax.jit(jax.jacfwd(halved)), jax.grad(jax.jit(halved))):
         assert [f(x) for x in (1.0, 0.5, 3.0)] == [1 / 16, 1 / 8, 1 / 32]
+    odd = jax.lax.fori_loop(0, 3, lambda i, is_odd: ~is_odd, False)
+    assert odd and odd.dtype == bool  # as is Python's own False that a loop begins with
 
 
 # --- trees ---------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ Array.register(onp.ndarray)  # but no numbers, which Matplotlib would take apart
 Tracer.register(Replayed)
 
 _TRUSTING = (None, "promise_in_bounds")  # where an index out of bounds is an error
-_OF_NUMPY = {float: onp.float64, int: onp.int64}
+_OF_NUMPY = {bool: onp.bool_, float: onp.float64, int: onp.int64}
 
 
 def given_back(tree: Any) -> Any:
