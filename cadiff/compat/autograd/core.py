@@ -149,8 +149,9 @@ def primitive(f_raw: Function) -> Any:
     @functools.wraps(f_raw, updated=())
     def noting(*args: Any, **kwargs: Any) -> Any:
         result = f_raw(*args, **kwargs)
-        arrays = map(onp.asarray, result if isinstance(result, tuple) else ())
-        whole.update({k: x.dtype for k, x in enumerate(arrays) if x.dtype.kind in "biu"})
+        if isinstance(result, tuple):
+            arrays = enumerate(map(onp.asarray, result))
+            whole.update({k: x.dtype for k, x in arrays if x.dtype.kind in "biu"})
         return result
 
     def typed(result: Any) -> Any:

@@ -11,7 +11,8 @@ from .. import trees
 
 NUMBERS = (Var, Dual, Complex)
 # What cadiff computes in where it lacks a dtype.
-WIDE: dict[str, Any] = {"e": np.float32, "g": np.float64, "G": np.complex128}
+_WIDE = {"e": np.float32, "g": np.float64, "G": np.complex128}
+WIDE: dict[Any, Any] = {np.dtype(k): wide for k, wide in _WIDE.items()}
 
 
 def is_box(x: Any) -> bool:
@@ -67,15 +68,12 @@ def leaves(tree: Any) -> Any:
     return Tree.flatten(tree)[0]
 
 
-def _char(x: Any) -> str:
-    return str(x.dtype.char) if isinstance(x, (np.ndarray, np.generic)) else ""
-
-
 def given(tree: Any) -> Any:
     """A tree as cadiff takes it: numbers for arrays without axes, and precision that it has."""
 
     def one(x: Any) -> Any:
-        x = x.astype(WIDE[_char(x)]) if _char(x) in WIDE else x
+        wide = WIDE.get(getattr(x, "dtype", None))
+        x = x if wide is None else x.astype(wide)
         return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
     return mapped(one, tree)
@@ -88,6 +86,7 @@ def given_back(tree: Any, like: Any = None) -> Any:
         kind = type(x)
         if kind is float or kind is complex:
             x = np.float64(x) if kind is float else np.complex128(x)
-        return x.astype(point.dtype) if _char(point) in WIDE and not is_box(x) else x
+        dtype = getattr(point, "dtype", None)
+        return x.astype(dtype) if dtype in WIDE and not is_box(x) else x
 
     return mapped(one, tree) if like is None else mapped(one, tree, like)
