@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -235,9 +236,10 @@ def test_each_signature_has_misses_of_its_own() -> None:
 def test_a_change_of_branch_is_refused_each_time() -> None:
     program = cadiff.compile(hinges, on_branch_change="raise", max_traces=1)
     program.grad(np.ones(3))
+    text = ", `" if sys.version_info >= (3, 11) else ","  # older ones know the line alone
     for _ in range(40):
         with pytest.raises(
-            RuntimeError, match=rf"line \d+ of {re.escape(__file__)}, `.*on_branch_"
+            RuntimeError, match=rf"line \d+ of {re.escape(__file__)}{text}.*on_branch_"
         ):
             program.grad(-np.ones(3))
     same(program.grad(np.ones(3)), np.full(3, 2.0))
