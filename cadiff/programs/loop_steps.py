@@ -11,12 +11,17 @@ one all derivatives are steps of these two kinds, of any order, and no further r
 A loop is the one kind of kept function: a branch is a loop of one turn without a state. What turns
 are is for others to say.
 
-Of many points, the vectors of each are a column, and turns are those of all of them at once.
+Of many points, the vectors of each are a column, and turns are those of all of them at once. So
+are turns of one point that hand nothing on (`Apart`): each is a point of a loop of one turn.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +29,7 @@ from numpy.typing import NDArray
 
 from ..binding import LaneTurns, Turns
 from ..operations.arrays import concatenate
+from ..operations.patterns import Links, Pattern
 from ..operations.primitives import primitive
 from ..operations.recorded_calls import Rule
 from .native import Machines
@@ -32,10 +38,20 @@ from .recorded import FloatArray
 Indices = NDArray[np.intp]
 Sizes = tuple[int, int, int, int]  # of what turns share, of the state, of rows of inputs, results
 
+MOST_NUMBERS = 1 << 20  # of what turns that go side by side take and give
 MOST_BYTES = 1 << 26  # of states that are kept for the way back; beyond, turns are run again
 
 UNTIL = -1  # turns go on until one says that it was the last
 GIVEN = -2  # the first number that turns share says how many there are
+
+
+class _Ran(threading.local):
+    """How many loops and branches a thread has run."""
+
+    n = 0
+
+
+RAN = _Ran()
 
 
 class AnyLoop:
@@ -45,6 +61,7 @@ class AnyLoop:
     and of rows. `count`: how many turns there are, or UNTIL, or GIVEN.
     """
 
+    name: str
     is_of_a_call = True
     goes_over_lanes = True  # else points go one after the other
 
@@ -83,6 +100,14 @@ class AnyLoop:
     def _most_turns(self) -> int:
         """Behind which none is wanted, where turns tell."""
         return sys.maxsize
+
+    def goes_fast_over(self, columns: FloatArray) -> bool:
+        """Whether a loop of one turn goes over many points faster than over one after another."""
+        raise NotImplementedError
+
+    def pattern(self, by_results: bool, of_results: bool) -> Pattern:
+        """How its results depend on its inputs, or what has the shape of either."""
+        return "i->j"
 
     @property
     def pushed(self) -> AnyLoop:
@@ -135,9 +160,13 @@ class AnyLoop:
 
     def value(self, x: FloatArray) -> FloatArray:
         """The last state, and the rows of results; of many points, those of each in a column."""
+        RAN.n += 1
         known, self._known = self._known, None
         if known is not None and known[0] == x.tobytes():
             return known[1]
+        return self._value(x)
+
+    def _value(self, x: FloatArray) -> FloatArray:
         # A gradient asks for values first: then its turns need not run forth once more.
         keeps = self._is_pulled and not self._last
         turns = self._forth(x, self._most if keeps else 0)
@@ -182,6 +211,81 @@ class AnyLoop:
             turns.step_back(steps.pulled(*turns.before(u, pulled)), pulled)
 
 
+class Apart(AnyLoop):
+    """A loop whose turns hand nothing on, by the loop of one of them: they go side by side."""
+
+    def __init__(self, turn: AnyLoop, n: int) -> None:
+        super().__init__(turn._sizes, n)
+        self.name = turn.name
+        self._turn = turn
+        self._goes_fast: bool | None = None
+
+    @functools.cached_property
+    def pushed(self) -> Apart:
+        return Apart(self._turn.pushed, self._n_rows)
+
+    def share(self, machines: Machines) -> None:
+        self._turn.share(machines)
+
+    def pattern(self, by_results: bool, of_results: bool) -> Pattern:
+        (p, _, m, k), n = self._sizes, self._n_rows
+        (p, m), (q, k) = ((0, k) if is_result else (p, m) for is_result in (by_results, of_results))
+        # Between both are what turns share, each turn, and all of these.
+        all_of_these, turns = n + 1, np.arange(1, n + 1)
+        given, made = np.arange(p + n * m), np.arange(q + n * k)
+        by = np.concatenate([np.zeros(p, int), np.repeat(turns, m)])
+        of = np.concatenate([np.full(q, all_of_these), np.repeat(turns, k)])
+        return Links(
+            gathered=(by, given),
+            among=(np.full(n + 1, all_of_these), np.arange(n + 1)),
+            spread=(np.concatenate([made, made[q:]]), np.concatenate([of, np.zeros(n * k, int)])),
+            n_between=n + 2,
+        )
+
+    def _columns(self, rows: FloatArray) -> FloatArray:
+        """Rows behind each other as columns; of many points, which have an axis then."""
+        return rows.reshape(self._n_rows, -1, *rows.shape[1:]).swapaxes(0, 1)
+
+    def _pieces(self, x: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Some turns at a time, and the inputs of each in a column."""
+        p, _, m, k = self._sizes
+        n, points = self._n_rows, x.shape[1:]
+        rows = self._columns(x[p:])
+        step = max(1, MOST_NUMBERS // ((p + m + k) * math.prod(points) + 1))
+        for begin in range(0, n, step):
+            part = rows[:, begin : begin + step]
+            if p:
+                shared = np.broadcast_to(x[:p, None], (p, *part.shape[1:]))
+                part = np.concatenate([shared, part])
+            yield slice(begin, begin + step), np.ascontiguousarray(part.reshape(p + m, -1))
+
+    def _each(self, run: Any, *columns: FloatArray) -> FloatArray:
+        if self._goes_fast is None:
+            self._goes_fast = self._turn.goes_fast_over(columns[0])
+        if self._goes_fast:
+            return run(*columns)
+        each = zip(*(x.T.copy() for x in columns), strict=True)
+        return np.stack([run(*one) for one in each], axis=1)
+
+    def _value(self, x: FloatArray) -> FloatArray:
+        points, run = x.shape[1:], self._turn.value
+        parts = [self._each(run, columns) for _, columns in self._pieces(x)]
+        results = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return results.reshape(-1, self._n_rows, *points).swapaxes(0, 1).reshape(-1, *points)
+
+    def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        p, _, _, k = self._sizes
+        pulled, seeds = np.zeros_like(x), self._columns(u)
+        rows = self._columns(pulled[p:])
+        for at, columns in self._pieces(x):
+            seed = np.ascontiguousarray(seeds[:, at].reshape(k, -1))
+            found = self._each(self._turn.pull, columns, seed)
+            shared, own = np.split(found.reshape(len(found), *rows[0, at].shape), [p])
+            pulled[:p] += shared.sum(axis=1)
+            rows[:, at] = own
+        return pulled
+
+
 def doubled(parts: tuple[int, ...], n_rows: int, width: int) -> tuple[Indices, Indices]:
     """Which numbers of (x, dx) stand where in a vector of parts that have their tangents behind.
 
@@ -221,6 +325,9 @@ class _Call(Rule):
     def compute_results(self, operands: list[Any]) -> list[Any]:
         args, loop = self._with(operands), self.kwargs["loop"]
         return [loop.value(*args) if len(args) == 1 else loop.pull(*args)]
+
+    def call_lanes(self, operands: list[Any]) -> list[Any]:
+        return [_over_lanes(self.which, *self._with(operands), loop=self.kwargs["loop"])]
 
 
 @primitive
@@ -264,5 +371,8 @@ pull.defvjp(
     lambda ans, x, u, loop: lambda g: _pull_along(x, g, u, loop),
     lambda ans, x, u, loop: lambda g: _along(x, g, loop),
 )
-keep.defpattern("i->j")
-pull.defpattern("i->j", "i->j")
+keep.defpattern(lambda ans, x, loop: loop.pattern(False, True))
+pull.defpattern(
+    lambda ans, x, u, loop: loop.pattern(False, False),
+    lambda ans, x, u, loop: loop.pattern(True, False),
+)

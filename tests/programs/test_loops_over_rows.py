@@ -210,3 +210,144 @@ def test_rows_have_the_same_bits_in_any_company(name: str) -> None:
     others = row_of(args, order)  # type: ignore[arg-type]
     value(*args)
     np.testing.assert_array_equal(value(*others), value(*args)[order])
+
+
+# --- rows within a program -----------------------------------------------------------------------
+
+
+def few_of(args: tuple[Any, ...], n: int = 12) -> tuple[Any, ...]:
+    return row_of(args, slice(0, n))  # type: ignore[arg-type]
+
+
+def of_rows(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What f gives for each row, without `vmap`."""
+    rows = [f(*row_of(args, i)) for i in range(len(args[0]))]
+    return cnp.stack([cnp.asarray(row) for row in rows])
+
+
+def steps_of(program: Any) -> int:
+    return str(program.to_text()).split("\n\n")[2].count("  a loop")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_within_a_program_all_rows_are_one_step(name: str) -> None:
+    f, (x, *rest) = CASES[name][0], few_of(CASES[name][1])
+    value = lambda x: cadiff.vmap(f)(x, *rest)  # noqa: E731
+    total = lambda x: cnp.sum(cnp.sin(value(x)))  # noqa: E731
+    by_rows = lambda x: cnp.sum(cnp.sin(of_rows(f, (x, *rest))))  # noqa: E731
+    program, slope = cadiff.compile(total), cadiff.compile(cadiff.grad(total))
+    v = rng.random(x.shape)
+    for at in (x, x[::-1].copy() if rest == [] else 1.01 * x):
+        first, second = cadiff.grad(by_rows)(at), cadiff.hessian(by_rows)(at)
+        same(program(at), by_rows(at))
+        same(program.grad(at), first, 1e-10)
+        same(slope(at), first, 1e-10)
+        same(program.jvp((at,), (v,))[1], np.sum(v * first), 1e-10)
+        same(program.hessian(at), second, 1e-8)
+        same(slope.jacobian(at), second, 1e-8)
+        same(program.hvp(at, v), np.tensordot(second, v, v.ndim), 1e-8)
+    for one in (program, slope):
+        stats = one.stats()
+        assert (stats["recordings"], stats["eager"], stats["obstacles"]) == (1, 0, [])
+    assert steps_of(program) == 1
+    points = np.stack([x, 1.01 * x, x])
+    same(program.batch(points), [by_rows(at) for at in points])
+    same(program.batch(points, what="grad"), [cadiff.grad(by_rows)(at) for at in points], 1e-10)
+
+
+def test_the_jacobian_of_rows_is_sparse() -> None:
+    x = rng.uniform(1.0, 9.0, 40)
+    program = cadiff.compile(lambda x: cadiff.vmap(lambda a, b: newton(a) * b, (0, None))(x, x[3]))
+    by_rows = lambda x: of_rows(lambda a: newton(a) * x[3], (x,))  # noqa: E731
+    assert program.sparse_jacobian(x).nnz == 79
+    same(program.sparse_jacobian(x).toarray(), cadiff.jacobian(by_rows)(x), 1e-10)
+    total = cadiff.compile(lambda x: cnp.sum(program(x) ** 2))
+    same(
+        total.sparse_hessian(x).toarray(),
+        cadiff.hessian(lambda x: cnp.sum(by_rows(x) ** 2))(x),
+        1e-9,
+    )
+
+
+def test_derivatives_of_rows_in_a_program_are_those_of_closed_forms() -> None:
+    """Rows stop in turns of their own, one of which would overflow in the turns of others."""
+
+    def turned(x: Any, n: Any) -> Any:  # x ** 2 ** n
+        turn = lambda s: (s[0] + 1, s[1] * s[1])  # noqa: E731
+        return cadiff.while_loop(lambda s: s[0] < n, turn, (0, x))[1]
+
+    n = np.array([0, 1, 2, 3, 11, 9, 8, 7, 0, 1])
+    x = np.r_[1e200, 1e100, 1e50, 1e30, 1.1, 1.2, 1.3, 1.1, -np.inf, np.nan]
+    power = 2.0**n
+    program = cadiff.compile(lambda x: cadiff.vmap(turned)(x, n))
+    with np.errstate(all="ignore"):
+        same(program(x), x**power)
+        diagonal = np.diagonal(program.jacobian(x))
+        same(diagonal[:8] / power[:8], x[:8] ** (power[:8] - 1), 1e-11)
+        assert diagonal[8] == 1.0
+        total = cadiff.compile(lambda x: cnp.sum(cadiff.vmap(turned)(x, n[:8])))
+        some, k = x[:8].copy(), power[:8]
+        some[:4] = 1e20, 1e10, 1e5, 1e3
+        same(total.grad(some), k * some ** (k - 1), 1e-11)
+        same(np.diagonal(total.hessian(some)), k * (k - 1) * some ** (k - 2), 1e-11)
+
+
+def test_what_rows_share_and_take_in_a_program_is_all_that_vmap_takes() -> None:
+    def f(row: Any, k: Any, scale: Any, mode: str, *, power: Any = 2.0) -> Any:
+        row["u"][0] = row["u"][0] + 1.0  # a copy
+        y = cadiff.scan(lambda c, t: (cadiff.sin(c * t) + power, c), row["v"], row["u"])[0]
+        y = cadiff.cond(y > 0.0, lambda y: y * scale["a"], lambda y: y - scale["b"][1], y)
+        if row["v"] > 0.5 and mode == "times":
+            y = y * k
+        return {"y": y, "k": k + 1, "is": y > 0.1, "u": row["u"] * outer}
+
+    outer = 3.0
+    u, v, k = rng.random((3, 20)), rng.random(20), np.arange(20)
+    axes = ({"u": 1, "v": 0}, 0, None, None)
+
+    def mapped(x: Any, a: Any, power: Any) -> Any:
+        nonlocal outer
+        outer = a
+        of = cadiff.vmap(f, axes, {"y": 0, "k": 0, "is": 0, "u": 1})
+        out = of({"u": u * x, "v": v}, k, {"a": a, "b": x}, "times", power=power * np.ones(20))
+        return out
+
+    def total(x: Any, a: Any, power: Any) -> Any:
+        out = mapped(x, a, power)
+        return cnp.sum(out["y"] * out["k"]) + cnp.sum(out["u"][0]) + cnp.sum(out["is"] * out["y"])
+
+    x = rng.uniform(0.5, 1.5, (3, 1))
+    x = x * np.ones((1, 20))
+    program = cadiff.compile(total, argnums=(0, 1, 2)) if False else cadiff.compile(total)
+    for a, power in ((2.0, 0.3), (-1.0, 0.1)):
+        same(program(x, a, power), total(x, a, power))
+        for argnum in range(3):
+            expected = cadiff.grad(total, argnums=argnum)(x, a, power)
+            same(program.grad(x, a, power, argnums=argnum), expected, 1e-10)
+    out, expected = cadiff.compile(mapped)(x, 2.0, 0.3), mapped(x, 2.0, 0.3)
+    assert cadiff.flatten(out)[1] == cadiff.flatten(expected)[1]
+    for a, b in zip(cadiff.flatten(out)[0], cadiff.flatten(expected)[0], strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        same(a, b)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: cadiff.vmap(cadiff.grad(newton))(x),
+        lambda x: cadiff.vmap(cadiff.vmap(newton))(cnp.reshape(x, (3, 4)) + cnp.zeros((9, 3, 4))),
+        lambda x: cadiff.vmap(cadiff.compile(newton))(x),
+        lambda x: cadiff.vmap(cadiff.hessian(of_arrays))(cnp.reshape(cnp.r_[x, x] / 9, (12, 2))),
+        lambda x: cadiff.scan(lambda c, a: (None, newton(a)), None, x)[1],
+    ],
+    ids=["grad", "vmap", "compile", "hessian", "scan"],
+)
+def test_rows_in_a_program_may_be_of_other_transforms(make: Callable[..., Any]) -> None:
+    x = rng.uniform(1.0, 9.0, 12)
+    total = lambda x: cnp.sum(cnp.sin(make(x)))  # noqa: E731
+    program = cadiff.compile(total)
+    for at in (x, x + 0.5):
+        same(program(at), total(at))
+        same(program.grad(at), cadiff.grad(total)(at), 1e-9)
+        same(program.hessian(at), cadiff.hessian(total)(at), 1e-7)
+    assert program.stats()["recordings"] == steps_of(program) == 1
