@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -54,14 +54,8 @@ class Mapped(Transform):
     def settings(self) -> tuple[Any, ...]:
         return *super().settings, binding.key_of((self._in_axes, self._out_axes))
 
-    def applied_to(self, function: Any) -> Transform:
-        other = super().applied_to(function)
-        root = Root(function)
-        vars(other).update(_root=root, _known=_known_of(root.function))
-        return other
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known": Known({}, {})}  # programs are those of a process
+        return {**self.__dict__, "_known": Known()}  # programs are those of a process
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))
@@ -75,6 +69,9 @@ class Mapped(Transform):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         is_plain = not is_eager(args, kwargs)
+        if self._root.f is not self._function:  # but that of what this one was made from
+            self._root = Root(self._function)
+            self._known = _known_of(self._root.function)
         leaves: list[Any] = []
         key = self._axes_key, self._root.key, binding.form_of((args, kwargs), leaves)
         vectors = self._known.vectors.get(key)
@@ -143,11 +140,12 @@ class Mapped(Transform):
         return computed.form.put_together(columns, self._out_axes)
 
 
-class Known(NamedTuple):
-    """What is known of the calls of a function that is mapped."""
+class Known:
+    """What is known of the calls of a function that is mapped: none of what is in it."""
 
-    vectors: dict[Any, Vectors]  # by their forms
-    programs: dict[Any, RowProgram]  # by their layouts
+    def __init__(self) -> None:
+        self.vectors: dict[Any, Vectors] = {}  # by their forms
+        self.programs: dict[Any, RowProgram] = {}  # by their layouts
 
 
 # By the code of functions: one that is made anew for each call is not recorded anew.
@@ -160,8 +158,8 @@ def _known_of(function: Any) -> Known:
     Recordings keep what a closure holds, so that of few functions it may be much.
     """
     if type(function) is not FunctionType or _is_heavy(function):
-        return Known({}, {})
-    return _KNOWN.setdefault(function.__code__, Known({}, {}))
+        return Known()
+    return _KNOWN.setdefault(function.__code__, Known())
 
 
 def _is_heavy(function: FunctionType) -> bool:
@@ -234,7 +232,7 @@ def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Map
         return jvp(by_one, (args[k],), (g,))[1] if is_push else vjp(by_one, args[k])[1](g)
 
     axes = (0, None if is_push and k == 1 else 0, *(None,) * n_given)
-    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, known=Known({}, {}))
+    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, known=Known())
     return mapped
 
 

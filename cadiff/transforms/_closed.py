@@ -113,8 +113,15 @@ class Closed:
 
     @property
     def has_iterators(self) -> bool:
-        """Whether functions may ask something for its next item: a copy would be another one."""
-        return any(hasattr(type(x), "__next__") for x in self._kept)
+        """Whether functions may ask something for its next item: a copy would be another one.
+
+        Generators of random numbers are asked like that, too.
+        """
+        kinds = {type(x) for x in self._kept}
+        return any(
+            hasattr(kind, "__next__") or str(kind.__module__).startswith(("numpy.random", "random"))
+            for kind in kinds
+        )
 
     def at(self, theta: Any) -> Any:
         """The container with other numbers, plain ones if theta is plain, and lists of its own.

@@ -14,7 +14,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.programs import kept, loop_steps
+from cadiff.programs import control_flow, kept, loop_steps
 
 rng = np.random.default_rng(3)
 N = 300
@@ -292,50 +292,48 @@ def test_derivatives_of_rows_in_a_program_are_those_of_closed_forms() -> None:
         same(np.diagonal(total.hessian(some)), k * (k - 1) * some ** (k - 2), 1e-11)
 
 
-def test_what_rows_share_and_take_in_a_program_is_all_that_vmap_takes() -> None:
-    def f(row: Any, k: Any, scale: Any, mode: str, *, power: Any = 2.0) -> Any:
-        row["u"][0] = row["u"][0] + 1.0  # a copy
-        y = cadiff.scan(lambda c, t: (cadiff.sin(c * t) + power, c), row["v"], row["u"])[0]
-        y = cadiff.cond(y > 0.0, lambda y: y * scale["a"], lambda y: y - scale["b"][1], y)
-        if row["v"] > 0.5 and mode == "times":
-            y = y * k
-        return {"y": y, "k": k + 1, "is": y > 0.1, "u": row["u"] * outer}
-
-    outer = 3.0
+def test_rows_in_a_program_have_all_that_vmap_takes() -> None:
     u, v, k = rng.random((3, 20)), rng.random(20), np.arange(20)
-    axes = ({"u": 1, "v": 0}, 0, None, None)
 
     def mapped(x: Any, a: Any, power: Any) -> Any:
-        nonlocal outer
-        outer = a
-        of = cadiff.vmap(f, axes, {"y": 0, "k": 0, "is": 0, "u": 1})
-        out = of({"u": u * x, "v": v}, k, {"a": a, "b": x}, "times", power=power * np.ones(20))
-        return out
+        def f(row: Any, k: Any, scale: Any, mode: str, *, power: Any) -> Any:
+            row["u"][0] = row["u"][0] + 1.0  # a copy
+            y = cadiff.scan(lambda c, t: (cadiff.sin(c * t) + power, c), row["v"], row["u"])[0]
+            y = cadiff.cond(y > 0.9, lambda y: y * scale["a"], lambda y: y - scale["b"][1, 1], y)
+            if row["v"] > 0.5 and mode == "times":
+                y = y * k
+            return {"y": y, "k": k + 1, "is": y > 0.1, "u": row["u"] * a}
+
+        out_axes = {"y": 0, "k": 0, "is": 0, "u": 1}
+        of = cadiff.vmap(f, ({"u": 1, "v": 0}, 0, None, None), out_axes)
+        given = {"u": u * x, "v": v}, k, {"a": a, "b": x}, "times"
+        return of(*given, power=power * np.ones(20))
 
     def total(x: Any, a: Any, power: Any) -> Any:
         out = mapped(x, a, power)
-        return cnp.sum(out["y"] * out["k"]) + cnp.sum(out["u"][0]) + cnp.sum(out["is"] * out["y"])
+        return cnp.sum(out["y"] * out["k"]) + cnp.sum(out["u"][0] * out["is"])
 
-    x = rng.uniform(0.5, 1.5, (3, 1))
-    x = x * np.ones((1, 20))
-    program = cadiff.compile(total, argnums=(0, 1, 2)) if False else cadiff.compile(total)
+    x = rng.uniform(0.5, 1.5, (3, 20))
+    program, whole = cadiff.compile(total), cadiff.compile(mapped)
     for a, power in ((2.0, 0.3), (-1.0, 0.1)):
         same(program(x, a, power), total(x, a, power))
         for argnum in range(3):
             expected = cadiff.grad(total, argnums=argnum)(x, a, power)
             same(program.grad(x, a, power, argnums=argnum), expected, 1e-10)
-    out, expected = cadiff.compile(mapped)(x, 2.0, 0.3), mapped(x, 2.0, 0.3)
-    assert cadiff.flatten(out)[1] == cadiff.flatten(expected)[1]
-    for a, b in zip(cadiff.flatten(out)[0], cadiff.flatten(expected)[0], strict=True):
-        assert (a.dtype, a.shape) == (b.dtype, b.shape)
-        same(a, b)
+        out, expected = whole(x, a, power), mapped(x, a, power)
+        assert [*out] == [*expected]
+        for name in out:
+            assert out[name].dtype == expected[name].dtype
+            same(1.0 * out[name], 1.0 * expected[name])
+    assert program.stats()["branch_changes"] == 0
+    assert steps_of(program) == 1
 
 
 @pytest.mark.parametrize(
     "make",
     [
         lambda x: cadiff.vmap(cadiff.grad(newton))(x),
-        lambda x: cadiff.vmap(cadiff.vmap(newton))(cnp.reshape(x, (3, 4)) + cnp.zeros((9, 3, 4))),
+        lambda x: cadiff.vmap(cadiff.vmap(newton))(cnp.reshape(x, (12, 1)) + np.arange(9.0)),
         lambda x: cadiff.vmap(cadiff.compile(newton))(x),
         lambda x: cadiff.vmap(cadiff.hessian(of_arrays))(cnp.reshape(cnp.r_[x, x] / 9, (12, 2))),
         lambda x: cadiff.scan(lambda c, a: (None, newton(a)), None, x)[1],
@@ -351,3 +349,58 @@ def test_rows_in_a_program_may_be_of_other_transforms(make: Callable[..., Any]) 
         same(program.grad(at), cadiff.grad(total)(at), 1e-9)
         same(program.hessian(at), cadiff.hessian(total)(at), 1e-7)
     assert program.stats()["recordings"] == steps_of(program) == 1
+
+
+@pytest.mark.parametrize("limit", ["few numbers", "long rows"])
+def test_rows_in_a_program_go_in_pieces_or_one_by_one(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many rows that share much would take much memory; long ones are NumPy's."""
+    w = rng.random(3 if limit == "few numbers" else 1000)
+    monkeypatch.setattr(loop_steps, "MOST_NUMBERS", 20)
+
+    def f(x: Any) -> Any:
+        return cnp.sum(cadiff.fori_loop(0, 3, lambda i, y: cadiff.sin(y * w) + i, x * w))
+
+    total = lambda x: cnp.sum(cadiff.vmap(f)(x) ** 2)  # noqa: E731
+    program, x = cadiff.compile(total), rng.random(11)
+    same(program(x), total(x))
+    same(program.grad(x), cadiff.grad(total)(x), 1e-11)
+    same(program.hessian(x), cadiff.hessian(total)(x), 1e-9)
+    assert steps_of(program) == 1
+    of_rows = [x for x in gc.get_objects() if type(x) is loop_steps.Apart and x._n_rows == 11]
+    assert {x._goes_fast for x in of_rows} - {None} == {limit == "few numbers"}
+
+
+def test_rows_in_a_program_that_draw_or_differ_are_run_one_by_one() -> None:
+    def drawn(x: Any, generator: Any) -> Any:
+        return cadiff.fori_loop(0, 3, lambda i, y: y * x, generator.normal())
+
+    def mapped(x: Any) -> Any:
+        generator = np.random.default_rng(5)
+        return cadiff.vmap(lambda x: drawn(x, generator))(x)
+
+    x = rng.random(9)
+    same(cadiff.compile(mapped)(x), mapped(x))
+    other = lambda x: 0 if x > 0.5 else cadiff.fori_loop(0, 3, lambda i, y: y * x, x)  # noqa: E731
+    of_both = lambda x: cnp.sum(cadiff.vmap(other)(x))  # noqa: E731
+    program = cadiff.compile(of_both)
+    for at in (x, 1.0 - x):
+        same(program(at), of_both(at))
+        same(program.grad(at), cadiff.grad(of_both)(at))
+
+    @cadiff.compile
+    def wrong(x: Any) -> Any:
+        return cadiff.vmap(lambda x: cadiff.scan(lambda c, t: (c[:1], c), x, np.ones(3))[0])(x)
+
+    with pytest.raises(TypeError, match="turns keep shape and dtype"):
+        wrong(rng.random((9, 2)))
+
+
+def test_few_rows_in_a_program_are_loops_of_their_own() -> None:
+    program = cadiff.compile(lambda x: cnp.sum(cadiff.vmap(newton)(x)))
+    n = control_flow.FEWEST_ROWS
+    for x in (rng.uniform(1.0, 9.0, n - 1), rng.uniform(1.0, 9.0, n)):
+        same(program(x), sum(newton(t) for t in x.tolist()))
+        same(program.grad(x), [cadiff.grad(newton)(t) for t in x.tolist()])
+    assert steps_of(program) == n - 1
