@@ -27,13 +27,11 @@ from ..transforms._closed import Closed
 from ..transforms import _mapped
 from ..transforms._mapped import FLOAT, NUMBERS, Form, dtype_of, is_plain, stacked
 from ..transforms._outputs import Shape, places
-from .kept import Loop
+from .kept import FEWEST, Loop
 from .loop_steps import GIVEN, RAN, UNTIL, AnyLoop, Apart, keep
 from .rows import Piece
 
 MOST_IN_PYTHON = 16  # turns, at a recording; then they are recorded themselves
-
-FEWEST_ROWS = 8  # that are one step; fewer are faster one by one
 
 _INT = np.dtype(np.int64)
 _END = object()
@@ -359,14 +357,11 @@ def _as_a_step(
         return reshape(as_array(_number(truth)), -1)
 
     sizes = n_head + binding.shape(theta)[0], n, _size(row_form), _size(output_form)
-    are_apart = n == 0 and rows.n > 1
-    loop: AnyLoop = Loop(
-        *(kind.name, turn, kind.begins and begins, sizes),
-        1 if are_apart else rows.n if rows.n else UNTIL if count is None else GIVEN,
-        (*filter(callable, call.at(binding.plain_values(theta))),),
-    )
-    if are_apart:
-        loop = Apart(loop, rows.n)
+    count_of = rows.n if rows.n else UNTIL if count is None else GIVEN
+    runs = (*filter(callable, call.at(binding.plain_values(theta))),)
+    loop: AnyLoop = Loop(kind.name, turn, kind.begins and begins, sizes, count_of, runs)
+    if n == 0 and rows.n >= FEWEST:
+        loop = Apart(loop, Loop(kind.name, turn, None, sizes, 1, runs))
     point = binding.plain_values(numbers)
     if is_open:
         value = loop.value(point)
@@ -404,7 +399,7 @@ def mapped(f: Function, args: Any, kwargs: Any, given: _mapped.Rows) -> Any:
 
     It is one if f has loops or branches of its own.
     """
-    if given.layout.n < FEWEST_ROWS or not _has_steps():
+    if given.layout.n < FEWEST or not _has_steps():
         return None
     leaves, tree = binding.flattened((args, kwargs), None, True)
     axes = given.layout.axes

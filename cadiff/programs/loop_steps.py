@@ -38,6 +38,7 @@ from .recorded import FloatArray
 Indices = NDArray[np.intp]
 Sizes = tuple[int, int, int, int]  # of what turns share, of the state, of rows of inputs, results
 
+MOST_SHARED = 64  # numbers that turns share, for which they go side by side
 MOST_NUMBERS = 1 << 20  # of what turns that go side by side take and give
 MOST_BYTES = 1 << 26  # of states that are kept for the way back; beyond, turns are run again
 
@@ -101,8 +102,8 @@ class AnyLoop:
         """Behind which none is wanted, where turns tell."""
         return sys.maxsize
 
-    def goes_fast_over(self, columns: FloatArray) -> bool:
-        """Whether a loop of one turn goes over many points faster than over one after another."""
+    def pays_over(self, n: int, x: FloatArray) -> bool:
+        """Whether n points, of which one is x, take less time together than one by one."""
         raise NotImplementedError
 
     def pattern(self, by_results: bool, of_results: bool) -> Pattern:
@@ -212,19 +213,28 @@ class AnyLoop:
 
 
 class Apart(AnyLoop):
-    """A loop whose turns hand nothing on, by the loop of one of them: they go side by side."""
+    """A loop whose turns hand nothing on: with one of one turn, they go side by side."""
 
-    def __init__(self, turn: AnyLoop, n: int) -> None:
-        super().__init__(turn._sizes, n)
-        self.name = turn.name
-        self._turn = turn
-        self._goes_fast: bool | None = None
+    def __init__(self, loop: AnyLoop, turn: AnyLoop) -> None:
+        super().__init__(loop._sizes, loop._count)
+        self.name = loop.name
+        self._loop, self._turn = loop, turn
+        self._is_faster: bool | None = None
+
+    def _go_together(self, x: FloatArray) -> bool:
+        """Whether that takes less time: numbers that turns share stand beside those of each."""
+        if self._is_faster is None:
+            _, columns = next(self._pieces(x))
+            pays = self._sizes[0] <= MOST_SHARED
+            self._is_faster = pays and self._turn.pays_over(self._n_rows, columns[:, 0])
+        return self._is_faster
 
     @functools.cached_property
     def pushed(self) -> Apart:
-        return Apart(self._turn.pushed, self._n_rows)
+        return Apart(self._loop.pushed, self._turn.pushed)
 
     def share(self, machines: Machines) -> None:
+        self._loop.share(machines)
         self._turn.share(machines)
 
     def pattern(self, by_results: bool, of_results: bool) -> Pattern:
@@ -259,27 +269,23 @@ class Apart(AnyLoop):
                 part = np.concatenate([shared, part])
             yield slice(begin, begin + step), np.ascontiguousarray(part.reshape(p + m, -1))
 
-    def _each(self, run: Any, *columns: FloatArray) -> FloatArray:
-        if self._goes_fast is None:
-            self._goes_fast = self._turn.goes_fast_over(columns[0])
-        if self._goes_fast:
-            return run(*columns)
-        each = zip(*(x.T.copy() for x in columns), strict=True)
-        return np.stack([run(*one) for one in each], axis=1)
-
     def _value(self, x: FloatArray) -> FloatArray:
+        if not self._go_together(x):
+            return self._loop.value(x)
         points, run = x.shape[1:], self._turn.value
-        parts = [self._each(run, columns) for _, columns in self._pieces(x)]
+        parts = [run(columns) for _, columns in self._pieces(x)]
         results = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         return results.reshape(-1, self._n_rows, *points).swapaxes(0, 1).reshape(-1, *points)
 
     def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        if not self._go_together(x):
+            return self._loop.pull(x, u)
         p, _, _, k = self._sizes
         pulled, seeds = np.zeros_like(x), self._columns(u)
         rows = self._columns(pulled[p:])
         for at, columns in self._pieces(x):
             seed = np.ascontiguousarray(seeds[:, at].reshape(k, -1))
-            found = self._each(self._turn.pull, columns, seed)
+            found = self._turn.pull(columns, seed)
             shared, own = np.split(found.reshape(len(found), *rows[0, at].shape), [p])
             pulled[:p] += shared.sum(axis=1)
             rows[:, at] = own

@@ -14,7 +14,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.programs import control_flow, kept, loop_steps
+from cadiff.programs import kept, loop_steps
 
 rng = np.random.default_rng(3)
 N = 300
@@ -356,7 +356,7 @@ def test_rows_in_a_program_go_in_pieces_or_one_by_one(
     limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many rows that share much would take much memory; long ones are NumPy's."""
-    w = rng.random(3 if limit == "few numbers" else 1000)
+    w = rng.random(3 if limit == "few numbers" else 4000)
     monkeypatch.setattr(loop_steps, "MOST_NUMBERS", 20)
 
     def f(x: Any) -> Any:
@@ -366,10 +366,10 @@ def test_rows_in_a_program_go_in_pieces_or_one_by_one(
     program, x = cadiff.compile(total), rng.random(11)
     same(program(x), total(x))
     same(program.grad(x), cadiff.grad(total)(x), 1e-11)
-    same(program.hessian(x), cadiff.hessian(total)(x), 1e-9)
+    same(program.hvp(x, x), cadiff.hvp(total)(x, x), 1e-9)
     assert steps_of(program) == 1
     of_rows = [x for x in gc.get_objects() if type(x) is loop_steps.Apart and x._n_rows == 11]
-    assert {x._goes_fast for x in of_rows} - {None} == {limit == "few numbers"}
+    assert {x._is_faster for x in of_rows} - {None} == {limit == "few numbers"}
 
 
 def test_rows_in_a_program_that_draw_or_differ_are_run_one_by_one() -> None:
@@ -399,7 +399,7 @@ def test_rows_in_a_program_that_draw_or_differ_are_run_one_by_one() -> None:
 
 def test_few_rows_in_a_program_are_loops_of_their_own() -> None:
     program = cadiff.compile(lambda x: cnp.sum(cadiff.vmap(newton)(x)))
-    n = control_flow.FEWEST_ROWS
+    n = kept.FEWEST
     for x in (rng.uniform(1.0, 9.0, n - 1), rng.uniform(1.0, 9.0, n)):
         same(program(x), sum(newton(t) for t in x.tolist()))
         same(program.grad(x), [cadiff.grad(newton)(t) for t in x.tolist()])
