@@ -22,9 +22,9 @@ from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.making import chooses_anew
 from ..operations.replayed import Replayed, kind_of
 from ..operations.scalars import MOST_INT, anew
+from ..transforms import _mapped
 from ..transforms._base import Function, answering, check_function, is_int
 from ..transforms._closed import Closed
-from ..transforms import _mapped
 from ..transforms._mapped import FLOAT, NUMBERS, Form, dtype_of, is_plain, stacked
 from ..transforms._outputs import Shape, places
 from .kept import FEWEST, Loop

@@ -239,7 +239,9 @@ class Apart(AnyLoop):
 
     def pattern(self, by_results: bool, of_results: bool) -> Pattern:
         (p, _, m, k), n = self._sizes, self._n_rows
-        (p, m), (q, k) = ((0, k) if is_result else (p, m) for is_result in (by_results, of_results))
+        (p, m), (q, k) = (
+            (0, k) if is_result else (p, m) for is_result in (by_results, of_results)
+        )
         # Between both are what turns share, each turn, and all of these.
         all_of_these, turns = n + 1, np.arange(1, n + 1)
         given, made = np.arange(p + n * m), np.arange(q + n * k)

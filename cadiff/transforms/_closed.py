@@ -119,7 +119,8 @@ class Closed:
         """
         kinds = {type(x) for x in self._kept}
         return any(
-            hasattr(kind, "__next__") or str(kind.__module__).startswith(("numpy.random", "random"))
+            hasattr(kind, "__next__")
+            or str(kind.__module__).startswith(("numpy.random", "random"))
             for kind in kinds
         )
 
