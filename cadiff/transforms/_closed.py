@@ -117,12 +117,8 @@ class Closed:
 
         Generators of random numbers are asked like that, too.
         """
-        kinds = {type(x) for x in self._kept}
-        return any(
-            hasattr(kind, "__next__")
-            or str(kind.__module__).startswith(("numpy.random", "random"))
-            for kind in kinds
-        )
+        kinds, draw = {type(x) for x in self._kept}, ("numpy.random", "random")
+        return any(hasattr(x, "__next__") or str(x.__module__).startswith(draw) for x in kinds)
 
     def at(self, theta: Any) -> Any:
         """The container with other numbers, plain ones if theta is plain, and lists of its own.
