@@ -301,9 +301,9 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
     reads beside its arguments is watched, but for what `compile` says: after a change of a file,
     for example, call `clear()`.
 
-    Within a function that is compiled itself, f is run for each row when that is recorded; if there
-    are loops such as `while_loop` in it, or branches, eight rows and more are one step. Where
-    there are no rows, f is run once, on rows of ones, for the shapes of its results.
+    Within a function that is compiled itself, f is run for each row when that is recorded; if
+    there are loops such as `while_loop` in it, or branches, eight rows and more are one step.
+    Where there are no rows, f is run once, on rows of ones, for the shapes of its results.
 
     Examples
     --------
