@@ -291,7 +291,7 @@ _plainly = threading.local()
 
 
 def _as_a_step(
-    kind: _Kind, functions: tuple[Function, ...], state: Any, rows: _Rows, count: Any
+    kind: _Kind, functions: tuple[Any, ...], state: Any, rows: _Rows, count: Any
 ) -> tuple[Any, Any] | None:
     """The same as a step of a program; None: it cannot be one.
 

@@ -256,7 +256,8 @@ class Apart(AnyLoop):
 
     def _columns(self, rows: FloatArray) -> FloatArray:
         """Rows behind each other as columns; of many points, which have an axis then."""
-        return rows.reshape(self._n_rows, -1, *rows.shape[1:]).swapaxes(0, 1)
+        columns: FloatArray = rows.reshape(self._n_rows, -1, *rows.shape[1:]).swapaxes(0, 1)
+        return columns
 
     def _pieces(self, x: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Some turns at a time, and the inputs of each in a column."""
@@ -277,7 +278,9 @@ class Apart(AnyLoop):
         points, run = x.shape[1:], self._turn.value
         parts = [run(columns) for _, columns in self._pieces(x)]
         results = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        return results.reshape(-1, self._n_rows, *points).swapaxes(0, 1).reshape(-1, *points)
+        rows = results.reshape(-1, self._n_rows, *points).swapaxes(0, 1)
+        value: FloatArray = rows.reshape(-1, *points)
+        return value
 
     def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
         if not self._go_together(x):
