@@ -22,12 +22,13 @@ from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.making import chooses_anew
 from ..operations.replayed import Replayed, kind_of
 from ..operations.scalars import MOST_INT, anew
+from ..transforms import _mapped
 from ..transforms._base import Function, answering, check_function, is_int
 from ..transforms._closed import Closed
-from ..transforms._mapped import FLOAT, NUMBERS, Form, dtype_of, stacked
+from ..transforms._mapped import FLOAT, NUMBERS, Form, dtype_of, is_plain, stacked
 from ..transforms._outputs import Shape, places
-from .kept import Loop
-from .loop_steps import GIVEN, UNTIL, keep
+from .kept import FEWEST, Loop
+from .loop_steps import GIVEN, RAN, UNTIL, AnyLoop, Apart, keep
 from .rows import Piece
 
 MOST_IN_PYTHON = 16  # turns, at a recording; then they are recorded themselves
@@ -177,6 +178,11 @@ class _Kind(NamedTuple):
     returned: str  # and what turns make of it
     turn: Callable[[Any, Any, Any], tuple[Any, Any]]
     begins: Callable[[Any, Any], Any] | None = None
+    is_map: bool = False  # a step only if loops or branches run in it
+
+
+class _NoStepError(Exception):
+    """What is mapped over rows has no loops in it."""
 
 
 class _Rows:
@@ -269,6 +275,12 @@ def _run(
 
 
 def _may_be_a_step() -> bool:
+    """Whether a loop or a branch, which is noted to run, may be a step."""
+    RAN.n += 1
+    return _has_steps()
+
+
+def _has_steps() -> bool:
     if not (binding.is_guarding() and chooses_anew()):
         return False
     return binding.guards_serial() != getattr(_plainly, "serial", None)
@@ -279,7 +291,7 @@ _plainly = threading.local()
 
 
 def _as_a_step(
-    kind: _Kind, functions: tuple[Function, ...], state: Any, rows: _Rows, count: Any
+    kind: _Kind, functions: tuple[Any, ...], state: Any, rows: _Rows, count: Any
 ) -> tuple[Any, Any] | None:
     """The same as a step of a program; None: it cannot be one.
 
@@ -295,13 +307,16 @@ def _as_a_step(
         return None
 
     def run() -> tuple[Form, Any, list[Any], bool]:
-        outer = getattr(_plainly, "serial", None)
+        outer, before = getattr(_plainly, "serial", None), RAN.n
         _plainly.serial = binding.guards_serial()
         try:
             with binding.OutsideDifferentiation():
                 functions = call.at(binding.plain_values(theta))
                 each = plain_rows.each(_plain(count))
-                found = _in_python(kind, functions, at, islice(each, MOST_IN_PYTHON))
+                most = 1 if kind.is_map else MOST_IN_PYTHON
+                found = _in_python(kind, functions, at, islice(each, most))
+                if kind.is_map and RAN.n == before:
+                    raise _NoStepError
                 return *found[:3], found[3] and next(each, _END) is not _END
         finally:
             _plainly.serial = outer
@@ -342,11 +357,11 @@ def _as_a_step(
         return reshape(as_array(_number(truth)), -1)
 
     sizes = n_head + binding.shape(theta)[0], n, _size(row_form), _size(output_form)
-    loop = Loop(
-        *(kind.name, turn, kind.begins and begins, sizes),
-        rows.n if rows.n else UNTIL if count is None else GIVEN,
-        call.at(binding.plain_values(theta)),
-    )
+    count_of = rows.n if rows.n else UNTIL if count is None else GIVEN
+    runs = (*filter(callable, call.at(binding.plain_values(theta))),)
+    loop: AnyLoop = Loop(kind.name, turn, kind.begins and begins, sizes, count_of, runs)
+    if n == 0 and rows.n >= FEWEST:
+        loop = Apart(loop, Loop(kind.name, turn, None, sizes, 1, runs))
     point = binding.plain_values(numbers)
     if is_open:
         value = loop.value(point)
@@ -377,6 +392,33 @@ def _of_rows(form: Form, numbers: Any, n: int) -> Any:
     """The same of plain numbers, in their containers."""
     columns = _columns(form, numbers, n) if _size(form) else ()
     return form.tree.fill(x.astype(d) for x, d in zip(columns, form.dtypes, strict=True))
+
+
+def mapped(f: Function, args: Any, kwargs: Any, given: _mapped.Rows) -> Any:
+    """What f gives for all rows, along a new first axis, as one step; None if it cannot be one.
+
+    It is one if f has loops or branches of its own.
+    """
+    if given.layout.n < FEWEST or not _has_steps():
+        return None
+    leaves, tree = binding.flattened((args, kwargs), None, True)
+    axes = given.layout.axes
+    shared = tuple(x if axis is None else None for x, axis in zip(leaves, axes, strict=True))
+
+    def turn(functions: Any, state: Any, row: Any) -> tuple[Any, Any]:
+        f, shared = functions
+        own = (np.array(x)[()] if is_plain(x) else x for x in row)  # NumPy's, and its own
+        pairs = zip(shared, axes, strict=True)
+        args, kwargs = tree.fill(x if axis is None else next(own) for x, axis in pairs)
+        return state, f(*args, **kwargs)
+
+    rows = _Rows(binding.flattened([*given.columns])[1], given.columns, given.layout.n)
+    kind = _Kind("vmap", "", "", turn, is_map=True)
+    try:
+        result = _as_a_step(kind, (f, shared), None, rows, None)
+    except Exception:  # f itself raises what there is to raise
+        return None
+    return result and result[1]
 
 
 # --- what users call -----------------------------------------------------------------------------
@@ -682,6 +724,7 @@ def cond(
         single: Any = pred
         single = single.reshape(()) if _shape(pred) else single
         return _branch(_BRANCH, (false_fun, true_fun), (single, operands))
+    RAN.n += type(pred) is not bool
     return (true_fun if _truth(pred, "pred") else false_fun)(*operands)
 
 
@@ -727,4 +770,5 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         raise TypeError(f"index is an int, not {_described(index)}")
     if isinstance(index, Replayed) and not index.is_plain:
         return _branch(_BRANCH, tuple(branches), (index, operands))
+    RAN.n += type(index) is not int
     return branches[_bounded(int(index), branches)](*operands)

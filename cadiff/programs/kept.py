@@ -20,8 +20,11 @@ from .loop_steps import AnyLoop, Sizes
 from .native import Machines, Native
 from .program import Program
 from .recorded import NOT_SERVED, FloatArray, Recorded, met
+from .rows import pays
 
 MOST_RECORDINGS = 64  # of a turn
+FEWEST = 8  # turns with steps of Python's in them that go side by side,
+FEWEST_IN_C = 128  # and others
 MANY = 256  # points, for which turns are made that go over them at once
 
 
@@ -88,6 +91,15 @@ class Steps:
                 except NOT_SERVED:
                     made.append(None)
             return made
+
+    def pay_over(self, n: int, x: FloatArray) -> bool:
+        """Whether n points, of which one is x, take less time together than one by one."""
+        if not self._recordings:
+            self.evaluated(x)
+        codes = zip(self._recordings, self.codes_of_lanes, strict=True)
+        made = [code is not None and pays(recorded, code) for recorded, code in codes]
+        in_c = not any(recorded.graph.steps for recorded in self._recordings)
+        return bool(made) and all(made) and n >= (FEWEST_IN_C if in_c else FEWEST)
 
     def share(self, machines: Machines) -> None:
         """Have machine code carry out what there is and will be."""
@@ -187,6 +199,9 @@ class Loop(AnyLoop):
             return None
         ask = lambda x: concatenate([begins(x[:p], x[p:]), np.empty(0)])  # noqa: E731
         return Steps(ask, self._runs, self._native)
+
+    def pays_over(self, n: int, x: FloatArray) -> bool:
+        return self._bodies.pay_over(n, x)
 
     @functools.cached_property
     def pushed(self) -> Loop:

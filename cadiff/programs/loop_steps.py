@@ -11,12 +11,17 @@ one all derivatives are steps of these two kinds, of any order, and no further r
 A loop is the one kind of kept function: a branch is a loop of one turn without a state. What turns
 are is for others to say.
 
-Of many points, the vectors of each are a column, and turns are those of all of them at once.
+Of many points, the vectors of each are a column, and turns are those of all of them at once. So
+are turns of one point that hand nothing on (`Apart`): each is a point of a loop of one turn.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +29,7 @@ from numpy.typing import NDArray
 
 from ..binding import LaneTurns, Turns
 from ..operations.arrays import concatenate
+from ..operations.patterns import Links, Pattern
 from ..operations.primitives import primitive
 from ..operations.recorded_calls import Rule
 from .native import Machines
@@ -32,10 +38,21 @@ from .recorded import FloatArray
 Indices = NDArray[np.intp]
 Sizes = tuple[int, int, int, int]  # of what turns share, of the state, of rows of inputs, results
 
+MOST_SHARED = 64  # numbers that turns share, for which they go side by side
+MOST_NUMBERS = 1 << 20  # of what turns that go side by side take and give
 MOST_BYTES = 1 << 26  # of states that are kept for the way back; beyond, turns are run again
 
 UNTIL = -1  # turns go on until one says that it was the last
 GIVEN = -2  # the first number that turns share says how many there are
+
+
+class _Ran(threading.local):
+    """How many loops and branches a thread has run."""
+
+    n = 0
+
+
+RAN = _Ran()
 
 
 class AnyLoop:
@@ -45,6 +62,7 @@ class AnyLoop:
     and of rows. `count`: how many turns there are, or UNTIL, or GIVEN.
     """
 
+    name: str
     is_of_a_call = True
     goes_over_lanes = True  # else points go one after the other
 
@@ -83,6 +101,14 @@ class AnyLoop:
     def _most_turns(self) -> int:
         """Behind which none is wanted, where turns tell."""
         return sys.maxsize
+
+    def pays_over(self, n: int, x: FloatArray) -> bool:
+        """Whether n points, of which one is x, take less time together than one by one."""
+        raise NotImplementedError
+
+    def pattern(self, by_results: bool, of_results: bool) -> Pattern:
+        """How its results depend on its inputs, or what has the shape of either."""
+        return "i->j"
 
     @property
     def pushed(self) -> AnyLoop:
@@ -135,9 +161,13 @@ class AnyLoop:
 
     def value(self, x: FloatArray) -> FloatArray:
         """The last state, and the rows of results; of many points, those of each in a column."""
+        RAN.n += 1
         known, self._known = self._known, None
         if known is not None and known[0] == x.tobytes():
             return known[1]
+        return self._value(x)
+
+    def _value(self, x: FloatArray) -> FloatArray:
         # A gradient asks for values first: then its turns need not run forth once more.
         keeps = self._is_pulled and not self._last
         turns = self._forth(x, self._most if keeps else 0)
@@ -182,6 +212,91 @@ class AnyLoop:
             turns.step_back(steps.pulled(*turns.before(u, pulled)), pulled)
 
 
+class Apart(AnyLoop):
+    """A loop whose turns hand nothing on: with one of one turn, they go side by side."""
+
+    def __init__(self, loop: AnyLoop, turn: AnyLoop) -> None:
+        super().__init__(loop._sizes, loop._count)
+        self.name = loop.name
+        self._loop, self._turn = loop, turn
+        self._is_faster: bool | None = None
+
+    def _go_together(self, x: FloatArray) -> bool:
+        """Whether that takes less time: numbers that turns share stand beside those of each."""
+        if self._is_faster is None:
+            _, columns = next(self._pieces(x))
+            pays = self._sizes[0] <= MOST_SHARED
+            self._is_faster = pays and self._turn.pays_over(self._n_rows, columns[:, 0])
+        return self._is_faster
+
+    @functools.cached_property
+    def pushed(self) -> Apart:
+        return Apart(self._loop.pushed, self._turn.pushed)
+
+    def share(self, machines: Machines) -> None:
+        self._loop.share(machines)
+        self._turn.share(machines)
+
+    def pattern(self, by_results: bool, of_results: bool) -> Pattern:
+        (p, _, m, k), n = self._sizes, self._n_rows
+        (p, m), (q, k) = (
+            (0, k) if is_result else (p, m) for is_result in (by_results, of_results)
+        )
+        # Between both are what turns share, each turn, and all of these.
+        all_of_these, turns = n + 1, np.arange(1, n + 1)
+        given, made = np.arange(p + n * m), np.arange(q + n * k)
+        by = np.concatenate([np.zeros(p, int), np.repeat(turns, m)])
+        of = np.concatenate([np.full(q, all_of_these), np.repeat(turns, k)])
+        return Links(
+            gathered=(by, given),
+            among=(np.full(n + 1, all_of_these), np.arange(n + 1)),
+            spread=(np.concatenate([made, made[q:]]), np.concatenate([of, np.zeros(n * k, int)])),
+            n_between=n + 2,
+        )
+
+    def _columns(self, rows: FloatArray) -> FloatArray:
+        """Rows behind each other as columns; of many points, which have an axis then."""
+        columns: FloatArray = rows.reshape(self._n_rows, -1, *rows.shape[1:]).swapaxes(0, 1)
+        return columns
+
+    def _pieces(self, x: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Some turns at a time, and the inputs of each in a column."""
+        p, _, m, k = self._sizes
+        n, points = self._n_rows, x.shape[1:]
+        rows = self._columns(x[p:])
+        step = max(1, MOST_NUMBERS // ((p + m + k) * math.prod(points) + 1))
+        for begin in range(0, n, step):
+            part = rows[:, begin : begin + step]
+            if p:
+                shared = np.broadcast_to(x[:p, None], (p, *part.shape[1:]))
+                part = np.concatenate([shared, part])
+            yield slice(begin, begin + step), np.ascontiguousarray(part.reshape(p + m, -1))
+
+    def _value(self, x: FloatArray) -> FloatArray:
+        if not self._go_together(x):
+            return self._loop.value(x)
+        points, run = x.shape[1:], self._turn.value
+        parts = [run(columns) for _, columns in self._pieces(x)]
+        results = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        rows = results.reshape(-1, self._n_rows, *points).swapaxes(0, 1)
+        value: FloatArray = rows.reshape(-1, *points)
+        return value
+
+    def pull(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        if not self._go_together(x):
+            return self._loop.pull(x, u)
+        p, _, _, k = self._sizes
+        pulled, seeds = np.zeros_like(x), self._columns(u)
+        rows = self._columns(pulled[p:])
+        for at, columns in self._pieces(x):
+            seed = np.ascontiguousarray(seeds[:, at].reshape(k, -1))
+            found = self._turn.pull(columns, seed)
+            shared, own = np.split(found.reshape(len(found), *rows[0, at].shape), [p])
+            pulled[:p] += shared.sum(axis=1)
+            rows[:, at] = own
+        return pulled
+
+
 def doubled(parts: tuple[int, ...], n_rows: int, width: int) -> tuple[Indices, Indices]:
     """Which numbers of (x, dx) stand where in a vector of parts that have their tangents behind.
 
@@ -221,6 +336,9 @@ class _Call(Rule):
     def compute_results(self, operands: list[Any]) -> list[Any]:
         args, loop = self._with(operands), self.kwargs["loop"]
         return [loop.value(*args) if len(args) == 1 else loop.pull(*args)]
+
+    def call_lanes(self, operands: list[Any]) -> list[Any]:
+        return [_over_lanes(self.which, *self._with(operands), loop=self.kwargs["loop"])]
 
 
 @primitive
@@ -264,5 +382,8 @@ pull.defvjp(
     lambda ans, x, u, loop: lambda g: _pull_along(x, g, u, loop),
     lambda ans, x, u, loop: lambda g: _along(x, g, loop),
 )
-keep.defpattern("i->j")
-pull.defpattern("i->j", "i->j")
+keep.defpattern(lambda ans, x, loop: loop.pattern(False, True))
+pull.defpattern(
+    lambda ans, x, u, loop: loop.pattern(False, False),
+    lambda ans, x, u, loop: loop.pattern(True, False),
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
 from ..transforms._base import Function, P, Transform, answering, is_int
 from ..transforms._mapped import Axes, Form, Layout, Rows, check_axes, is_plain, stacked
+from .control_flow import mapped
 from .rows import Computed, Root, RowProgram, Vectors, matrix_of
 
 MOST_LAYOUTS = 64  # of which programs are kept
@@ -53,14 +54,8 @@ class Mapped(Transform):
     def settings(self) -> tuple[Any, ...]:
         return *super().settings, binding.key_of((self._in_axes, self._out_axes))
 
-    def applied_to(self, function: Any) -> Transform:
-        other = super().applied_to(function)
-        root = Root(function)
-        vars(other).update(_root=root, _known=_known_of(root.function))
-        return other
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known": Known({}, {})}  # programs are those of a process
+        return {**self.__dict__, "_known": Known()}  # programs are those of a process
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))
@@ -74,6 +69,9 @@ class Mapped(Transform):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         is_plain = not is_eager(args, kwargs)
+        if self._root.f is not self._function:  # but that of what this one was made from
+            self._root = Root(self._function)
+            self._known = _known_of(self._root.function)
         leaves: list[Any] = []
         key = self._axes_key, self._root.key, binding.form_of((args, kwargs), leaves)
         vectors = self._known.vectors.get(key)
@@ -90,6 +88,9 @@ class Mapped(Transform):
             if computed is not None:
                 numbers = None if is_plain else _differentiable(computed, vectors, rows, root)
                 return self._completed(rows, computed, computed.columns(numbers))
+        if (as_step := mapped(self._function, args, kwargs, rows)) is not None:
+            leaves, tree = binding.flattened(as_step)
+            return Form(tree, [], [], []).put_together(leaves, self._out_axes)
         results = rows.each(self._function)
         form = Form.of(results[0])
         columns = map(stacked, form.columns(results, range(len(results))))
@@ -139,11 +140,12 @@ class Mapped(Transform):
         return computed.form.put_together(columns, self._out_axes)
 
 
-class Known(NamedTuple):
-    """What is known of the calls of a function that is mapped."""
+class Known:
+    """What is known of the calls of a function that is mapped: none of what is in it."""
 
-    vectors: dict[Any, Vectors]  # by their forms
-    programs: dict[Any, RowProgram]  # by their layouts
+    def __init__(self) -> None:
+        self.vectors: dict[Any, Vectors] = {}  # by their forms
+        self.programs: dict[Any, RowProgram] = {}  # by their layouts
 
 
 # By the code of functions: one that is made anew for each call is not recorded anew.
@@ -156,8 +158,8 @@ def _known_of(function: Any) -> Known:
     Recordings keep what a closure holds, so that of few functions it may be much.
     """
     if type(function) is not FunctionType or _is_heavy(function):
-        return Known({}, {})
-    return _KNOWN.setdefault(function.__code__, Known({}, {}))
+        return Known()
+    return _KNOWN.setdefault(function.__code__, Known())
 
 
 def _is_heavy(function: FunctionType) -> bool:
@@ -230,7 +232,7 @@ def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Map
         return jvp(by_one, (args[k],), (g,))[1] if is_push else vjp(by_one, args[k])[1](g)
 
     axes = (0, None if is_push and k == 1 else 0, *(None,) * n_given)
-    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, known=Known({}, {}))
+    mapped = program.derivatives[is_push, k] = Mapped(derivative, axes, known=Known())
     return mapped
 
 
@@ -299,8 +301,9 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
     reads beside its arguments is watched, but for what `compile` says: after a change of a file,
     for example, call `clear()`.
 
-    Within a function that is compiled itself, f is run for each row when that is recorded. Where
-    there are no rows, f is run once, on rows of ones, for the shapes of its results.
+    Within a function that is compiled itself, f is run for each row when that is recorded; if
+    there are loops such as `while_loop` in it, or branches, eight rows and more are one step.
+    Where there are no rows, f is run once, on rows of ones, for the shapes of its results.
 
     Examples
     --------

@@ -113,8 +113,12 @@ class Closed:
 
     @property
     def has_iterators(self) -> bool:
-        """Whether functions may ask something for its next item: a copy would be another one."""
-        return any(hasattr(type(x), "__next__") for x in self._kept)
+        """Whether functions may ask something for its next item: a copy would be another one.
+
+        Generators of random numbers are asked like that, too.
+        """
+        kinds, draw = {type(x) for x in self._kept}, ("numpy.random", "random")
+        return any(hasattr(x, "__next__") or str(x.__module__).startswith(draw) for x in kinds)
 
     def at(self, theta: Any) -> Any:
         """The container with other numbers, plain ones if theta is plain, and lists of its own.

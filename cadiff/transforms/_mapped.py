@@ -353,7 +353,8 @@ def stacked(parts: list[Any]) -> Any:
 
 
 def _with_axis(leaf: Leaf, column: Any) -> Any:
-    axis, ndim = leaf.axis, binding.ndim(column)
+    axis = leaf.axis
+    ndim = binding.ndim(column._plain if isinstance(column, Replayed) else column)
     if axis is None:
         return _shared(leaf, column)
     if not -ndim <= axis < ndim:

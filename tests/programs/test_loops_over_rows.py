@@ -210,3 +210,197 @@ def test_rows_have_the_same_bits_in_any_company(name: str) -> None:
     others = row_of(args, order)  # type: ignore[arg-type]
     value(*args)
     np.testing.assert_array_equal(value(*others), value(*args)[order])
+
+
+# --- rows within a program -----------------------------------------------------------------------
+
+
+def few_of(args: tuple[Any, ...], n: int = 12) -> tuple[Any, ...]:
+    return row_of(args, slice(0, n))  # type: ignore[arg-type]
+
+
+def of_rows(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What f gives for each row, without `vmap`."""
+    rows = [f(*row_of(args, i)) for i in range(len(args[0]))]
+    return cnp.stack([cnp.asarray(row) for row in rows])
+
+
+def steps_of(program: Any) -> int:
+    return str(program.to_text()).split("\n\n")[2].count("  a loop")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_within_a_program_all_rows_are_one_step(name: str) -> None:
+    f, (x, *rest) = CASES[name][0], few_of(CASES[name][1])
+    value = lambda x: cadiff.vmap(f)(x, *rest)  # noqa: E731
+    total = lambda x: cnp.sum(cnp.sin(value(x)))  # noqa: E731
+    by_rows = lambda x: cnp.sum(cnp.sin(of_rows(f, (x, *rest))))  # noqa: E731
+    program, slope = cadiff.compile(total), cadiff.compile(cadiff.grad(total))
+    v = rng.random(x.shape)
+    for at in (x, x[::-1].copy() if rest == [] else 1.01 * x):
+        first, second = cadiff.grad(by_rows)(at), cadiff.hessian(by_rows)(at)
+        same(program(at), by_rows(at))
+        same(program.grad(at), first, 1e-10)
+        same(slope(at), first, 1e-10)
+        same(program.jvp((at,), (v,))[1], np.sum(v * first), 1e-10)
+        same(program.hessian(at), second, 1e-8)
+        same(slope.jacobian(at), second, 1e-8)
+        same(program.hvp(at, v), np.tensordot(second, v, v.ndim), 1e-8)
+    for one in (program, slope):
+        stats = one.stats()
+        assert (stats["recordings"], stats["eager"], stats["obstacles"]) == (1, 0, [])
+    assert steps_of(program) == 1
+    points = np.stack([x, 1.01 * x, x])
+    same(program.batch(points), [by_rows(at) for at in points])
+    same(program.batch(points, what="grad"), [cadiff.grad(by_rows)(at) for at in points], 1e-10)
+
+
+def test_the_jacobian_of_rows_is_sparse() -> None:
+    x = rng.uniform(1.0, 9.0, 40)
+    program = cadiff.compile(lambda x: cadiff.vmap(lambda a, b: newton(a) * b, (0, None))(x, x[3]))
+    by_rows = lambda x: of_rows(lambda a: newton(a) * x[3], (x,))  # noqa: E731
+    assert program.sparse_jacobian(x).nnz == 79
+    same(program.sparse_jacobian(x).toarray(), cadiff.jacobian(by_rows)(x), 1e-10)
+    total = cadiff.compile(lambda x: cnp.sum(program(x) ** 2))
+    same(
+        total.sparse_hessian(x).toarray(),
+        cadiff.hessian(lambda x: cnp.sum(by_rows(x) ** 2))(x),
+        1e-9,
+    )
+
+
+def test_derivatives_of_rows_in_a_program_are_those_of_closed_forms() -> None:
+    """Rows stop in turns of their own, one of which would overflow in the turns of others."""
+
+    def turned(x: Any, n: Any) -> Any:  # x ** 2 ** n
+        turn = lambda s: (s[0] + 1, s[1] * s[1])  # noqa: E731
+        return cadiff.while_loop(lambda s: s[0] < n, turn, (0, x))[1]
+
+    n = np.array([0, 1, 2, 3, 11, 9, 8, 7, 0, 1])
+    x = np.r_[1e200, 1e100, 1e50, 1e30, 1.1, 1.2, 1.3, 1.1, -np.inf, np.nan]
+    power = 2.0**n
+    program = cadiff.compile(lambda x: cadiff.vmap(turned)(x, n))
+    with np.errstate(all="ignore"):
+        same(program(x), x**power)
+        diagonal = np.diagonal(program.jacobian(x))
+        same(diagonal[:8] / power[:8], x[:8] ** (power[:8] - 1), 1e-11)
+        assert diagonal[8] == 1.0
+        total = cadiff.compile(lambda x: cnp.sum(cadiff.vmap(turned)(x, n[:8])))
+        some, k = x[:8].copy(), power[:8]
+        some[:4] = 1e20, 1e10, 1e5, 1e3
+        same(total.grad(some), k * some ** (k - 1), 1e-11)
+        same(np.diagonal(total.hessian(some)), k * (k - 1) * some ** (k - 2), 1e-11)
+
+
+def test_rows_in_a_program_have_all_that_vmap_takes() -> None:
+    u, v, k = rng.random((3, 20)), rng.random(20), np.arange(20)
+
+    def mapped(x: Any, a: Any, power: Any) -> Any:
+        def f(row: Any, k: Any, scale: Any, mode: str, *, power: Any) -> Any:
+            row["u"][0] = row["u"][0] + 1.0  # a copy
+            y = cadiff.scan(lambda c, t: (cadiff.sin(c * t) + power, c), row["v"], row["u"])[0]
+            y = cadiff.cond(y > 0.9, lambda y: y * scale["a"], lambda y: y - scale["b"][1, 1], y)
+            if row["v"] > 0.5 and mode == "times":
+                y = y * k
+            return {"y": y, "k": k + 1, "is": y > 0.1, "u": row["u"] * a}
+
+        out_axes = {"y": 0, "k": 0, "is": 0, "u": 1}
+        of = cadiff.vmap(f, ({"u": 1, "v": 0}, 0, None, None), out_axes)
+        given = {"u": u * x, "v": v}, k, {"a": a, "b": x}, "times"
+        return of(*given, power=power * np.ones(20))
+
+    def total(x: Any, a: Any, power: Any) -> Any:
+        out = mapped(x, a, power)
+        return cnp.sum(out["y"] * out["k"]) + cnp.sum(out["u"][0] * out["is"])
+
+    x = rng.uniform(0.5, 1.5, (3, 20))
+    program, whole = cadiff.compile(total), cadiff.compile(mapped)
+    for a, power in ((2.0, 0.3), (-1.0, 0.1)):
+        same(program(x, a, power), total(x, a, power))
+        for argnum in range(3):
+            expected = cadiff.grad(total, argnums=argnum)(x, a, power)
+            same(program.grad(x, a, power, argnums=argnum), expected, 1e-10)
+        out, expected = whole(x, a, power), mapped(x, a, power)
+        assert [*out] == [*expected]
+        for name in out:
+            assert out[name].dtype == expected[name].dtype
+            same(1.0 * out[name], 1.0 * expected[name])
+    assert program.stats()["branch_changes"] == 0
+    assert steps_of(program) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: cadiff.vmap(cadiff.grad(newton))(x),
+        lambda x: cadiff.vmap(cadiff.vmap(newton))(cnp.reshape(x, (12, 1)) + np.arange(9.0)),
+        lambda x: cadiff.vmap(cadiff.compile(newton))(x),
+        lambda x: cadiff.vmap(cadiff.hessian(of_arrays))(cnp.reshape(cnp.r_[x, x] / 9, (12, 2))),
+        lambda x: cadiff.scan(lambda c, a: (None, newton(a)), None, x)[1],
+    ],
+    ids=["grad", "vmap", "compile", "hessian", "scan"],
+)
+def test_rows_in_a_program_may_be_of_other_transforms(make: Callable[..., Any]) -> None:
+    x = rng.uniform(1.0, 9.0, 12)
+    total = lambda x: cnp.sum(cnp.sin(make(x)))  # noqa: E731
+    program = cadiff.compile(total)
+    for at in (x, x + 0.5):
+        same(program(at), total(at))
+        same(program.grad(at), cadiff.grad(total)(at), 1e-9)
+        same(program.hessian(at), cadiff.hessian(total)(at), 1e-7)
+    assert program.stats()["recordings"] == steps_of(program) == 1
+
+
+@pytest.mark.parametrize("limit", ["few numbers", "long rows"])
+def test_rows_in_a_program_go_in_pieces_or_one_by_one(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many rows that share much would take much memory; long ones are NumPy's."""
+    w = rng.random(3 if limit == "few numbers" else 4000)
+    monkeypatch.setattr(loop_steps, "MOST_NUMBERS", 20)
+
+    def f(x: Any) -> Any:
+        return cnp.sum(cadiff.fori_loop(0, 3, lambda i, y: cadiff.sin(y * w) + i, x * w))
+
+    total = lambda x: cnp.sum(cadiff.vmap(f)(x) ** 2)  # noqa: E731
+    program, x = cadiff.compile(total), rng.random(11)
+    same(program(x), total(x))
+    same(program.grad(x), cadiff.grad(total)(x), 1e-11)
+    same(program.hvp(x, x), cadiff.hvp(total)(x, x), 1e-9)
+    assert steps_of(program) == 1
+    of_rows = [x for x in gc.get_objects() if type(x) is loop_steps.Apart and x._n_rows == 11]
+    assert {x._is_faster for x in of_rows} - {None} == {limit == "few numbers"}
+
+
+def test_rows_in_a_program_that_draw_or_differ_are_run_one_by_one() -> None:
+    def drawn(x: Any, generator: Any) -> Any:
+        return cadiff.fori_loop(0, 3, lambda i, y: y * x, generator.normal())
+
+    def mapped(x: Any) -> Any:
+        generator = np.random.default_rng(5)
+        return cadiff.vmap(lambda x: drawn(x, generator))(x)
+
+    x = rng.random(9)
+    same(cadiff.compile(mapped)(x), mapped(x))
+    other = lambda x: 0 if x > 0.5 else cadiff.fori_loop(0, 3, lambda i, y: y * x, x)  # noqa: E731
+    of_both = lambda x: cnp.sum(cadiff.vmap(other)(x))  # noqa: E731
+    program = cadiff.compile(of_both)
+    for at in (x, 1.0 - x):
+        same(program(at), of_both(at))
+        same(program.grad(at), cadiff.grad(of_both)(at))
+
+    @cadiff.compile
+    def wrong(x: Any) -> Any:
+        return cadiff.vmap(lambda x: cadiff.scan(lambda c, t: (c[:1], c), x, np.ones(3))[0])(x)
+
+    with pytest.raises(TypeError, match="turns keep shape and dtype"):
+        wrong(rng.random((9, 2)))
+
+
+def test_few_rows_in_a_program_are_loops_of_their_own() -> None:
+    program = cadiff.compile(lambda x: cnp.sum(cadiff.vmap(newton)(x)))
+    n = kept.FEWEST
+    for x in (rng.uniform(1.0, 9.0, n - 1), rng.uniform(1.0, 9.0, n)):
+        same(program(x), sum(newton(t) for t in x.tolist()))
+        same(program.grad(x), [cadiff.grad(newton)(t) for t in x.tolist()])
+    assert steps_of(program) == n - 1
