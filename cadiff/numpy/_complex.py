@@ -208,7 +208,7 @@ def einsum(*operands: Any, optimize: Any = False, out: None = None, **kwargs: An
     refuse_real("einsum", kwargs.pop("dtype", None))
     if kwargs:
         raise TypeError(
-            f"numpy.einsum of complex numbers with derivatives takes no further arguments: {kwargs}"
+            f"numpy.einsum of complex numbers with derivatives takes nothing further, not {kwargs}"
         )
     real = _function(np.einsum)
     text, numbers = subscripts_of(operands)
