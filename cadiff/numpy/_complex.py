@@ -25,8 +25,8 @@ from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL
 from ..operations.searches import ranked_by
 from . import _calculus, _products, _reductions, _shapes  # noqa: F401 - register what serves here
 from ._choices import flatiter
-from ._common import Axis, as_number, existing, flat_axis, refuse, refuse_real
-from ._products import spelt_out
+from ._common import Axis, existing, flat_axis, refuse, refuse_real
+from ._products import spelt_out, subscripts_of
 
 # --- by parts ------------------------------------------------------------------------------------
 
@@ -202,18 +202,17 @@ product_of(np.correlate, 1)
 
 
 @implements_complex(np.einsum)
-def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
+def einsum(*operands: Any, optimize: Any = False, out: None = None, **kwargs: Any) -> Any:
     """Sums of products, as `numpy.einsum`: of three operands and more, two at a time."""
-    kwargs.pop("optimize", None)
+    refuse("einsum", out=out)
     refuse_real("einsum", kwargs.pop("dtype", None))
-    if kwargs or not isinstance(subscripts, str):
+    if kwargs:
         raise TypeError(
-            "numpy.einsum of complex numbers with derivatives takes subscripts as a str, and no "
-            f"further arguments, not {subscripts!r} {kwargs or ''}"
+            f"numpy.einsum of complex numbers with derivatives takes nothing further, not {kwargs}"
         )
     real = _function(np.einsum)
-    numbers = [as_number(x) for x in operands]
-    terms, result = spelt_out(subscripts.replace(" ", ""), [x.shape for x in numbers])
+    text, numbers = subscripts_of(operands)
+    terms, result = spelt_out(text, [x.shape for x in numbers])
     while len(numbers) > 2:
         letters = set(result).union(*terms[2:])
         kept = "".join(c for c in dict.fromkeys(terms[0] + terms[1]) if c in letters)

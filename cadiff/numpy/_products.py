@@ -280,7 +280,7 @@ _contracted.defpattern(
 )
 
 
-def _subscripts(args: Sequence[Any]) -> tuple[str, list[Number]]:
+def subscripts_of(args: Sequence[Any]) -> tuple[str, list[Number]]:
     """The subscripts as a string, from both forms of call, and the operands."""
     if isinstance(args[0], str):
         return args[0].replace(" ", ""), [as_number(x) for x in args[1:]]
@@ -362,7 +362,7 @@ planned = functools.lru_cache(maxsize=1024)(_planned)
 def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: Any) -> Number:
     """Einstein sums, as `numpy.einsum`: every form, with ellipses and repeated labels."""
     refuse("einsum", out=out, dtype=kwargs.get("dtype"))
-    text, numbers = _subscripts(operands)
+    text, numbers = subscripts_of(operands)
     plan = planned(text, tuple(x.shape for x in numbers))
     terms, result = plan.terms, plan.result
     if len(numbers) == 1 and set(result) == set(plan.lengths):

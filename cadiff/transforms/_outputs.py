@@ -223,9 +223,10 @@ def whole(part: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
     """Integers or bools that stand among floats: a recording has what replays compute anew."""
     if dtype.kind == "b":
         return ops.value(part) != 0.0
+    values = ops.value(part)
     if shape or dtype.itemsize < 8:
-        return ops.value(part).astype(dtype)
-    return floor(ops.value(part))
+        return dtype.type(values) if isinstance(values, float) else values.astype(dtype)
+    return floor(values)
 
 
 def places(shapes: Sequence[Shape]) -> Iterator[tuple[slice, Shape]]:

@@ -319,10 +319,30 @@ def test_rules_that_are_wrong_are_refused(jax: Any) -> None:
     f.defjvp(lambda primals, tangents: tangents[0])
     with pytest.raises(TypeError, match="a tuple of 2"):
         jax.grad(f)(1.0)
-    g = jax.custom_vjp(np.multiply)
+    g = jax.custom_vjp(lambda x, y: x * y)
     g.defvjp(lambda x, y: (x * y, (x, y)), lambda residuals, g: (g,))
     with pytest.raises(TypeError, match="a tuple of 2"):
         jax.grad(lambda x: g(x, 2.0))(1.0)
+
+
+def test_rules_have_all_arguments_with_defaults(jax: Any) -> None:
+    f = jax.custom_vjp(lambda x, n=2.0, m=3.0: x * n * m)
+    f.defvjp(lambda x, n, m: (x * n * m, m), lambda m, g: (10.0 * m * g, None, None))
+    assert jax.grad(f)(1.0) == 30.0
+    assert jax.jit(jax.grad(lambda x: f(x, m=4.0)))(1.0) == 40.0
+    g = jax.custom_vjp(lambda x, *, n: x * n)
+    g.defvjp(lambda x: (x, ()), lambda _, g: (g,))
+    with pytest.raises(TypeError, match="pass by place"):
+        jax.grad(lambda x: g(x, n=2.0))(1.0)
+
+
+def test_choices_by_probabilities_are_replayed(jax: Any) -> None:
+    draw = jax.jit(lambda key, p: jax.random.choice(key, 9, (20,), p=p))
+    p = np.arange(1.0, 10.0) / 45.0
+    for seed in range(4):
+        key = jax.random.PRNGKey(seed)
+        np.testing.assert_array_equal(draw(key, p), jax.random.choice(key, 9, (20,), p=p))
+    assert draw.program.stats()["eager"] == 0
 
 
 def test_names_that_are_not_there_say_what_to_write(jax: Any) -> None:

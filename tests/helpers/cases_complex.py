@@ -196,6 +196,7 @@ LINEAR = {
     "multi_dot": lambda np, z: np.linalg.multi_dot([z, z.T, z]),
     "einsum of one": lambda np, z: np.einsum("ij->j", z),
     "einsum of three": lambda np, z: np.einsum("ij,kj,k->i", z, z.conj(), z[:, 0]),
+    "einsum by numbers": lambda np, z: np.einsum(z, [0, 1], z, [2, 1], [2, 0]),
     "einsum with dots": lambda np, z: np.einsum("...j,kj->...k", z, z),
 }  # fmt: skip
 PRODUCTS = {

@@ -85,6 +85,11 @@ _MODULES: dict[str, dict[str, _Any]] = {
     "test_util": {"check_grads": _cadiff.check_grads},
     "tree": {k[5:]: function for k, function in vars(tree_util).items() if k[:5] == "tree_"},
     "typing": {"ArrayLike": _Any, "DTypeLike": _Any},
+    "util": {
+        "safe_map": lambda f, *rows: [f(*row) for row in zip(*rows, strict=True)],
+        "safe_zip": lambda *rows: [*zip(*rows, strict=True)],
+        "unzip2": lambda pairs: tuple(zip(*pairs, strict=True)) or ((), ()),
+    },
     "_src": {"__path__": []},
 }
 _aliases.have_modules(__name__, _MODULES)

@@ -223,6 +223,10 @@ def _over_axes(function: Function) -> Function:
     return lambda x, axes=(), *, dimensions=(), **_: function(x, tuple(axes or dimensions))
 
 
+def _place(function: Function, operand: Any, axis: int, index_dtype: Any = int) -> Any:
+    return function(operand, axis).astype(index_dtype)
+
+
 _REDUCED = named("sum max min prod and=all or=any", np)
 _ACCUMULATED = named("max=maximum min=minimum logsumexp=logaddexp", np)
 globals().update(
@@ -230,6 +234,7 @@ globals().update(
     | named(_SPECIAL, special)
     | {f"reduce_{k}": _over_axes(f) for k, f in _REDUCED.items()}
     | {f"cum{k}": _cumulative(f.accumulate) for k, f in _ACCUMULATED.items()}
+    | {k: functools.partial(_place, f) for k, f in named("argmax argmin", np).items()}
     | {
         "scan": lambda f, init, xs=None, length=None, reverse=False, *_, **__: cadiff.scan(
             *_turns(f, init, True), xs, length, reverse
@@ -248,12 +253,6 @@ globals().update(
         "dynamic_update_index_in_dim": dynamic_update_slice_in_dim,
         "dot": lambda lhs, rhs, *_, dimension_numbers=None, **__: (
             dot_general(lhs, rhs, dimension_numbers) if dimension_numbers else np.dot(lhs, rhs)
-        ),
-        "argmax": lambda operand, axis, index_dtype=int: np.argmax(operand, axis).astype(
-            index_dtype
-        ),
-        "argmin": lambda operand, axis, index_dtype=int: np.argmin(operand, axis).astype(
-            index_dtype
         ),
         "div": lambda x, y: (  # of ints without its fraction
             (x - np.fmod(x, y)) // y if np.result_type(x, y).kind in "iu" else np.divide(x, y)

@@ -35,11 +35,6 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
 
 
-def elu(x: Any, alpha: Any = 1.0) -> Any:
-    """X above 0, and alpha (exp(x) - 1) below."""
-    return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0.0, x)))
-
-
 def one_hot(x: Any, num_classes: int, *, dtype: Any = float, axis: int = -1, **_: Any) -> Any:
     """1 in the place that an index names, and else 0; all 0 for an index out of bounds."""
     hot = np.equal(np.asarray(x)[..., None], onp.arange(num_classes))
@@ -57,12 +52,6 @@ def standardize(
     return (x - mean) / np.sqrt(variance + epsilon)
 
 
-def glu(x: Any, axis: int = -1) -> Any:
-    """The first half along an axis times the sigmoid of the second."""
-    first, second = np.split(x, 2, axis)
-    return first * sigmoid(second)
-
-
 _relu6: Any = lambda x: np.where(x < 6.0, relu(x), 6.0)  # noqa: E731
 _SELU = 1.0507009873554805, 1.6732632423543772  # Klambauer and others 2017
 _FORMULAS: dict[str, Callable[..., Any]] = {
@@ -76,8 +65,10 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "mish": lambda x: x * np.tanh(softplus(x)),
     "log_sigmoid": lambda x: -softplus(-x),
     "soft_sign": lambda x: x / (1.0 + np.abs(x)),
-    "celu": lambda x, alpha=1.0: alpha * elu(x / alpha),
-    "selu": lambda x: _SELU[0] * elu(x, _SELU[1]),
+    "elu": lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0.0, x))),
+    "celu": lambda x, alpha=1.0: alpha * _FORMULAS["elu"](x / alpha),
+    "selu": lambda x: _SELU[0] * _FORMULAS["elu"](x, _SELU[1]),
+    "glu": lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis)),
     "leaky_relu": lambda x, negative_slope=0.01: np.where(x >= 0, x, negative_slope * x),
     "relu6": _relu6,
     "hard_tanh": lambda x: np.clip(x, -1.0, 1.0),

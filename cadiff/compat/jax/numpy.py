@@ -86,7 +86,8 @@ _einsum = globals()["einsum"]
 
 def einsum(subscripts: _Any, /, *operands: _Any, **how: _Any) -> _Any:
     """As `numpy.einsum`; dots that the result has not are summed over."""
-    inputs, arrow, output = str(subscripts).replace(" ", "").partition("->")
+    text = subscripts if isinstance(subscripts, str) else ""
+    inputs, arrow, output = text.replace(" ", "").partition("->")
     if not arrow or "..." not in inputs or "..." in output:
         return _einsum(subscripts, *operands, **how)
     found = _einsum(f"{inputs}->...{output}", *operands, **how)

@@ -19,6 +19,7 @@ from ...binding import _core, carries
 _WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
 _WORD = 0xFFFFFFFF
 _SQRT2 = math.sqrt(2.0)
+_as_ints: Any = lambda x, dtype=int: np.asarray(x).astype(dtype)[()]  # noqa: E731
 
 
 def _pair(key: Any, shape: tuple[int, ...]) -> Any:
@@ -106,10 +107,6 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
     return np.stack(_pair(key, shape), axis=-1)
 
 
-def _as_ints(x: Any, dtype: Any = int) -> Any:
-    return np.asarray(x).astype(dtype)[()]
-
-
 def uniform(
     key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, **_: Any
 ) -> Any:
@@ -156,8 +153,7 @@ def choice(
         raise ValueError(f"{count} of {n} elements are wanted, each at most once: replace=True")
     if p is not None and replace:
         sums = np.cumsum(p)
-        r = sums[-1] * (1.0 - uniform(key, shape))
-        places = np.searchsorted(cadiff.value(sums), cadiff.value(r))
+        places = np.searchsorted(sums, sums[-1] * (1.0 - uniform(key, shape)))
     elif replace:
         places = randint(key, shape, 0, n)
     else:

@@ -240,15 +240,19 @@ class _Custom:
         return self if thing is None else partial(self, thing)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = self.fun.__name__
         if not self.rules:
-            name = self.fun.__name__
             text = f"no rule of {name} is stated: do so with {name}.defjvp or its like"
             raise AttributeError(text)
-        if kwargs:
-            bound = inspect.signature(self.fun).bind(*args, **kwargs)
-            args, kwargs = bound.args, bound.kwargs
-        if kwargs or not carries(args):
-            return self.fun(*args, **kwargs)
+        bound = inspect.signature(self.fun).bind(*args, **kwargs)
+        bound.apply_defaults()  # a rule is of all arguments
+        args = bound.args
+        if alone := [k for k in kwargs if k in bound.kwargs]:
+            raise TypeError(
+                f"rules of {name} are of places, which {alone} have not: pass by place"
+            )
+        if not carries(args):
+            return self.fun(*args)
         given = tuple(x for k, x in enumerate(args) if k not in self.nondiff)
         is_number = lambda x: isinstance(x, _NUMBERS) and np.result_type(x).kind in "fc"  # noqa: E731
         call = Call(trees.PyTreeDef, given, is_number)
