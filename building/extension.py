@@ -30,6 +30,7 @@ from .objects import (
     COMPILE_ARGS,
     DEBUGGED,
     ROOT,
+    SPARED,
     CoreObjects,
     Objects,
     accepted,
@@ -76,7 +77,7 @@ COLD_ARGS = [] if sys.platform == "win32" else ["-Os"]
 
 # What an optimising compiler spends its time with and Cython's C gains nothing from: a sixth of
 # the time for hot modules, and a third for cold ones, which become 3 % larger.
-SPARED = [
+SPARED_IN_CYTHON = [
     *("-fno-schedule-insns2", "-fno-gcse", "-fno-tree-pta", "-fno-tree-loop-optimize"),
     *("-fno-tree-slp-vectorize", "-fno-ipa-cp", "-fno-ipa-sra"),
 ]
@@ -84,7 +85,8 @@ SPARED_IN_COLD = [
     *("-fno-tree-vrp", "-fno-tree-pre", "-fno-code-hoisting", "-fno-thread-jumps"),
     *("-fno-tree-dominator-opts", "-fno-tree-sra", "-fno-tree-copy-prop", "-fno-tree-bit-ccp"),
     *("-fno-split-paths", "-fno-forward-propagate", "-fno-cse-follow-jumps"),
-    "-fno-rerun-cse-after-loop",
+    *("-fno-rerun-cse-after-loop", "-fno-ipa-ra", "-fno-caller-saves", "-fno-if-conversion"),
+    "-fno-if-conversion2",
 ]
 
 # What Cython would write in line wherever it is needed: to look a name of the module up, call a
@@ -242,9 +244,10 @@ class BuildChanged(build_ext):
         made_for = f"Python {sys.version}, NumPy {np.__version__}"
         numbers_args = [*HOT_ARGS, *CLOSE_ARGS, *ASKED_ARGS]
         numbers = Objects(tag, [*command, *numbers_args], made_for, of_system)
-        spared = accepted(compiler, SPARED)
+        spared = accepted(compiler, SPARED_IN_CYTHON)
         hot_args = [*CYTHON_ARGS, *HOT_ARGS, *spared]
         cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared, *accepted(compiler, SPARED_IN_COLD)]
+        cold_args += accepted(compiler, SPARED)
         asked = [*ASKED_ARGS, *ASKED_CYTHON_ARGS]
         hot = Objects(f"{tag}-hot", [*command, *hot_args, *asked], made_for, of_system)
         cold = Objects(f"{tag}-cold", [*command, *cold_args, *asked], made_for, of_system)
