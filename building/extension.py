@@ -30,7 +30,6 @@ from .objects import (
     COMPILE_ARGS,
     DEBUGGED,
     ROOT,
-    SPARED,
     CoreObjects,
     Objects,
     accepted,
@@ -77,7 +76,7 @@ COLD_ARGS = [] if sys.platform == "win32" else ["-Os"]
 
 # What an optimising compiler spends its time with and Cython's C gains nothing from: a sixth of
 # the time for hot modules, and a third for cold ones, which become 3 % larger.
-SPARED_IN_CYTHON = [
+SPARED = [
     *("-fno-schedule-insns2", "-fno-gcse", "-fno-tree-pta", "-fno-tree-loop-optimize"),
     *("-fno-tree-slp-vectorize", "-fno-ipa-cp", "-fno-ipa-sra"),
 ]
@@ -86,7 +85,9 @@ SPARED_IN_COLD = [
     *("-fno-tree-dominator-opts", "-fno-tree-sra", "-fno-tree-copy-prop", "-fno-tree-bit-ccp"),
     *("-fno-split-paths", "-fno-forward-propagate", "-fno-cse-follow-jumps"),
     *("-fno-rerun-cse-after-loop", "-fno-ipa-ra", "-fno-caller-saves", "-fno-if-conversion"),
-    "-fno-if-conversion2",
+    *("-fno-if-conversion2", "-fno-ipa-modref", "-fno-ipa-pure-const", "-fno-dse", "-fno-ree"),
+    *("-fno-expensive-optimizations", "-fno-split-wide-types", "-fno-tree-phiprop"),
+    "-fno-optimize-strlen",
 ]
 
 # What Cython would write in line wherever it is needed: to look a name of the module up, call a
@@ -244,10 +245,9 @@ class BuildChanged(build_ext):
         made_for = f"Python {sys.version}, NumPy {np.__version__}"
         numbers_args = [*HOT_ARGS, *CLOSE_ARGS, *ASKED_ARGS]
         numbers = Objects(tag, [*command, *numbers_args], made_for, of_system)
-        spared = accepted(compiler, SPARED_IN_CYTHON)
+        spared = accepted(compiler, SPARED)
         hot_args = [*CYTHON_ARGS, *HOT_ARGS, *spared]
         cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared, *accepted(compiler, SPARED_IN_COLD)]
-        cold_args += accepted(compiler, SPARED)
         asked = [*ASKED_ARGS, *ASKED_CYTHON_ARGS]
         hot = Objects(f"{tag}-hot", [*command, *hot_args, *asked], made_for, of_system)
         cold = Objects(f"{tag}-cold", [*command, *cold_args, *asked], made_for, of_system)

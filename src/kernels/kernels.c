@@ -376,31 +376,26 @@ static int read_directly(int op_and_which) {
 /* Reads operands and value where they stand side by side. */
 #define CAD_DIRECT(name, which, reads, partial)                                                   \
     case CAD_OP_##name * 4 + which - 1:                                                           \
+        CAD_INDEPENDENT                                                                           \
         CAD_NO_UNROLL                                                                             \
         for (size_t i = 0; i < n; i++) {                                                          \
             const double x = xs[i], y = ys[i], z = zs[i], v = vs[i];                              \
             (void)x, (void)y, (void)z, (void)v;                                                   \
-            to[i] = (store ? 0.0 : to[i]) + absorb(g[i], partial);                                \
+            to[i] = before[i] + absorb(g[i], partial);                                            \
         }                                                                                         \
         break;
 
-/* to[i] += or = g[i] * partial. */
-static CAD_INLINE void hand_on_directly(int op_and_which, double *restrict to, const double *g,
-                                        const double *xs, const double *ys, const double *zs,
-                                        const double *vs, const int store, size_t n) {
+/* to[i] += or = g[i] * partial; n <= CAD_TILE. */
+CAD_CLONES static void run_directly(int op_and_which, double *to, const double *g,
+                                    const double *const x[4], int store, size_t n) {
+    static const double zeros[CAD_TILE];
+    assert(n <= CAD_TILE);
+    const double *const before = store ? zeros : to;
+    const double *const xs = x[0], *const ys = x[1], *const zs = x[2], *const vs = x[3];
     switch (op_and_which) {
 #include "ops_direct.h"
     default:
         break;
-    }
-}
-
-CAD_CLONES static void run_directly(int op_and_which, double *to, const double *g,
-                                    const double *const x[4], int store, size_t n) {
-    if (store) {
-        hand_on_directly(op_and_which, to, g, x[0], x[1], x[2], x[3], 1, n);
-    } else {
-        hand_on_directly(op_and_which, to, g, x[0], x[1], x[2], x[3], 0, n);
     }
 }
 
