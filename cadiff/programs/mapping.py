@@ -21,7 +21,6 @@ from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
 from ..transforms._base import Function, P, Transform, answering, is_int
 from ..transforms._mapped import Axes, Form, Layout, Rows, check_axes, is_plain, stacked
-from .control_flow import mapped
 from .rows import Computed, Root, RowProgram, Vectors, matrix_of
 
 MOST_LAYOUTS = 64  # of which programs are kept
@@ -88,9 +87,12 @@ class Mapped(Transform):
             if computed is not None:
                 numbers = None if is_plain else _differentiable(computed, vectors, rows, root)
                 return self._completed(rows, computed, computed.columns(numbers))
-        if (as_step := mapped(self._function, args, kwargs, rows)) is not None:
-            leaves, tree = binding.flattened(as_step)
-            return Form(tree, [], [], []).put_together(leaves, self._out_axes)
+        if binding.is_guarding():
+            from .control_flow import mapped
+
+            if (as_step := mapped(self._function, args, kwargs, rows)) is not None:
+                leaves, tree = binding.flattened(as_step)
+                return Form(tree, [], [], []).put_together(leaves, self._out_axes)
         results = rows.each(self._function)
         form = Form.of(results[0])
         columns = map(stacked, form.columns(results, range(len(results))))
