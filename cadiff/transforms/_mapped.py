@@ -199,7 +199,10 @@ class Rows:
 def _slices(leaf: Any) -> Iterator[Any]:
     if is_plain(leaf):
         return iter(leaf)
-    return (leaf[i] for i in range(binding.shape(leaf)[0]))  # no loop, which reads masks
+    n, shape = len(leaf), binding.shape(leaf)[1:]  # no loop over it, which reads masks
+    if is_mask(leaf) and leaf.dtype == bool:  # of which an element by its index is a guard
+        return (leaf[i : i + 1].reshape(shape) for i in range(n))
+    return (leaf[i] for i in range(n))
 
 
 def _order(ndim: int, axis: int) -> list[int]:
