@@ -33,13 +33,18 @@ from .tape import active_array, constant_array, write_into
 
 
 cpdef int ndim(x):
-    """The number of axes of an array, with or without derivatives; 0 for a number."""
-    return x.ndim if isinstance(x, Complex) else cad_ndim(x)
+    """The number of axes of an array, with or without derivatives, or a mask; 0 for a number."""
+    return x.ndim if has_own_shape(x) else cad_ndim(x)
 
 
 cpdef tuple shape(x):  #: tuple[int, ...]
-    """The lengths of the axes of an array, with or without derivatives; () for a number."""
-    return x.shape if cad_ndim(x) > 0 or isinstance(x, Complex) else ()
+    """The lengths of the axes of an array, with or without derivatives, or a mask; else ()."""
+    return x.shape if cad_ndim(x) > 0 or has_own_shape(x) else ()
+
+
+cdef bint has_own_shape(x):
+    """Whether C does not see the axes that it has."""
+    return isinstance(x, Complex) or (cad_is_mask(x) and x.is_mask)
 
 
 cpdef bint carries(tree) except -1:

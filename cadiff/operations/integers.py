@@ -20,7 +20,7 @@ from .arrays import check_order
 from .exactness import are_floats, as_floats
 from .guards import EQUAL, LESS
 from .indices import FEW, added_at, along, places_of_true, taken, taken_at
-from .making import made_of
+from .making import bools_of, made_of
 from .primitives import primitive
 from .replayed import Replayed, is_anew, is_mask, kind_of, replaced, unread
 
@@ -64,7 +64,7 @@ def _moved(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if not masks_in or kwargs.keys() - {"axis", "shape"} or carries((args, kwargs)):
         return None
     plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
-    if plain.dtype.kind not in "iu" or plain.size == 0:
+    if plain.dtype.kind not in "biu" or plain.size == 0:
         return None
     numbers = replaced(args, "number")
     if not are_floats(numbers):
@@ -76,7 +76,10 @@ def _moved(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return None
     for mask in masks_in:
         mask.memory.has_views = True
-    moved = made_of(masks_in, plain, outcomes)
+    if plain.dtype == bool:
+        moved = bools_of(masks_in, plain, outcomes, any(mask._equality for mask in masks_in))
+    else:
+        moved = made_of(masks_in, plain, outcomes)
     moved.memory.has_views = True
     return moved
 

@@ -60,7 +60,7 @@ def _checked(form: Form, item: Any, name: str, what: str) -> Any:
         if type(leaf) is int and -MOST_INT < leaf < MOST_INT and shape == () and dtype == _INT:
             continue
         given = dtype_of(leaf) if isinstance(leaf, NUMBERS) else None
-        if given is None or _shape(leaf) != shape:
+        if given is None or binding.shape(leaf) != shape:
             pass
         elif given == dtype:
             continue
@@ -110,10 +110,6 @@ def _filled(parts: Iterable[Any], plain: Any) -> Any:
     return tree.fill(part if kind_of(leaf) == "f" else anew(leaf, part) for part, leaf in pairs)
 
 
-def _shape(leaf: Any) -> Shape:
-    return np.shape(leaf._plain) if isinstance(leaf, Replayed) else binding.shape(leaf)
-
-
 def _number(leaf: Any) -> Any:
     return leaf.number if isinstance(leaf, Replayed) else leaf
 
@@ -121,7 +117,7 @@ def _number(leaf: Any) -> Any:
 def _described(leaf: Any) -> str:
     if not isinstance(leaf, NUMBERS):
         return f"a {type(leaf).__name__}"
-    return _named(_shape(leaf), dtype_of(leaf))
+    return _named(binding.shape(leaf), dtype_of(leaf))
 
 
 def _named(shape: Shape, dtype: np.dtype[Any]) -> str:
@@ -151,14 +147,14 @@ def _are_small(item: Any) -> bool:
     leaves = binding.flattened(item, pairs=True)[0]
     ints = (x for x in leaves if dtype_of(x).kind in "iu")
     bounded = ((x, is_inside) for x in ints for is_inside in (x > -MOST_INT, x < MOST_INT))
-    return all(np.all(is_inside) if _shape(x) else is_inside for x, is_inside in bounded)
+    return all(np.all(is_inside) if binding.shape(x) else is_inside for x, is_inside in bounded)
 
 
 def _truth(x: Any, name: str) -> Any:
     """A bool, or what stands for one and is not read yet."""
     if x is True or x is False:
         return x
-    if not isinstance(x, NUMBERS) or math.prod(_shape(x)) != 1:
+    if not isinstance(x, NUMBERS) or math.prod(binding.shape(x)) != 1:
         raise TypeError(f"{name} is one truth value, not {_described(x)}")
     return x if isinstance(x, Replayed) and kind_of(x._plain) == "b" else bool(x)
 
@@ -210,7 +206,7 @@ class _Rows:
     @property
     def form(self) -> Form:
         dtypes = [*map(dtype_of, self.arrays)]
-        shapes = [_shape(x)[1:] for x in self.arrays]
+        shapes = [binding.shape(x)[1:] for x in self.arrays]
         return Form(self.tree, shapes, dtypes, [False] * len(shapes))
 
     def plain(self) -> _Rows:
@@ -492,11 +488,11 @@ def scan(
     arrays = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in leaves]
     lengths: dict[int, None] = {}
     for x in arrays:
-        if not isinstance(x, NUMBERS) or not _shape(x):
+        if not isinstance(x, NUMBERS) or not binding.shape(x):
             raise TypeError(
                 f"xs consists of arrays, with a row for each turn, not {_described(x)}"
             )
-        lengths[_shape(x)[0]] = None
+        lengths[binding.shape(x)[0]] = None
     if not arrays and length is None:
         raise TypeError("without xs, length is the number of turns: scan(f, init, length=n)")
     if length is not None:
@@ -509,7 +505,7 @@ def scan(
     if reverse:
         arrays = [x[::-1] for x in arrays]
     if n == 0:
-        return init, _none_of(f, init, tree.fill([np.ones(_shape(x)[1:]) for x in arrays]))
+        return init, _none_of(f, init, tree.fill([np.ones(binding.shape(x)[1:]) for x in arrays]))
     carry, ys = _run(_SCAN, (f,), init, _Rows(tree, arrays, n))
     return carry, binding.map_leaves(lambda y: y[::-1], ys) if reverse else ys
 
@@ -720,9 +716,9 @@ def cond(
     check_function("cond", false_fun)
     if callable(pred):
         return _branch(_ASKED, (pred, true_fun, false_fun), operands)
-    if isinstance(pred, Replayed) and not pred.is_plain and math.prod(_shape(pred)) == 1:
+    if isinstance(pred, Replayed) and not pred.is_plain and math.prod(binding.shape(pred)) == 1:
         single: Any = pred
-        single = single.reshape(()) if _shape(pred) else single
+        single = single.reshape(()) if binding.shape(pred) else single
         return _branch(_BRANCH, (false_fun, true_fun), (single, operands))
     RAN.n += type(pred) is not bool
     return (true_fun if _truth(pred, "pred") else false_fun)(*operands)

@@ -23,7 +23,7 @@ from ..binding.bytecode import has_handlers, raises_at
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library, is_own_file
 from ..operations import primitives
 from ..operations.making import made
-from ..transforms._generators import generator_types
+from ..transforms._generators import Generators, generator_types
 from . import library_types
 from .native import Machines, note
 from .reads import Computed, Constant, Operand, last_argument
@@ -46,6 +46,8 @@ _CONSTANT = primitives.primitive._constant.__code__
 # What happens once, and in no call after it: a module is imported, machine code is made.
 _IMPORTED = sys.modules["_frozen_importlib"]._find_and_load.__code__
 _ONCE = (_IMPORTED, Machines.__call__.__code__, note.__code__)
+# What reads the states of generators, of programs that f calls, too, and draws from none.
+_OF_STATES = [part.__code__ for part in vars(Generators).values() if type(part) is FunctionType]
 _OF_SOURCES = ("linecache", "tokenize")  # which read what is in tracebacks
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -64,7 +66,7 @@ class Observation(Observer):
         self.settings: set[Setting] = set()  # that libraries have read
         self._unwatched_steps = watch.unwatched_steps
         self.drew = False  # random numbers, as was seen
-        self._draws = DRAWS.format(name=watch.generators[0][0]) if watch.generators else ""
+        self._watched = {id(generator): name for name, generator in watch.generators}
         is_loaded = "numpy.random" in sys.modules
         self._generators = generator_types() if is_loaded else (random.Random,)
 
@@ -87,7 +89,7 @@ class Observation(Observer):
         return error.__cause__ if is_made else None
 
     def on_code(self, code: CodeType) -> int:
-        if code in _ONCE:
+        if code in _ONCE or code in _OF_STATES:
             return _ASIDE
         frame = sys._getframe(1)
         if code.co_name == "computed" and _is_step(frame) and _is_elsewhere(frame):
@@ -100,8 +102,8 @@ class Observation(Observer):
                 self._note("" if _is_seeded_later(frame) else DRAWS.format(name=_ENTROPY))
                 return _UNTOLD
             module = str(frame.f_globals.get("__name__", ""))
-            if module in _OF_COPIES:
-                self._note_draw()
+            if module == _COPIES or (module == "random" and code.co_name in _COPYING):
+                self._note_draw(next(iter(self._watched.values()), ""))
             self.settings.update(read_by(module))
             if "f_locals" in code.co_names and not library_types.is_of_python_itself(module):
                 if _named_in_texts(frame):
@@ -136,8 +138,9 @@ class Observation(Observer):
         return _UNTOLD if reason else _STANDARD if is_standard else _OPAQUE
 
     def on_function(self, function: BuiltinFunctionType, standing: int) -> bool:
-        if issubclass(type(function.__self__), self._generators):
-            self._note_draw()
+        is_drawn = issubclass(type(function.__self__), self._generators)
+        if is_drawn:
+            self._note_draw(self._watched.get(id(function.__self__), ""))
         frame = sys._getframe(1)
         if function is print or issubclass(type(function.__self__), io.IOBase):
             self.writes |= frame.f_globals.get("__name__") not in _OF_SOURCES
@@ -147,7 +150,7 @@ class Observation(Observer):
             return True
         reason = library_types.unsafe(function) if standing in (_KNOWN, _STANDARD) else ""
         if not reason or (standing == _STANDARD and reason in library_types.WITHIN):
-            return False
+            return is_drawn  # the next one may be of another generator
         is_for_user = standing == _KNOWN or _is_for_user(frame)
         if is_for_user:
             self._note(OUTSIDE.format(name=reason))
@@ -180,9 +183,9 @@ class Observation(Observer):
         if is_called or (by_values and not issubclass(kind, _OF_TYPES)):
             self.decided = OfThisCall(HANDLED.format(name=kind.__name__, where=where))
 
-    def _note_draw(self) -> None:
+    def _note_draw(self, name: str) -> None:
         self.drew = True
-        self._note(self._draws)
+        self._note(DRAWS.format(name=name) if name else "")  # else it is f's own, with its seed
 
     def _note(self, obstacle: str) -> None:
         if obstacle and self.obstacle in ("", AGAIN, PICKLED):
@@ -195,7 +198,8 @@ _OF_TYPES = (
     *(GeneratorExit, StopAsyncIteration, StopIteration),
 )
 _COPIES = "numpy.random._pickle"
-_OF_COPIES = ("random", _COPIES)  # which restore generators from their states
+# By which generators are restored from their states: all that is in it, and methods of `random`.
+_COPYING = ("getstate", "setstate", "__getstate__", "__setstate__", "__reduce__")
 # Whatever makes a generator without a seed, or draws from the system, comes to one of these.
 _ENTROPY = "of the system, such as seeds where none is given"
 _OF_ENTROPY = frozenset(

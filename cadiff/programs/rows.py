@@ -54,7 +54,8 @@ class Piece(NamedTuple):
         dtype = np.dtype(self.dtype)
         part = reshape(vector[self.place], self.shape) if self.shape else vector[self.place.start]
         if dtype.kind != "f":
-            return whole(part, self.shape, dtype)
+            part = whole(part, self.shape, dtype)
+            return dtype.type(part) if type(part) in (bool, int) else part  # ~True is Python's -2
         return part.copy() if self.shape else part
 
 

@@ -25,7 +25,7 @@ from .. import binding
 from ..binding import Complex, Dual, Var, callers, carries
 from ..operations import arrays
 from ..operations.primitives import primitive
-from ..operations.replayed import Replayed, replaced
+from ..operations.replayed import Replayed
 from ._checkpoints import is_set
 from ._objects import (
     LEAVES,
@@ -80,17 +80,14 @@ class Closed:
     is_of_a_call = True
 
     def __init__(self, tree: Any) -> None:
-        self._tree = replaced(tree)
+        self._tree = tree
         self._numbers: list[Any] = []
         reach = _Reach(self._numbers)
         self._live, self._was_live = self._tree, False
         self._changed, self._renewed, self._frozen = reach.of(self._tree)
         self._memory, self._kept, self._buffers = reach.memory, reach.kept, reach.buffers
         self._written = {k for k, x in enumerate(self._numbers) if id(x) in reach.written}
-        shapes = [
-            np.shape(x._plain) if isinstance(x, Replayed) else binding.shape(x)
-            for x in self._numbers
-        ]
+        shapes = [*map(binding.shape, self._numbers)]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
         self._places = [
             (

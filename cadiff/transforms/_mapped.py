@@ -18,7 +18,7 @@ from .. import binding
 from ..binding import Dual, Tree, Var
 from ..operations import arrays
 from ..operations.recorded_calls import unshared
-from ..operations.replayed import Replayed
+from ..operations.replayed import Replayed, is_mask
 from ._base import Function, is_int
 from ._outputs import Shape
 
@@ -199,7 +199,10 @@ class Rows:
 def _slices(leaf: Any) -> Iterator[Any]:
     if is_plain(leaf):
         return iter(leaf)
-    return (leaf[i] for i in range(binding.shape(leaf)[0]))  # no loop, which reads masks
+    n, shape = len(leaf), binding.shape(leaf)[1:]  # no loop over it, which reads masks
+    if is_mask(leaf) and leaf.dtype == bool:  # of which an element by its index is a guard
+        return (leaf[i : i + 1].reshape(shape) for i in range(n))
+    return (leaf[i] for i in range(n))
 
 
 def _order(ndim: int, axis: int) -> list[int]:
@@ -217,7 +220,7 @@ def _size(leaves: Sequence[Leaf]) -> int:
                 f"{type(value).__name__}. Make it an array, or give it None in in_axes, so that "
                 "all rows share it"
             )
-        if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+        if type(value) is not np.ndarray and isinstance(value, np.ndarray) and not is_mask(value):
             binding.structure_of((value,), (0,))  # refuses masked arrays and matrices
         shape = binding.shape(value)
         assert axis is not None
@@ -354,7 +357,7 @@ def stacked(parts: list[Any]) -> Any:
 
 def _with_axis(leaf: Leaf, column: Any) -> Any:
     axis = leaf.axis
-    ndim = binding.ndim(column._plain if isinstance(column, Replayed) else column)
+    ndim = binding.ndim(column)
     if axis is None:
         return _shared(leaf, column)
     if not -ndim <= axis < ndim:

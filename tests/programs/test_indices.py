@@ -33,6 +33,8 @@ def summed_at(y: Any, at: Any, by: Any) -> Any:
     return y
 
 
+SHARING = np.linspace(1.0, 2.0, 9)  # enough rows for a step
+
 # Of a vector x of 6 numbers and a vector of 4 indices.
 INDEXING: dict[str, Callable[[Any, Any], Any]] = {
     "elements": lambda x, i: cnp.sin(x[i]) * x[0],
@@ -72,6 +74,9 @@ INDEXING: dict[str, Callable[[Any, Any], Any]] = {
     "assignment of an element": lambda x, i: replaced(x, i[0], x[1] * 2.0) * x,
     "addition in place": lambda x, i: added(x, i, x[:4] ** 2),
     "sums at indices": lambda x, i: summed_at(x, i, x[2:]) * x,
+    "mapped": lambda x, i: cadiff.vmap(lambda k: x[k] ** 2 * k)(i),
+    "mapped, of an axis": lambda x, i: cadiff.vmap(lambda k: x[k], 1, 1)(i.reshape(2, 2))[0],
+    "shared by rows": lambda x, i: cadiff.vmap(lambda y, k: y * x[k], (0, None))(SHARING, i)[8],
     "counts": lambda x, i: np.bincount(i + N, minlength=2 * N)[:N] * x,
     "weighted counts": lambda x, i: cnp.bincount(i % 3, weights=x[:4], minlength=3)[0] * x,
     "rows of numbers": lambda x, i: cnp.outer(x, x)[i[2]] * x + TABLE[i[1]] @ x[:3],

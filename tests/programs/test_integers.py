@@ -51,6 +51,9 @@ CHOOSING: dict[str, Callable[[Any, Any], Any]] = {
     "assigned": lambda x, m: replaced(x, m, 3.0) * x,
     "any": lambda x, m: x * 2.0 if m.any() else x**2,
     "mean": lambda x, m: m.mean() * x + np.sum(m) * x**2,
+    "mapped": lambda x, m: cadiff.vmap(lambda x, m: np.where(~m, x, x**2))(x, m),
+    "rows": lambda x, m: cadiff.vmap(lambda m: ~m)(m.reshape(2, 3)).reshape(-1) * x,
+    "moved": lambda x, m: np.flip(m) * x + np.concatenate([m[4:], np.repeat(x[:2] > 0.0, 2)]) * x,
 }
 
 

@@ -119,6 +119,28 @@ def test_a_generator_at_hand_that_is_not_drawn_from_is_no_obstacle() -> None:
     assert program(1.0) != program(1.0)
 
 
+# What reads the state of a generator that is at hand, or draws from another one.
+BESIDE: dict[str, Callable[[Any], Any]] = {
+    "a recording": lambda x: cadiff.fori_loop(0, 30, lambda k, y: y * 1.01, x),
+    "a program": lambda x: cadiff.compile(lambda y: y * 2.0)(x),
+    "a generator with a seed": lambda x: x * random.Random(3).random(),
+}
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_only_what_is_drawn_from_is_an_obstacle(what: str) -> None:
+    draws = False
+
+    def f(x: Any) -> Any:
+        return BESIDE[what](x) + (own.random() + np.random.normal() if draws else 0.0)
+
+    program = cadiff.compile(f)
+    assert [program(x) for x in (1.0, 2.0)] == pytest.approx([f(1.0), f(2.0)])
+    assert (program.stats()["recordings"], program.stats()["eager"]) == (1, 0)
+    draws = True
+    assert program(1.0) != program(1.0)
+
+
 # One number each, the same in every call.
 SEEDED: dict[str, Callable[[], Any]] = {
     "a generator": lambda: np.random.default_rng(3).normal(),

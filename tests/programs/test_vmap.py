@@ -333,6 +333,14 @@ def test_closures_are_differentiated() -> None:
         assert_same(mapped(3.0), derivative(lambda w: w * w * cnp.sum(V))(3.0))
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, bool])
+def test_numbers_stand_beside_integers(dtype: Any) -> None:
+    k = (np.arange(100) % 2).astype(dtype)
+    f = lambda x, k: x * x * np.where(~k, k + 1.0, 3.0)  # noqa: E731
+    found = grad(lambda x: cnp.sum(vmap(f)(x, k)))(V)
+    assert_same(found, 2.0 * V * np.where(~k, k + 1.0, 3.0))
+
+
 def test_only_some_rows_use_the_closure() -> None:
     def f(w: Any) -> Any:
         return cnp.sum(vmap(lambda x: w * x if x > 0.0 else x)(V))

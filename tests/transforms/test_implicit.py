@@ -102,6 +102,19 @@ def test_programs_search_anew() -> None:
     assert "1 recording" in repr(program)
 
 
+def test_programs_take_other_integers_and_choices() -> None:
+    def f(a: Any, k: Any) -> Any:
+        equation = lambda x, k, m: x**3 + x - np.where(m, a[k], 2.0) * k[0]  # noqa: E731
+        return np.sum(root(equation, np.ones(2), k, a[:2] > 1.0))
+
+    program = cadiff.compile(f)
+    for k in ([1, 2], [2, 0], [1, 1], [2, 1]):
+        a, at = np.array([0.5, *k]), np.array(k)
+        npt.assert_allclose(program(a, at), f(a, at), rtol=1e-14)
+        npt.assert_allclose(program.grad(a, at), cadiff.grad(f)(a, at), rtol=1e-13)
+    assert program.stats()["recordings"] == 2
+
+
 def test_what_functions_keep_belongs_to_one_call() -> None:
     """A dict that f fills is its user's once, and empty wherever f is run for derivatives."""
 
