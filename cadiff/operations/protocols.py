@@ -194,9 +194,7 @@ def _is_logical(x: Any) -> bool:
     return isinstance(x, (bool, np.bool_)) or (type(x) is np.ndarray and x.dtype == bool)
 
 
-def _combined(
-    plain: Any, outcomes: Callable[..., Any], neutral: bool | None, *inputs: Any
-) -> Any:
+def _combined(plain: Any, outcomes: Callable[..., Any], neutral: bool | None, *inputs: Any) -> Any:
     """Bools of bools; `neutral` is the one beside which a mask stays what it is."""
     masks: list[Replayed] = [x for x in inputs if is_mask(x)]
     bools = [x._plain if is_mask(x) else x for x in inputs]
