@@ -25,7 +25,7 @@ from ..binding import carries
 from . import table as _table
 from .arrays import check_order
 from .exactness import bound, stay_exact
-from .guards import NOT_EQUAL
+from .guards import EQUAL, NOT_EQUAL
 from .indices import is_basic, taken
 from .integers import assigned
 from .making import bools_of, check_writable, keep_in_mind, made_of, register_masks, value_of
@@ -279,6 +279,10 @@ class Mask(Operand, NDArrayOperatorsMixin):
         """Whether all are True: one guard, not one for each. Along axes, a mask."""
         if args or kwargs or self.is_plain or self.size == 0 or self.dtype != bool:
             return self.read_values.all(axis, *args, **kwargs)
+        if axis is None:
+            count = binding.widened(self._outcomes).sum()
+            binding.compare(count, float(self.size), EQUAL, self._equality)
+            return self._plain.all()
         return np.logical_not(np.logical_not(self).any(axis))
 
     def sum(self, *args: Any, **kwargs: Any) -> Any:

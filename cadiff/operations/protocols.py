@@ -194,18 +194,23 @@ def _is_logical(x: Any) -> bool:
     return isinstance(x, (bool, np.bool_)) or (type(x) is np.ndarray and x.dtype == bool)
 
 
-def _combined(plain: Any, outcomes: Callable[..., Any], *inputs: Any) -> Any:
+def _combined(plain: Any, outcomes: Callable[..., Any], neutral: bool | None, *inputs: Any) -> Any:
+    """Bools of bools; `neutral` is the one beside which a mask stays what it is."""
     masks: list[Replayed] = [x for x in inputs if is_mask(x)]
     bools = [x._plain if is_mask(x) else x for x in inputs]
-    numbers = [x._outcomes if is_mask(x) else np.asarray(x, float) for x in inputs]
     equality = any(mask._equality for mask in masks)
-    return bools_of(masks, plain(*bools), outcomes(*numbers), equality)
+    others = [x for x in inputs if not is_mask(x)]
+    if others and np.ndim(others[0]) == 0 and bool(others[0]) is neutral:
+        found = masks[0]._outcomes
+    else:
+        found = outcomes(*(x._outcomes if is_mask(x) else np.asarray(x, float) for x in inputs))
+    return bools_of(masks, plain(*bools), found, equality)
 
 
-_NOT = partial(_combined, np.logical_not, lambda x: 1.0 - x)
-_AND = partial(_combined, np.logical_and, lambda x, y: x * y)
-_OR = partial(_combined, np.logical_or, lambda x, y: x + y - x * y)
-_XOR = partial(_combined, np.logical_xor, lambda x, y: abs(x - y))
+_NOT = partial(_combined, np.logical_not, lambda x: 1.0 - x, None)
+_AND = partial(_combined, np.logical_and, lambda x, y: x * y, True)
+_OR = partial(_combined, np.logical_or, np.maximum, False)
+_XOR = partial(_combined, np.logical_xor, lambda x, y: abs(x - y), False)
 
 _LOGICAL: dict[Any, Callable[..., Any]] = {
     np.logical_not: _NOT,

@@ -205,6 +205,7 @@ def with_helpers(body: str, has_vectors: bool = True) -> str:
             text = text.replace("TARGET", f', target("{target}")' if target else "")
             wanted |= {*re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))}
             chosen.append(text)
-    names = ["math", *["stdlib"] * ("malloc(" in body), "string"]
+    for_words = {"malloc": "stdlib", "uint32_t": "stdint"}
+    names = sorted({"math", "string"} | {for_words[word] for word in wanted & {*for_words}})
     head = "".join(f"#include <{name}.h>\n" for name in names)
     return "\n".join([head, *reversed(chosen)])

@@ -74,6 +74,11 @@ def _fill(places: Any, fill: float, result: Any) -> Any:
     return where(places, fill, result) if np.any(places) else result
 
 
+def _are_within(places: Any, low: Any, high: Any) -> Any:
+    """Whether all are between two bounds, as they are as a rule: one question, not one of each."""
+    return np.all((places >= low) & (places <= high))
+
+
 def _double(x: Any) -> Any:
     """An argument in double precision, as SciPy's distributions compute."""
     return float(x) if type(x) is int else real(in_precision(gathered(x), np.float64))
@@ -239,7 +244,8 @@ class Distribution:
         """The function of the standard distribution inside its support, of numbers elsewhere."""
         low, high = self._ends(name, [held(shape) for shape in shapes])
         somewhere = np.minimum(0.5 * low + 0.5 * high, 1.0)  # where all derivatives are finite
-        z = _fill((held(z) < low) | (held(z) > high), somewhere, z)
+        if not _are_within(held(z), low, high):
+            z = _fill((held(z) < low) | (held(z) > high), somewhere, z)
         if self.is_even and name.endswith("sf"):
             name, z = name.replace("sf", "cdf"), -z
         if name in self.formulas:
@@ -255,10 +261,12 @@ class Distribution:
         """The result inside the support; nan, with all its derivatives, of wrong parameters."""
         place, plain = held(z), list(map(held, shapes))
         low, high = self._ends(name, plain)
-        below, above = OUTSIDE[name]
-        result = _fill(place < low, below, result)
-        result = _fill(place > high, above, result)
-        wrong = ~(np.greater(held(scale), 0.0) & self.valid(*plain)) | np.isnan(place)
+        wrong = ~(np.greater(held(scale), 0.0) & self.valid(*plain))
+        if not _are_within(place, low, high):
+            below, above = OUTSIDE[name]
+            result = _fill(place < low, below, result)
+            result = _fill(place > high, above, result)
+            wrong = wrong | np.isnan(place)
         parameters = [z, *shapes, scale]
         return choose(wrong, lambda: sum(math.nan * p for p in parameters), lambda: result)
 

@@ -10,6 +10,7 @@ typedef struct Operand {
     CadId first;  /* the first operand of what it is the result of, */
     uint32_t op;  /* a row over single numbers; else 0 */
     int is_array; /* that it is an element of */
+    int is_many;  /* it is an array itself, of which `id` is the first element */
     int is_constant;
     double value;
 } Operand;
@@ -18,6 +19,7 @@ static inline void look(CadGraph *graph, CadId id, Operand *operand) {
     const CadRecord *record = cad_graph_record(graph, id);
     operand->id = id;
     operand->op = 0;
+    operand->is_many = 0;
     operand->is_array = cad_record_is_array(record);
     operand->is_constant = record->kind == CAD_RECORD_CONSTANT;
     if (record->kind == CAD_RECORD_SINGLE) {
@@ -38,40 +40,71 @@ static int is(const Operand *x, double value) {
 
 /* --- results that are there --- */
 
-typedef enum Signs { ANY_SIGN, NEVER_MINUS_ZERO, NEVER_NEGATIVE } Signs; /* nan has none */
+typedef enum Signs {
+    ANY_SIGN,
+    NEVER_MINUS_ZERO,
+    NEVER_NEGATIVE,
+    ZERO_OR_ONE
+} Signs; /* nan has none */
 
-/* What is known of the numbers of an operand, by so many operations before it. */
-static Signs signs(CadGraph *graph, CadId id, int depth) {
+/* What is known of the numbers of an operand, by so many operations before it. Of an operand of an
+ * array (`of_array`) a single number says nothing: others may stand beside it. */
+static Signs signs(CadGraph *graph, CadId id, int of_array, int depth) {
     const uint32_t i = cad_graph_record_of(graph, id);
     const CadRecord *const record = &graph->records[i];
     if (record->kind == CAD_RECORD_CONSTANT) {
         const double value = cad_record_value(record);
         return !signbit(value) ? NEVER_NEGATIVE : value != 0.0 ? NEVER_MINUS_ZERO : ANY_SIGN;
     }
-    if (depth == 0 || (record->kind != CAD_RECORD_SINGLE && record->kind != CAD_RECORD_MAP)) {
+    if (depth == 0 ||
+        (record->kind != CAD_RECORD_MAP && (record->kind != CAD_RECORD_SINGLE || of_array))) {
         return ANY_SIGN;
     }
     CadOperands of;
     cad_graph_operands(graph, i, &of);
     const CadOp op = (CadOp)record->op;
-    if (op == CAD_OP_exp || op == CAD_OP_square || op == CAD_OP_absolute) {
+    switch ((int)op) {
+    case CAD_OP_exp:
+    case CAD_OP_square:
+    case CAD_OP_absolute:
         return NEVER_NEGATIVE;
-    }
-    if (op != CAD_OP_SUM && op != CAD_OP_add && op != CAD_OP_multiply) {
+    case CAD_OP_less:
+    case CAD_OP_less_equal:
+    case CAD_OP_equal:
+    case CAD_OP_not_equal:
+        return ZERO_OR_ONE;
+    case CAD_OP_SUM:
+    case CAD_OP_add:
+    case CAD_OP_multiply:
+    case CAD_OP_maximum:
+        break;
+    default:
         return ANY_SIGN;
     }
-    const CadId other = of.ids[of.n - 1];
-    const Signs x = signs(graph, of.ids[0], depth - 1), y = signs(graph, other, depth - 1);
-    return x == NEVER_NEGATIVE && y == NEVER_NEGATIVE ? NEVER_NEGATIVE
-           : op != CAD_OP_multiply && (x || y)        ? NEVER_MINUS_ZERO
-                                                      : ANY_SIGN;
+    const int within = record->kind == CAD_RECORD_MAP;
+    const Signs x = signs(graph, of.ids[0], within, depth - 1);
+    const Signs y = signs(graph, of.ids[of.n - 1], within, depth - 1);
+    const Signs least = x < y ? x : y;
+    if (op == CAD_OP_multiply || op == CAD_OP_maximum) {
+        return least >= NEVER_NEGATIVE ? least : ANY_SIGN;
+    }
+    return least >= NEVER_NEGATIVE ? NEVER_NEGATIVE : x || y ? NEVER_MINUS_ZERO : ANY_SIGN;
 }
 
 enum { ZERO = 3, NONE = -1, DEPTH = 4 };
 
+static Signs signs_of(CadGraph *graph, const Operand *x) {
+    return signs(graph, x->id, x->is_many, DEPTH);
+}
+
 /* Whether x + y is x: of -0 always. */
 static int adds_nothing(CadGraph *graph, const Operand *x, const Operand *y) {
-    return is(y, 0.0) && (signbit(y->value) || signs(graph, x->id, DEPTH) != ANY_SIGN);
+    return is(y, 0.0) && (signbit(y->value) || signs_of(graph, x) != ANY_SIGN);
+}
+
+/* Whether x y is 0, whatever y is. */
+static int is_nothing(CadGraph *graph, const Operand *x, const Operand *y) {
+    return is(x, 0.0) && !signbit(x->value) && signs_of(graph, y) == ZERO_OR_ONE;
 }
 
 /* The operand, counted from 0, that an operation answers as it is; or ZERO; NONE, if it has to be
@@ -86,17 +119,18 @@ static int foregone(CadGraph *graph, CadOp op, const Operand *x, const Operand *
         return is(y, 0.0) && !signbit(y->value) ? 0 : NONE;
     case CAD_OP_multiply:
     case CAD_OP_amul: /* in which a zero absorbs */
-        return is(x, 1.0)                                        ? 1
-               : is(y, 1.0)                                      ? 0
-               : op == CAD_OP_amul && (is(x, 0.0) || is(y, 0.0)) ? ZERO
-                                                                 : NONE;
+        return is(x, 1.0)                                           ? 1
+               : is(y, 1.0)                                         ? 0
+               : op == CAD_OP_amul && (is(x, 0.0) || is(y, 0.0))    ? ZERO
+               : is_nothing(graph, x, y) || is_nothing(graph, y, x) ? ZERO
+                                                                    : NONE;
     case CAD_OP_divide:
     case CAD_OP_power:
         return is(y, 1.0) ? 0 : NONE;
     case CAD_OP_where:
         return !x->is_constant ? NONE : x->value != 0.0 ? 1 : 2;
     case CAD_OP_less:
-        return is(y, 0.0) && signs(graph, x->id, DEPTH) == NEVER_NEGATIVE ? ZERO : NONE;
+        return is(y, 0.0) && signs_of(graph, x) >= NEVER_NEGATIVE ? ZERO : NONE;
     default:
         return NONE;
     }
@@ -129,6 +163,7 @@ CadNumbers cad_graph_foregone(const CadShape *shape, CadOp op, const CadNumbers 
     Operand of[2] = {{0}};
     for (int k = 0; k < 2 && k < cad_op_info[op].arity; k++) {
         of[k].id = x[k].first;
+        of[k].is_many = 1;
         if (cad_is_single(shape, x[k])) {
             look(shape->graph, x[k].first, &of[k]);
         }

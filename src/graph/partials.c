@@ -5,7 +5,7 @@
 #include "table/special.h"
 
 #define IF(condition, x, y) A(where, condition, x, y)
-#define AND(x, y) both(context, x, y)
+#define AND(x, y) A(multiply, x, y)
 #define OR(x, y) A(maximum, x, y)
 #define LT(x, y) A(less, x, y)
 #define LE(x, y) A(less_equal, x, y)
@@ -20,20 +20,7 @@
 #define NONE ((CadNumbers){CAD_NO_ID, NULL})
 #define K(constant) ((CadNumbers){cad_graph_constant(context->graph, constant), cad_no_strides})
 
-/* Whether all numbers are one constant. */
-static int is_everywhere(const CadShape *shape, CadNumbers x, double value) {
-    return cad_is_single(shape, x) && cad_graph_is(shape->graph, x.first, value);
-}
-
 /* --- the table --- */
-
-/* Whether two conditions hold: of one that is known nothing is computed. */
-static CadNumbers both(const CadShape *context, CadNumbers x, CadNumbers y) {
-    if (context->graph->optimize && is_everywhere(context, x, 0.0)) {
-        return x;
-    }
-    return cad_graph_apply_over(context, CAD_OP_multiply, x, y, y);
-}
 
 CadNumbers cad_graph_partials(const CadShape *context, CadOp op, int which,
                               const CadNumbers operands[4]) {

@@ -23,6 +23,7 @@ from cadiff.transforms._outputs import Output
 
 from ..helpers.functions import rosenbrock
 from ..helpers.processes import COMPILER, isolated, needs_compiler
+from ..helpers.table import TABLE
 
 rng = np.random.default_rng(7)
 
@@ -391,19 +392,20 @@ def test_c_has_several_values_and_their_products(name: str, tmp_path: Path) -> N
     )
 
 
-ROWS = [(name, arity) for name, arity, _ in binding.operations()]
 POINTS = (0.3, 0.7, 1.6, -0.4)
 
 
 def every_operation(x: Any) -> Any:
     """Each operation of the table at some points, some of them outside its domain."""
     results = []
-    for name, arity in ROWS:
+    for row in TABLE:
+        f = getattr(cadiff if row.public else binding._core, row.name)
         for k in range(len(POINTS)):
-            operands = [x[(k + i) % len(POINTS)] for i in range(arity)]
-            if name == "polygamma":
-                operands[0] = float(k)
-            results.append(getattr(cadiff, name)(*operands))
+            operands = [
+                float(k) if domain == "int" else x[(k + i) % len(POINTS)]
+                for i, domain in enumerate(row.domain)
+            ]
+            results.append(f(*operands))
     return tuple(results)
 
 
