@@ -234,6 +234,10 @@ class _Custom:
         self.fun, self.nondiff = fun, nondiff_argnums
         self.program = cadiff.compile(fun)
         self.rules: list[Function] = []
+        try:
+            self.signature = inspect.signature(fun)
+        except ValueError:  # of a built-in one, which has no defaults to tell of
+            self.signature = inspect.signature(lambda *args: None)
         self.__wrapped__ = fun, self.rules  # where programs look for what they read
 
     def __get__(self, thing: Any, kind: Any = None) -> Any:
@@ -244,7 +248,7 @@ class _Custom:
         if not self.rules:
             text = f"no rule of {name} is stated: do so with {name}.defjvp or its like"
             raise AttributeError(text)
-        bound = inspect.signature(self.fun).bind(*args, **kwargs)
+        bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()  # a rule is of all arguments
         args = bound.args
         if alone := [k for k in kwargs if k in bound.kwargs]:
