@@ -241,8 +241,16 @@ def instructions(what: str = COUNT) -> dict[str, int]:
 # --- the command ---------------------------------------------------------------------------------
 
 
-def measured() -> Iterator[tuple[str, int]]:
-    """All that is counted here, by what it is of."""
+def is_over(what: str, number: int, limits: dict[str, int]) -> bool:
+    """Whether more is counted than may be: of problems a little more than was written down."""
+    return number > limits.get(what, 0) * (GROWTH if what.startswith(PROBLEM) else 1.0)
+
+
+def measured(limits: dict[str, int]) -> Iterator[tuple[str, int]]:
+    """All that is counted here, by what it is of.
+
+    Instructions beyond a limit are counted once more, since those of threads may be among them.
+    """
     yield "lines of the product", product_lines()
     yield "bytes of C that Cython writes", bytes_of_c()
     wheel, installed = packed()
@@ -253,10 +261,12 @@ def measured() -> Iterator[tuple[str, int]]:
     yield "own modules that a first program loads", own_modules(first)
     yield from frames_of_calls()
     if shutil.which("callgrind_control") and platform.machine() == "x86_64":
-        for name, number in instructions().items():
-            yield f"instructions: {name}", number
-        for name, number in instructions(PROBLEMS).items():
-            yield f"{PROBLEM}{name}", number
+        for kind, what in (("instructions: ", COUNT), (PROBLEM, PROBLEMS)):
+            found = instructions(what)
+            if any(is_over(kind + name, number, limits) for name, number in found.items()):
+                again = instructions(what)
+                found = {name: min(number, again[name]) for name, number in found.items()}
+            yield from ((kind + name, number) for name, number in found.items())
 
 
 def known_limits() -> dict[str, int]:
@@ -273,13 +283,11 @@ def main() -> int:
         return 0
     limits = known_limits()
     over = 0
-    for what, number in measured():
-        limit = limits.get(what, 0)
-        is_problem = what.startswith(PROBLEM)
-        is_over = number > (GROWTH * limit if is_problem else limit)
-        over += is_over
-        mark = "  OVER" if is_over else ""
-        if is_problem and number < LESS * limit:
+    for what, number in measured(limits):
+        limit, is_more = limits.get(what, 0), is_over(what, number, limits)
+        over += is_more
+        mark = "  OVER" if is_more else ""
+        if what.startswith(PROBLEM) and number < LESS * limit:
             mark = "  less: write it down"
         print(f"{number:12,d}  of {limit:12,d}  {what}{mark}", flush=True)
     return 1 if over else 0
