@@ -222,7 +222,7 @@ class Apart(AnyLoop):
         self._is_faster: bool | None = None
 
     def _go_together(self, x: FloatArray) -> bool:
-        """Whether that takes less time: numbers that turns share stand beside those of each."""
+        """Whether that takes less time. Each turn then has a copy of the shared numbers."""
         if self._is_faster is None:
             _, columns = next(self._pieces(x))
             pays = self._sizes[0] <= MOST_SHARED

@@ -143,7 +143,7 @@ class Mapped(Transform):
 
 
 class Known:
-    """What is known of the calls of a function that is mapped: none of what is in it."""
+    """Forms and programs of the calls of a mapped function, but nothing of its state."""
 
     def __init__(self) -> None:
         self.vectors: dict[Any, Vectors] = {}  # by their forms
