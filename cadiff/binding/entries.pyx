@@ -206,7 +206,7 @@ cdef class TapeProgram:
         """As `call_program`, if it is known which inputs carry derivatives."""
         cdef ActiveProgram chosen = self.chosen(tape.guards != NULL, active)
         cdef CadFilled filled
-        cdef size_t entry, n_rules = tape.n_rules
+        cdef size_t entry
         cdef long missed
         cdef double outcome = 0.0
         cdef bint done = False
@@ -228,7 +228,6 @@ cdef class TapeProgram:
             return outputs
         finally:
             if not done:
-                tape.n_rules = n_rules
                 cad_tape_take_back(tape, filled)
             cad_tape_unpin(tape)
 

@@ -145,7 +145,16 @@ def sinc(x: Any) -> Number:
 # --- by indices ----------------------------------------------------------------------------------
 
 
-@implements(np.take)
+def _taken(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+) -> Any:
+    """NumPy's own asks the array alone, and reads indices that a replay computes anew."""
+    if is_mask(indices) and out is None and mode == "raise":
+        return indices.__array_function__(np.take, (), (a, indices, axis), {})
+    return np.take(a, indices, axis, out, mode)  # type: ignore[call-overload]
+
+
+@implements(np.take, plainly=_taken)
 def take(
     a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise"
 ) -> Number:

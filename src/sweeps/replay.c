@@ -79,8 +79,9 @@ static CadStatus copy_tape(CadTape *to, const CadTape *from, size_t begin) {
     for (size_t i = from->n_entries; i-- > begin;) {
         first_word = CAD_IS_ARRAY_ENTRY(from->entries[i]) ? from->entries[i].a : first_word;
     }
-    const CadFilled all = {from->n_entries - begin, from->n_slots - base,
-                           from->n_plan_words - first_word, 0, from->n_blocks - first_block};
+    const CadFilled all = {from->n_entries - begin,         from->n_slots - base,
+                           from->n_plan_words - first_word, 0,
+                           from->n_blocks - first_block,    0};
     const CadStatus status = cad_tape_grow_by(to, all);
     if (status != CAD_OK) {
         return status;

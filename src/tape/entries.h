@@ -348,6 +348,7 @@ typedef struct CadFilled {
     size_t plan_words;
     size_t assigned;
     size_t blocks;
+    size_t rules;
 } CadFilled;
 
 /* Where an entry comes from, in the numbers of the hook on the tape; 0 is unknown. */

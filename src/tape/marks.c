@@ -32,14 +32,14 @@ static CadMark pop_mark(CadTape *tape) {
 void cad_tape_rewind(CadTape *tape) {
     const CadMark mark = pop_mark(tape);
     const size_t used = tape->n_slots;
-    CadFilled filled = {mark.entries, mark.slots, mark.plan_words, mark.assigned, tape->n_blocks};
+    CadFilled filled = {mark.entries,  mark.slots,     mark.plan_words,
+                        mark.assigned, tape->n_blocks, mark.rules};
     while (filled.blocks > 0 && tape->blocks[filled.blocks - 1].begin >= mark.slots) {
         filled.blocks--; /* none of them is lent: who borrows takes back first */
         tape->n_borrowed -= cad_block_borrows(&tape->blocks[filled.blocks]);
     }
     cad_tape_take_back(tape, filled);
     tape->handles = mark.handles;
-    tape->n_rules = mark.rules;
     if (tape->n_marks == 0) {
         cad_tape_trim(tape, used);
         set_room(tape);
@@ -55,8 +55,8 @@ void cad_tape_keep(CadTape *tape) {
 }
 
 CadFilled cad_tape_filled(const CadTape *tape) {
-    return (CadFilled){tape->n_entries, tape->n_slots, tape->n_plan_words, tape->n_assigned,
-                       tape->n_blocks};
+    return (CadFilled){tape->n_entries,  tape->n_slots,  tape->n_plan_words,
+                       tape->n_assigned, tape->n_blocks, tape->n_rules};
 }
 
 void cad_tape_take_back(CadTape *tape, CadFilled filled) {
@@ -65,6 +65,7 @@ void cad_tape_take_back(CadTape *tape, CadFilled filled) {
     tape->n_plan_words = filled.plan_words;
     tape->n_assigned = filled.assigned;
     tape->n_blocks = filled.blocks;
+    tape->n_rules = filled.rules;
     tape->known_end = smaller(tape->known_end, filled.slots);
     forget_constants(tape);
     if (tape->guards != NULL) {

@@ -235,7 +235,7 @@ void cad_tape_keep(CadTape *tape);
 CadFilled cad_tape_filled(const CadTape *tape);
 
 /* Forget later entries, none of which overwrote older values without restoring them: no mark was
- * set or taken away, no rule recorded, and of what came there are no handles. */
+ * set or taken away, and of what came there are no handles. */
 void cad_tape_take_back(CadTape *tape, CadFilled filled);
 
 /* Count one handle more or less, of a slot since any mark. */

@@ -266,6 +266,17 @@ static void rewinding_forgets_arrays(void) {
     twin_free(twin);
 }
 
+/* Rules have no buffer of their own here: what the tape counts is where its holder puts the next. */
+static void rules_are_taken_back_with_their_entries(void) {
+    CadTape *const tape = cad_tape_new();
+    tape->n_rules = 3;
+    const CadFilled filled = cad_tape_filled(tape);
+    tape->n_rules = 5;
+    cad_tape_take_back(tape, filled);
+    CHECK_COUNT(tape->n_rules, 3);
+    cad_tape_free(tape);
+}
+
 /* --- reclaiming --- */
 
 enum { HELD = 4 };
@@ -550,6 +561,7 @@ const Test block_tests[] = {
     TEST(busy_tape_takes_nothing),
     TEST(leaves_need_no_gradients),
     TEST(rewinding_forgets_arrays),
+    TEST(rules_are_taken_back_with_their_entries),
     TEST(arrays_keep_their_derivatives_when_others_go),
     TEST(adjoints_of_arrays_move_with_them),
     TEST(what_was_read_before_an_assignment_stays),

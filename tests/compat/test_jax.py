@@ -415,6 +415,37 @@ def test_differential_equations_of_trees(jax: Any) -> None:
         np.testing.assert_allclose(np.ravel(one)[begin:], np.ravel(other)[begin:], rtol=1e-6)
 
 
+def test_a_fit_of_a_differential_equation_is_computed_as_by_jax(jax: Any) -> None:
+    from cadiff.compat.jax.experimental.ode import odeint
+
+    np_ = jax.numpy
+
+    def loss(p: Any) -> Any:
+        slope = lambda y, t: np_.array([p[0] - p[1] * y[1], p[3] * y[0] - p[2]]) * y  # noqa: E731
+        ys = odeint(slope, np_.array([10.0, 5.0]), np_.linspace(0.0, 10.0, 21))
+        return np_.sum((ys - 3.0) ** 2)
+
+    p = np.array([1.1, 0.4, 0.4, 0.1])
+    gradient = jax.jit(jax.grad(loss))
+    for scale, value in ((1.0, 416.7375991777438), (1.1, 491.9391837682103)):  # of JAX
+        assert jax.jit(loss)(scale * p) == pytest.approx(value, rel=1e-11)
+        assert loss(scale * p) == pytest.approx(value, rel=1e-11)
+    known = [816.8537, 354.2721, 3967.896, -6955.693]  # by SciPy's LSODA, and JAX's own
+    np.testing.assert_allclose(gradient(p), known, rtol=1e-6)
+    stats = gradient.program.stats()
+    assert (stats["recordings"], stats["eager"]) == (1, 0)
+
+
+def test_plain_ints_are_taken_at_random_by_one_program(jax: Any) -> None:
+    ints = jax.numpy.arange(6) ** 2
+    draw = lambda key: jax.random.choice(key, ints, (6,))  # noqa: E731
+    program = jax.jit(draw)
+    for seed in range(6):
+        key = jax.random.PRNGKey(seed)
+        np.testing.assert_array_equal(program(key), draw(key))
+    assert program.program.stats()["recordings"] == 1
+
+
 def test_what_goes_round_a_loop_keeps_its_precision(jax: Any) -> None:
     x = np.ones(3, np.float32)
 

@@ -8,12 +8,12 @@ import numpy as onp
 
 import cadiff.optimize
 from cadiff import numpy as np
-from cadiff.scipy import integrate as _integrate
 from cadiff.scipy import linalg as _linalg
 from cadiff.scipy import special as _special
 from cadiff.scipy.sparse import linalg as _iterations
 
 from ...binding import carries, is_guarding
+from ...scipy._runge_kutta import solutions
 from .. import aliases
 from ..trees import Function
 from . import tree_util as trees
@@ -78,11 +78,10 @@ def odeint(
     func: Function, y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8,
     atol: float = 1.4e-8, mxstep: float = onp.inf, hmax: float = onp.inf,
 ) -> Any:  # fmt: skip
-    """`jax.experimental.ode.odeint`: the trees y at times t, of `func(y, t, *args)`, by LSODA."""
+    """`jax.experimental.ode.odeint`: the trees y at times t, of `func(y, t, *args)`."""
     vector, apart = trees.ravel_pytree(y0)
     slopes = lambda y, s: trees.ravel_pytree(func(apart(y), s, *args))[0]  # noqa: E731
-    how = {"mxstep": int(min(mxstep, 10**6)), "hmax": 0.0 if hmax == onp.inf else hmax}
-    rows = _integrate.odeint(slopes, vector, t, rtol=rtol, atol=atol, **how)
+    rows = solutions(slopes, vector, np.asarray(t), rtol, atol, mxstep, hmax)
     return trees.tree_map(lambda *leaves: np.stack(leaves), *map(apart, rows))
 
 
