@@ -147,7 +147,7 @@ def test_bounds_of_a_fori_loop_are_numbers_of_the_call() -> None:
     check(f, g, points, 2)  # with ints as constants, and as inputs
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32])
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
 def test_narrow_ints_that_go_round_are_numbers_of_a_turn(dtype: Any) -> None:
     def counted(x: Any, while_loop: Any = cadiff.while_loop) -> Any:
         def turn(state: Any) -> Any:
@@ -164,7 +164,7 @@ def test_narrow_ints_that_go_round_are_numbers_of_a_turn(dtype: Any) -> None:
 
     program = check(counted, in_python, [(x,) for x in (0.3, 0.7, 1.1)], 1)
     steps = [vars(loop)["_steps"] for loop in loops() if "_steps" in vars(loop)]
-    assert steps and all(1 <= len(one.codes) <= 2 for one in steps), program
+    assert {1, 2} >= {len(one.codes) for one in steps} > set(), program
 
 
 def test_a_scan_has_carries_rows_and_outputs_in_containers() -> None:
