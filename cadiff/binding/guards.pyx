@@ -181,7 +181,7 @@ def put_in_types(kinds: Iterable[type], members: dict[str, Any]) -> None:
         put_in_type(kind, members)
 
 
-def have_arrays_bound_anew() -> None:
+def bind_anew() -> None:
     """Have `y += v` be `y = y + v`, for NumPy's arrays, too, in code that has names for JAX."""
     cad_have_arrays_bound_anew()
 

@@ -12,7 +12,6 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
-from cadiff.binding import AsNumPy
 from cadiff.scipy import special
 
 from ..aliases import named
@@ -36,7 +35,7 @@ def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any
         return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind else x
 
     def turn(*args: Any) -> Any:
-        with AsNumPy():
+        with cadiff.binding.AsNumPy():
             result = f(*given_back(args))
         is_pair = is_scan and isinstance(result, (tuple, list)) and len(result) == 2
         new = result[0] if is_pair else result
