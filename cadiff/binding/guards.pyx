@@ -181,9 +181,9 @@ def put_in_types(kinds: Iterable[type], members: dict[str, Any]) -> None:
         put_in_type(kind, members)
 
 
-def bind_anew() -> None:
-    """Have `y += v` be `y = y + v`, for NumPy's arrays, too, in code that has names for JAX."""
-    cad_have_arrays_bound_anew()
+def bind_anew(package: bytes) -> None:
+    """Have `y += v` be `y = y + v` in modules that have names of a package, which names modules."""
+    cad_have_arrays_bound_anew(package)
 
 
 def register_callers(advice: Callable[[], str], of_package: Callable[[], str],

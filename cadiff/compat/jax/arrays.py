@@ -137,7 +137,7 @@ CPU = Device(id=0, process_index=0, platform="cpu", device_kind="cpu")
 
 def lend() -> None:
     """Have arrays, NumPy's own and numbers with derivatives, be as JAX's."""
-    bind_anew()
+    bind_anew(__package__.encode())
     members = {"block_until_ready": lambda x: x, "devices": lambda x: [CPU]}
     put_in_types(ARRAYS, {"at": property(_Reference), **members})
 

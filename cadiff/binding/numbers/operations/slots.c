@@ -75,7 +75,7 @@ static int binds_anew(void) {
         PyObject *const module = PyDict_GetItemString(globals, names[k]);
         const char *const name =
             module != NULL && PyModule_Check(module) ? PyModule_GetName(module) : NULL;
-        if (name != NULL && is_within(name, "cadiff.compat.jax")) {
+        if (name != NULL && is_within(name, cad_state.of_names)) {
             return 1;
         }
     }
@@ -114,9 +114,10 @@ static PyObject *array_power(PyObject *base, PyObject *exponent, PyObject *modul
                         : of_numpy.nb_inplace_power(base, exponent, modulus);
 }
 
-void cad_have_arrays_bound_anew(void) {
+void cad_have_arrays_bound_anew(const char *package) {
     PyNumberMethods *const slots = PyArray_Type.tp_as_number;
     if (of_numpy.nb_add == NULL) {
+        PyOS_snprintf(cad_state.of_names, sizeof cad_state.of_names, "%s", package);
         of_numpy = *slots;
         slots->nb_inplace_power = array_power;
 #define EXCHANGE(slot, Name) slots->nb_inplace_##slot = array_##slot;
