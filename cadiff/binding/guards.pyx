@@ -181,6 +181,11 @@ def put_in_types(kinds: Iterable[type], members: dict[str, Any]) -> None:
         put_in_type(kind, members)
 
 
+def bind_anew(package: bytes) -> None:
+    """Have `y += v` be `y = y + v` in modules that have names of a package, which names modules."""
+    cad_have_arrays_bound_anew(package)
+
+
 def register_callers(advice: Callable[[], str], of_package: Callable[[], str],
                      explaining: Callable[[BaseException, Callable[[Any], bool]], None],
                      has_own: Callable[[], bool], array_of: Callable[[Any], Any]) -> None:
@@ -400,7 +405,7 @@ def compare_as_operators(left, right, int how, bint equality=True):
 @cython.final
 cdef class AsNumPy(Context):
     """A context in which comparisons of single numbers answer as NumPy's do: in a recording
-    nothing depends on them as long as they choose between numbers."""
+    nothing depends on them as long as they choose between numbers. There `y += v` is `y = y + v`."""
 
     def __enter__(self) -> None:
         cad_current_tape().as_numpy += 1
@@ -415,7 +420,7 @@ cdef class AsNumPy(Context):
 
 def answers_as_numpy() -> bool:
     """Whether this thread is in such a context."""
-    return cad_state.as_numpy > 0 and cad_current_tape().as_numpy > 0
+    return cad_answers_as_numpy()
 
 
 def note_outcomes(number, serial: int, bint equality) -> None:

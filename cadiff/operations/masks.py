@@ -215,8 +215,10 @@ class Mask(Operand, NDArrayOperatorsMixin):
     def __setitem__(self, key: Any, value: Any) -> None:
         self.read_values[key] = value
 
-    def _becomes(self, result: Any) -> Mask:
+    def _becomes(self, result: Any) -> Any:
         """After an operation in place: all who know this mask find what is new in it."""
+        if binding.answers_as_numpy():
+            return result
         if isinstance(result, Mask) and result.shape == self.shape and not self.memory.has_views:
             self._plain, self._outcomes = result._plain, result._outcomes
             self._equality = result._equality
@@ -253,13 +255,13 @@ class Mask(Operand, NDArrayOperatorsMixin):
             return np.square(self)  # as NumPy: of another dtype than its powers
         return super().__pow__(other)
 
-    def __iand__(self, other: Any) -> Mask:
+    def __iand__(self, other: Any) -> Any:
         return self._becomes(self & other)
 
-    def __ior__(self, other: Any) -> Mask:
+    def __ior__(self, other: Any) -> Any:
         return self._becomes(self | other)
 
-    def __ixor__(self, other: Any) -> Mask:
+    def __ixor__(self, other: Any) -> Any:
         return self._becomes(self ^ other)
 
     # --- questions, sums and conversions

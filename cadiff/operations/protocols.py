@@ -60,7 +60,8 @@ class Operand(Replayed):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if kwargs.keys() == {"out"} and any(
-            out is self and np.ndim(self._plain) == 0 for out in kwargs["out"]
+            out is self and (not np.ndim(self._plain) or binding.answers_as_numpy())
+            for out in kwargs["out"]
         ):
             kwargs = {}  # a single number is not written into: `+=` makes another one
         inputs = _with_dtypes(inputs)

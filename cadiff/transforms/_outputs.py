@@ -225,7 +225,7 @@ def whole(part: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
         return ops.value(part) != 0.0
     values = ops.value(part)
     if shape or dtype.itemsize < 8:
-        return dtype.type(values) if isinstance(values, float) else values.astype(dtype)
+        return dtype.type(values) if type(values) is float else values.astype(dtype)
     return floor(values)
 
 

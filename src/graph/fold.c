@@ -1,6 +1,6 @@
 /* Simpler numbers in the place of an operation: constants are folded, and operations replaced by
  * cheaper ones wherever every result is the same, nan, infinities, rounding and signs of zeros
- * included; powers alone may differ in the last digit. */
+ * included; whole powers alone may differ in the last digits. */
 #include "graph/inner.h"
 
 #include <math.h>
@@ -247,23 +247,28 @@ static CadId fold_product(CadGraph *graph, CadOp op, const Operand *x, const Ope
     return CAD_NO_ID;
 }
 
+static CadId whole_power(CadGraph *graph, CadId x, int n) {
+    if (n == 1) {
+        return x;
+    }
+    const CadId squared = apply1(graph, CAD_OP_square, whole_power(graph, x, n / 2));
+    return n % 2 == 0 ? squared : apply2(graph, CAD_OP_multiply, squared, x);
+}
+
 static CadId fold_power(CadGraph *graph, const Operand *x, const Operand *y) {
+    enum { LARGEST = 16 }; /* whole exponent of which products are as good */
     if (!y->is_constant) {
         return CAD_NO_ID;
     }
-    const CadId squared = y->value == 2.0 || y->value == 3.0 || y->value == 4.0
-                              ? apply1(graph, CAD_OP_square, x->id)
-                              : CAD_NO_ID;
     if (y->value == 0.0) {
         return cad_graph_constant(graph, 1.0);
     }
     if (y->value == -1.0) {
         return apply1(graph, CAD_OP_reciprocal, x->id);
     }
-    if (y->value == 3.0) {
-        return apply2(graph, CAD_OP_multiply, squared, x->id);
-    }
-    return y->value == 4.0 ? apply1(graph, CAD_OP_square, squared) : squared;
+    return y->value >= 2.0 && y->value <= LARGEST && y->value == floor(y->value)
+               ? whole_power(graph, x->id, (int)y->value)
+               : CAD_NO_ID;
 }
 
 /* The simpler number, or CAD_NO_ID. */

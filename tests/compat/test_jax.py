@@ -455,3 +455,58 @@ def test_what_goes_round_a_loop_keeps_its_precision(jax: Any) -> None:
     for f in (last, jax.jit(last)):
         assert (f(x).dtype, f(x).tolist()) == (np.float32, [2.0, 4.0, 12.0])
         assert jax.grad(lambda x, f=f: f(x).sum())(x).tolist() == [0.0, 1.0, 8.0]
+
+
+AUGMENTED = """
+def kept(x):
+    y = old = x
+    y += 1.0
+    y *= x
+    y -= 0.5
+    y /= 2.0
+    y **= 2
+    return (old * y).sum()
+
+def fibonacci(pair, _):
+    a, b = pair
+    old = a
+    a += b
+    return (a, old), old
+
+def through_a_view(x):
+    y = x * 1.0
+    view = y[1:]
+    view += 1.0
+    return y.sum()
+"""
+
+
+def test_arrays_do_not_change_where_a_name_is_bound_anew(jax: Any) -> None:
+    def program(**names: Any) -> Any:
+        exec(AUGMENTED, names)
+        return names
+
+    def expected(x: Any) -> Any:
+        return (x * ((x + 1.0) * x - 0.5) ** 2 / 4.0).sum()
+
+    by_name, by_call = program(__name__="theirs", jnp=jax.numpy), program(__name__="others")
+    x = X.copy()
+    for f in (by_name["kept"], jax.jit(by_name["kept"]), jax.jit(by_call["kept"])):
+        for _ in range(3):
+            np.testing.assert_allclose(f(x), expected(X), rtol=1e-14)
+    slope = cadiff.grad(expected)(X)
+    for g in (jax.grad(by_call["kept"]), jax.jit(jax.grad(by_call["kept"]))):
+        for _ in range(3):
+            np.testing.assert_allclose(g(x), slope, rtol=1e-13)
+    ones = (np.ones(1), np.ones(1))
+    turn = by_call["fibonacci"]
+    run = lambda pair: jax.lax.scan(turn, pair, None, 5)  # noqa: E731
+    for f in (run, jax.jit(run)):
+        for _ in range(3):
+            (a, b), rows = f(ones)
+            assert [*rows[:, 0], b[0], a[0]] == [1.0, 2.0, 3.0, 5.0, 8.0, 8.0, 13.0]
+    assert (x == X).all() and ones == (1.0, 1.0)
+    # NumPy's own code writes to views, wherever it is called; so does all where no JAX is.
+    theirs = program(__name__="numpy.views")["through_a_view"]
+    for f in (by_call["through_a_view"], jax.jit(theirs), jax.jit(theirs)):
+        assert f(x) == X.sum() + 2.0

@@ -147,6 +147,26 @@ def test_bounds_of_a_fori_loop_are_numbers_of_the_call() -> None:
     check(f, g, points, 2)  # with ints as constants, and as inputs
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
+def test_narrow_ints_that_go_round_are_numbers_of_a_turn(dtype: Any) -> None:
+    def counted(x: Any, while_loop: Any = cadiff.while_loop) -> Any:
+        def turn(state: Any) -> Any:
+            k, y = state
+            return k + dtype(2), cnp.sin(y) + 0.1 * x * k
+
+        return while_loop(lambda state: state[0] < 60, turn, (dtype(0), x))[1]
+
+    def in_python(x: Any) -> Any:
+        y = x
+        for k in range(0, 60, 2):
+            y = cnp.sin(y) + 0.1 * x * float(k)
+        return y
+
+    program = check(counted, in_python, [(x,) for x in (0.3, 0.7, 1.1)], 1)
+    steps = [vars(loop)["_steps"] for loop in loops() if "_steps" in vars(loop)]
+    assert {1, 2} >= {len(one.codes) for one in steps} > set(), program
+
+
 def test_a_scan_has_carries_rows_and_outputs_in_containers() -> None:
     def f(x: Any, xs: Any, length: Any = None, reverse: bool = False) -> Any:
         def turn(carry: Any, row: Any) -> Any:

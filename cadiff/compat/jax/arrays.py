@@ -11,7 +11,7 @@ import numpy as onp
 
 from cadiff import numpy as np
 
-from ...binding import Complex, Dual, Var, carries, map_leaves, put_in_types
+from ...binding import Complex, Dual, Var, bind_anew, carries, map_leaves, put_in_types
 from ...operations.replayed import Replayed
 from ...scipy._arrays import At
 
@@ -136,7 +136,8 @@ CPU = Device(id=0, process_index=0, platform="cpu", device_kind="cpu")
 
 
 def lend() -> None:
-    """Have arrays, NumPy's own and numbers with derivatives, have members of JAX's."""
+    """Have arrays, NumPy's own and numbers with derivatives, be as JAX's."""
+    bind_anew(__package__.encode())
     members = {"block_until_ready": lambda x: x, "devices": lambda x: [CPU]}
     put_in_types(ARRAYS, {"at": property(_Reference), **members})
 

@@ -35,7 +35,8 @@ def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any
         return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind else x
 
     def turn(*args: Any) -> Any:
-        result = f(*given_back(args))
+        with cadiff.binding.AsNumPy():
+            result = f(*given_back(args))
         is_pair = is_scan and isinstance(result, (tuple, list)) and len(result) == 2
         new = result[0] if is_pair else result
         with contextlib.suppress(ValueError):  # cadiff's loop tells what differs

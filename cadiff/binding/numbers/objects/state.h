@@ -44,6 +44,8 @@ typedef struct CadState {
     int rows_lent; /* rows that are views for NumPy were taken by indices that a replay computes
                     * anew: what is assigned to may not be one, nor what they were taken of */
 
+    char of_names[64]; /* a package: modules that have names of it bind arrays anew (slots.c) */
+
     /* What threads are doing, counted, so that it may be nested. */
     int choosing;   /* noting in `choices` of their tapes what comparisons come to */
     int as_numpy;   /* having comparisons of single numbers answer as NumPy's do: see `as_numpy` of

@@ -25,8 +25,7 @@ PyObject *cad_outcome(PyObject *left, PyObject *right, int how) {
     return cad_apply2(comparisons[how], exchange ? right : left, exchange ? left : right);
 }
 
-/* Whether answers about single numbers are NumPy's, too, which masks may stand for. */
-static int answers_as_numpy(void) {
+int cad_answers_as_numpy(void) {
     return cad_state.as_numpy > 0 && cad_current_tape()->as_numpy > 0;
 }
 
@@ -37,7 +36,7 @@ static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject *
     const int may_wait = answer != NULL && !guards->at_once && cad_state.mask_type != NULL;
     if (may_wait &&
         (CAD_IS_VAR_ARRAY(outcome) ? PyArray_CheckExact(*answer)
-                                   : answers_as_numpy() && PyArray_IsScalar(*answer, Bool))) {
+                                   : cad_answers_as_numpy() && PyArray_IsScalar(*answer, Bool))) {
         PyObject *mask =
             PyObject_CallFunction((PyObject *)cad_state.mask_type, "OOKi", *answer, outcome,
                                   (unsigned long long)guards->serial, equality);
@@ -202,7 +201,7 @@ static PyObject *compare(PyObject *left, PyObject *right, int how, int masks) {
     PyObject *result = compare_values(left, right, how);
     /* Of a view of no axes answers are NumPy's: they have axes and methods. */
     if (result != NULL && PyBool_Check(result) &&
-        (answers_as_numpy() || cad_is_cell(left) || cad_is_cell(right))) {
+        (cad_answers_as_numpy() || cad_is_cell(left) || cad_is_cell(right))) {
         Py_SETREF(result, Py_NewRef(result == Py_True ? PyArrayScalar_True : PyArrayScalar_False));
     }
     if (cad_state.guarding > 0 && result != NULL && result != Py_NotImplemented &&

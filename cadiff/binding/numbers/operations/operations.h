@@ -134,6 +134,12 @@ PyObject *cad_compare(PyObject *left, PyObject *right, int how); /* a guard, and
 /* The operation of the table that a comparison is: whether it holds, as numbers. */
 PyObject *cad_outcome(PyObject *left, PyObject *right, int how);
 
+/* Whether answers about single numbers are NumPy's, too, which masks may stand for; y += v is
+ * y = y + v there, and in modules that have names of a package, of NumPy's arrays once it was
+ * asked for. */
+int cad_answers_as_numpy(void);
+void cad_have_arrays_bound_anew(const char *package);
+
 int cad_contains(PyObject *array, PyObject *item);
 
 /* Record `number != 0`, which a replay has to come out as now. */

@@ -53,10 +53,85 @@ PyObject *cad_matmul(PyObject *left, PyObject *right) {
     return function == NULL ? NULL : PyObject_CallFunctionObjArgs(function, left, right, NULL);
 }
 
+/* --- where arrays cannot change --- */
+
+static PyNumberMethods of_numpy; /* the slots of its arrays, once others take their place */
+
+static int is_within(const char *module, const char *package) {
+    const size_t n = strlen(package);
+    return strncmp(module, package, n) == 0 && (module[n] == '.' || module[n] == 0);
+}
+
+/* Whether y += v is y = y + v for arrays, as in JAX, whose arrays cannot change: in code that has
+ * names for JAX, and in all that its transforms call. Libraries of NumPy's kind write to views. */
+static int binds_anew(void) {
+    static const char *const names[] = {"jax", "jnp"};
+    static const char *const libraries[] = {"cadiff", "numpy", "scipy"};
+    PyObject *const globals = of_numpy.nb_add == NULL ? NULL : PyEval_GetGlobals();
+    if (globals == NULL) {
+        return 0;
+    }
+    for (size_t k = 0; k < 2; k++) {
+        PyObject *const module = PyDict_GetItemString(globals, names[k]);
+        const char *const name =
+            module != NULL && PyModule_Check(module) ? PyModule_GetName(module) : NULL;
+        if (name != NULL && is_within(name, cad_state.of_names)) {
+            return 1;
+        }
+    }
+    PyObject *const name = PyDict_GetItemString(globals, "__name__");
+    const char *const own = name == NULL ? NULL : PyUnicode_AsUTF8(name);
+    int is_asked = cad_answers_as_numpy() && own != NULL;
+    for (size_t k = 0; k < 3 && is_asked; k++) {
+        is_asked = !is_within(own, libraries[k]);
+    }
+    PyErr_Clear(); /* of names that are none */
+    return is_asked;
+}
+
+#define ARRAY_OPERATORS(SLOT)                                                                     \
+    SLOT(add, Add)                                                                                \
+    SLOT(subtract, Subtract)                                                                      \
+    SLOT(multiply, Multiply)                                                                      \
+    SLOT(true_divide, TrueDivide)                                                                 \
+    SLOT(floor_divide, FloorDivide)                                                               \
+    SLOT(remainder, Remainder)                                                                    \
+    SLOT(matrix_multiply, MatrixMultiply)                                                         \
+    SLOT(and, And)                                                                                \
+    SLOT(or, Or)                                                                                  \
+    SLOT(xor, Xor)                                                                                \
+    SLOT(lshift, Lshift)                                                                          \
+    SLOT(rshift, Rshift)
+#define OF_ARRAY(slot, Name)                                                                      \
+    static PyObject *array_##slot(PyObject *left, PyObject *right) {                              \
+        return binds_anew() ? PyNumber_##Name(left, right)                                        \
+                            : of_numpy.nb_inplace_##slot(left, right);                            \
+    }
+ARRAY_OPERATORS(OF_ARRAY)
+
+static PyObject *array_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
+    return binds_anew() ? PyNumber_Power(base, exponent, modulus)
+                        : of_numpy.nb_inplace_power(base, exponent, modulus);
+}
+
+void cad_have_arrays_bound_anew(const char *package) {
+    PyNumberMethods *const slots = PyArray_Type.tp_as_number;
+    if (of_numpy.nb_add == NULL) {
+        PyOS_snprintf(cad_state.of_names, sizeof cad_state.of_names, "%s", package);
+        of_numpy = *slots;
+        slots->nb_inplace_power = array_power;
+#define EXCHANGE(slot, Name) slots->nb_inplace_##slot = array_##slot;
+        ARRAY_OPERATORS(EXCHANGE)
+    }
+}
+
+/* --- in-place operators --- */
+
 /* The product for an array to be written to, whose shape it must have. */
 static PyObject *matmul_like(PyObject *left, PyObject *right) {
     PyObject *product = cad_matmul(left, right);
-    if (product == NULL || product == Py_NotImplemented || cad_is_complex(product)) {
+    if (product == NULL || product == Py_NotImplemented || cad_is_complex(product) ||
+        binds_anew()) {
         return product;
     }
     const npy_intp *shape, *given;
@@ -70,13 +145,11 @@ static PyObject *matmul_like(PyObject *left, PyObject *right) {
     return product;
 }
 
-/* --- in-place operators --- */
-
 /* y += v writes to the array, so that all views of it see the result. A single number is bound to
  * a new one instead. */
 static PyObject *in_place(PyObject *target, PyObject *result) {
     if (result == NULL || result == Py_NotImplemented || cad_is_single_number(target) ||
-        !(CAD_IS_VAR_ARRAY(target) || CAD_IS_DUAL_ARRAY(target))) {
+        !(CAD_IS_VAR_ARRAY(target) || CAD_IS_DUAL_ARRAY(target)) || binds_anew()) {
         return result;
     }
     const int status = PyObject_SetItem(target, Py_Ellipsis, result);
