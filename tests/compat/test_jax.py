@@ -345,6 +345,45 @@ def test_choices_by_probabilities_are_replayed(jax: Any) -> None:
     assert draw.program.stats()["eager"] == 0
 
 
+@pytest.mark.filterwarnings("error")  # of functions that programs run eagerly
+def test_containers_of_callers_stay_as_they_are(jax: Any) -> None:
+    """JAX hands functions containers of their own, which they may change in place."""
+
+    def double(state: Any) -> Any:
+        state["x"] = state["x"] * 2.0
+        return state["x"][1]
+
+    @jax.custom_vjp
+    def ruled(state: Any) -> Any:
+        return double(state)
+
+    ruled.defvjp(lambda state: (double(state), None), lambda _, g: ({"x": g * np.ones(2)},))
+    functions = {
+        "jit": jax.jit(double),
+        "static": jax.jit(lambda state, k: double(state), static_argnums=1),
+        "checkpoint": jax.checkpoint(double),
+        "hessian": lambda state: jax.hessian(double)(state)["x"]["x"][0, 0] + 2.0,
+        "cond": lambda state: jax.lax.cond(True, double, double, state),
+        "switch": lambda state: jax.lax.switch(1, [double, double], state),
+        "rule": ruled,
+        "program": jax.jit(lambda state: jax.jit(double)(state) + state["x"][1] - 1.0),
+    }
+    for name, f in functions.items():
+        state = {"x": np.ones(2)}
+        more = (3,) if name == "static" else ()
+        assert [float(f(state, *more)) for _ in range(3)] == [2.0] * 3, name
+        np.testing.assert_array_equal(state["x"], np.ones(2), name)
+    loop = lambda x: jax.lax.fori_loop(0, 40, lambda i, s: (double(s), s)[1], {"x": x})["x"][1]  # noqa: E731
+    assert [float(jax.jit(loop)(np.ones(2))) for _ in range(2)] == [2.0**40] * 2
+
+
+def test_arrays_stand_for_their_dtypes(jax: Any) -> None:
+    x = np.ones(2, np.float32)
+    assert jax.numpy.promote_types(x, np.float64) == jax.numpy.promote_types(x, 1.0 * X) == float
+    assert jax.grad(lambda y: y * jax.numpy.finfo(y).max)(1.0) == np.finfo(float).max
+    assert jax.numpy.iinfo(np.arange(2, dtype=np.int8)).max == 127
+
+
 def test_names_that_are_not_there_say_what_to_write(jax: Any) -> None:
     with pytest.raises(AttributeError, match=r"jax\.vmap"):
         jax.pmap

@@ -70,7 +70,15 @@ def of_symmetric(function: _Function) -> _Function:
     )
 
 
+def _of_dtypes(function: _Function) -> _Function:
+    """For functions of dtypes: an array stands for its own."""
+    return lambda *given: function(
+        *(x.dtype if isinstance(x, _arrays.ARRAYS) else x for x in given)
+    )
+
+
 _CHANGES: dict[str, _Function] = {
+    "promote_types finfo iinfo": _of_dtypes,
     "dot matmul vdot inner tensordot convolve correlate einsum searchsorted": _as_jax,
     "zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
     "zeros_like ones_like full_like empty_like sum prod max min mean std var all any": _as_jax,
