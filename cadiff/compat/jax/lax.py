@@ -27,7 +27,8 @@ RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 
 def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any]:
     """A function of turns, and their beginning, as JAX's: what goes round keeps its dtypes."""
-    dtypes = trees.tree_map(np.result_type, init)
+    leaves, tree = trees.tree_flatten(init)  # dtypes may be no leaves of it
+    dtypes = [np.result_type(x) for x in leaves]
     in_order = functools.partial(trees.tree_map, lambda x: x)  # of the keys of its dicts
     own = owning(f)
 
@@ -40,7 +41,7 @@ def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any
         is_pair = is_scan and isinstance(result, (tuple, list)) and len(result) == 2
         new = result[0] if is_pair else result
         with contextlib.suppress(ValueError):  # cadiff's loop tells what differs
-            new = trees.tree_map(as_before, new, dtypes)
+            new = tree.unflatten(builtins.map(as_before, tree.flatten_up_to(new), dtypes))
         return (new, in_order(result[1])) if is_pair else new
 
     return turn, in_order(init)

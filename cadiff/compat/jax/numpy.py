@@ -155,6 +155,14 @@ def take(
     return a.at[key].get(mode="fill", fill_value=fill_value)
 
 
+def roots(p: _Any, *, strip_zeros: bool = True) -> _Any:
+    """As `numpy.roots`; if not `strip_zeros`, the eigenvalues, with derivatives, for p[0] not 0."""
+    if strip_zeros:
+        return _numpy.roots(p)
+    rows = [-p[1:] / p[0], *_np.eye(len(p) - 2, len(p) - 1)]
+    return _numpy.linalg.eigvals(_numpy.stack(rows)) + 0j
+
+
 def vectorize(pyfunc: _Any, *, excluded: _Any = (), signature: _Any = None) -> _Function:
     """As `numpy.vectorize`, by `vmap`; with a signature, of arrays with some axes each."""
 

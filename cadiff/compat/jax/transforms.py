@@ -42,7 +42,7 @@ def _called(made: Function, fun: Function) -> Function:
 
 
 def owning(fun: Function) -> Function:
-    """A function given containers of its own: what it changes in them, its caller has as before."""
+    """A function given containers of its own: its caller has what it changes as before."""
 
     @_like(fun)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -281,7 +281,8 @@ class _Custom:
             return lambda point: of_given(*given_back(call.args(point)))
 
         run = at(self.program if is_guarding() else self.fun)  # each replay of a program calls it
-        operation = cadiff.primitive(lambda point: call.flat(run(point)))
+        operation: Any = cadiff.primitive(lambda point: call.flat(run(point)))
+        operation._is_own = False  # its rules are a user's, and of complex numbers, too
         self.define(operation, call, at, *(args[k] for k in self.nondiff))
         return call.whole(operation(call.point))
 
@@ -323,7 +324,7 @@ class custom_jvp(_Custom):  # noqa: N801 - a decorator
             if is_running(self):
                 run = at(self.fun)
                 return cadiff.vjp(lambda x: call.flat(run(x)), point)[1]
-            zero = onp.zeros(np.shape(point))[()]
+            zero = onp.zeros(np.shape(point), np.result_type(point))[()]
             return running(self)(cadiff.vjp(lambda t: push(t, ans, point), zero)[1])
 
         operation.defjvp(push)
