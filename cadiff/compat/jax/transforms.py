@@ -16,7 +16,7 @@ from ...binding import AsNumPy, carries, is_eager, is_guarding
 from ..calls import Call, is_running, running
 from ..trees import Function
 from . import tree_util as trees
-from .arrays import ARRAYS, as_numpy, given_back, struct_of
+from .arrays import ARRAYS, NUMBERS, as_numpy, given_back, struct_of
 
 __all__ = [
     *("checkpoint", "custom_jvp", "custom_vjp", "eval_shape", "grad", "hessian", "jacfwd"),
@@ -41,12 +41,18 @@ def _called(made: Function, fun: Function) -> Function:
     return called
 
 
+def _copied(x: Any) -> Any:
+    """An array that may be changed in place, as `x -= y` does; anything else as it is."""
+    is_array = isinstance(x, (onp.ndarray, *NUMBERS)) and np.ndim(x)
+    return np.array(x, copy=True) if is_array else x
+
+
 def owning(fun: Function) -> Function:
-    """A function given containers of its own: its caller has what it changes as before."""
+    """A function given containers and arrays of its own: its caller's stay as they are."""
 
     @_like(fun)
     def called(*args: Any, **kwargs: Any) -> Any:
-        own_args, own_kwargs = trees.tree_map(lambda x: x, (args, kwargs))
+        own_args, own_kwargs = trees.tree_map(_copied, (args, kwargs))
         return fun(*own_args, **own_kwargs)
 
     return called
@@ -135,9 +141,9 @@ def _operator(made: Function, of_trees: Function | None = None) -> Function:
     def operator(
         fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
     ) -> Function:
-        if of_trees is None:
-            return _called(made(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
         own = owning(fun)
+        if of_trees is None:
+            return _called(made(own, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
 
         def first(*args: Any, **kwargs: Any) -> Any:
             result = own(*map(_opened, args), **kwargs)
