@@ -73,7 +73,7 @@ def of_symmetric(function: _Function) -> _Function:
 def _of_dtypes(function: _Function) -> _Function:
     """For functions of dtypes: an array stands for its own."""
     return lambda *given: function(
-        *(x.dtype if isinstance(x, _arrays.ARRAYS) else x for x in given)
+        *(_numpy.result_type(x) if isinstance(x, _arrays.ARRAYS) else x for x in given)
     )
 
 
@@ -156,7 +156,7 @@ def take(
 
 
 def roots(p: _Any, *, strip_zeros: bool = True) -> _Any:
-    """As `numpy.roots`; if not `strip_zeros`, the eigenvalues, with derivatives, for p[0] not 0."""
+    """As `numpy.roots`; if not `strip_zeros`, with derivatives, for p[0] that is not 0."""
     if strip_zeros:
         return _numpy.roots(p)
     rows = [-p[1:] / p[0], *_np.eye(len(p) - 2, len(p) - 1)]
