@@ -345,6 +345,90 @@ def test_choices_by_probabilities_are_replayed(jax: Any) -> None:
     assert draw.program.stats()["eager"] == 0
 
 
+@pytest.mark.filterwarnings("error")  # of functions that programs run eagerly
+def test_containers_of_callers_stay_as_they_are(jax: Any) -> None:
+    """JAX hands functions containers of their own, which they may change in place."""
+
+    def double(state: Any) -> Any:
+        state["x"] = state["x"] * 2.0
+        return state["x"][1]
+
+    @jax.custom_vjp
+    def ruled(state: Any) -> Any:
+        return double(state)
+
+    ruled.defvjp(lambda state: (double(state), None), lambda _, g: ({"x": g * np.ones(2)},))
+    functions = {
+        "jit": jax.jit(double),
+        "static": jax.jit(lambda state, k: double(state), static_argnums=1),
+        "checkpoint": jax.checkpoint(double),
+        "hessian": lambda state: jax.hessian(double)(state)["x"]["x"][0, 0] + 2.0,
+        "cond": lambda state: jax.lax.cond(True, double, double, state),
+        "switch": lambda state: jax.lax.switch(1, [double, double], state),
+        "rule": ruled,
+        "program": jax.jit(lambda state: jax.jit(double)(state) + state["x"][1] - 1.0),
+    }
+    for name, f in functions.items():
+        state = {"x": np.ones(2)}
+        more = (3,) if name == "static" else ()
+        assert [float(f(state, *more)) for _ in range(3)] == [2.0] * 3, name
+        np.testing.assert_array_equal(state["x"], np.ones(2), name)
+    loop = lambda x: jax.lax.fori_loop(0, 40, lambda i, s: (double(s), s)[1], {"x": x})["x"][1]  # noqa: E731
+    assert [float(jax.jit(loop)(np.ones(2))) for _ in range(2)] == [2.0**40] * 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_arrays_of_callers_stay_as_they_are(jax: Any) -> None:
+    """`x -= c` makes a new array with JAX, and NumPy's changes the caller's."""
+
+    def shifted(x: Any, c: Any) -> Any:
+        x -= c
+        return x.sum() * c
+
+    x, jitted = np.ones(3), jax.jit(shifted)
+    outer = jax.jit(lambda x, c: jitted(x, c) + jitted(x, c) + x.sum())
+    for _ in range(3):
+        assert jitted(x, 2.0) == -6.0
+        assert outer(x, 2.0) == -9.0
+        assert jax.grad(shifted, 1)(x, 2.0) == -9.0
+        assert jax.lax.cond(True, shifted, shifted, x, 2.0) == -6.0
+        np.testing.assert_array_equal(x, np.ones(3))
+
+
+@pytest.mark.parametrize("by", ["custom_vjp", "custom_jvp"])
+def test_rules_are_of_complex_numbers(jax: Any, by: str) -> None:
+    """As the function without a rule has them; w is real, so that its share of cotangents is."""
+
+    def plain(z: Any, w: Any) -> Any:
+        return z * z * w + 1j * w
+
+    def tangent(primals: Any, tangents: Any) -> Any:
+        (z, w), (dz, dw) = primals, tangents
+        return plain(z, w), 2.0 * z * w * dz + (z * z + 1j) * dw
+
+    ruled = getattr(jax, by)(plain)
+    if by == "custom_jvp":
+        ruled.defjvp(tangent)
+    else:
+        of_w: Any = lambda r, g: jax.numpy.real((r[0] ** 2 + 1j) * g)  # noqa: E731
+        ruled.defvjp(lambda *r: (plain(*r), r), lambda r, g: (2.0 * r[0] * r[1] * g, of_w(r, g)))
+    z = X * (1.0 + 0.5j)
+    size = lambda f: lambda z, w: jax.numpy.sum(jax.numpy.abs(f(z, w) - 1.0) ** 2)  # noqa: E731
+    both = (0, 1)
+    expected = jax.grad(size(plain), both)(z, X)
+    for grad in (jax.grad(size(ruled), both), *[jax.jit(jax.grad(size(ruled), both))] * 2):
+        for found, right in zip(grad(z, X), expected, strict=True):
+            np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+def test_arrays_stand_for_their_dtypes(jax: Any) -> None:
+    x = np.ones(2, np.float32)
+    for other in (np.float64, X):
+        assert jax.numpy.promote_types(x, other) == np.float64
+    assert jax.grad(lambda y: y * jax.numpy.finfo(y).max)(1.0) == np.finfo(float).max
+    assert jax.numpy.iinfo(np.arange(2, dtype=np.int8)).max == 127
+
+
 def test_names_that_are_not_there_say_what_to_write(jax: Any) -> None:
     with pytest.raises(AttributeError, match=r"jax\.vmap"):
         jax.pmap

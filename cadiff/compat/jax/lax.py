@@ -19,7 +19,7 @@ from ..trees import Function
 from . import tree_util as trees
 from .arrays import given_back
 from .transforms import linear_transpose as linear_transpose
-from .transforms import vmap
+from .transforms import owning, vmap
 
 Precision = SimpleNamespace(DEFAULT=0, HIGH=1, HIGHEST=2)
 RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
@@ -27,20 +27,21 @@ RoundingMethod = SimpleNamespace(AWAY_FROM_ZERO=0, TO_NEAREST_EVEN=1)
 
 def _turns(f: Function, init: Any, is_scan: bool = False) -> tuple[Function, Any]:
     """A function of turns, and their beginning, as JAX's: what goes round keeps its dtypes."""
-    dtypes = trees.tree_map(np.result_type, init)
+    leaves, tree = trees.tree_flatten(init)  # dtypes may be no leaves of it
+    dtypes = [np.result_type(x) for x in leaves]
     in_order = functools.partial(trees.tree_map, lambda x: x)  # of the keys of its dicts
+    own = owning(f)
 
     def as_before(x: Any, dtype: Any) -> Any:
         kind = getattr(x, "dtype", dtype)
         return x.astype(dtype) if kind != dtype and kind.kind == dtype.kind else x
 
     def turn(*args: Any) -> Any:
-        with cadiff.binding.AsNumPy():
-            result = f(*given_back(args))
+        result = own(*given_back(args))
         is_pair = is_scan and isinstance(result, (tuple, list)) and len(result) == 2
         new = result[0] if is_pair else result
         with contextlib.suppress(ValueError):  # cadiff's loop tells what differs
-            new = trees.tree_map(as_before, new, dtypes)
+            new = tree.unflatten(builtins.map(as_before, tree.flatten_up_to(new), dtypes))
         return (new, in_order(result[1])) if is_pair else new
 
     return turn, in_order(init)
@@ -56,7 +57,8 @@ def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **named: Any)
     """`cadiff.cond`; and as JAX had first: `cond(pred, x, true_fun, y, false_fun)`."""
     if not callable(true_fun):
         return cadiff.cond(pred, lambda: false_fun(true_fun), lambda: operands[1](operands[0]))
-    return cadiff.cond(pred, true_fun, false_fun, *operands, *named.values())
+    branches = owning(true_fun), owning(false_fun)
+    return cadiff.cond(pred, *branches, *operands, *named.values())
 
 
 def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
@@ -244,7 +246,7 @@ globals().update(
             lambda val: cond_fun(given_back(val)), *_turns(body_fun, init_val)
         ),
         "switch": lambda index, branches, *operands, **named: cadiff.switch(
-            index, [*branches], *operands, *named.values()
+            index, [*builtins.map(owning, branches)], *operands, *named.values()
         ),
         "dynamic_index_in_dim": _element,
         "index_in_dim": _element,

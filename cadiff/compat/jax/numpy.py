@@ -70,7 +70,15 @@ def of_symmetric(function: _Function) -> _Function:
     )
 
 
+def _of_dtypes(function: _Function) -> _Function:
+    """For functions of dtypes: an array stands for its own."""
+    return lambda *given: function(
+        *(_numpy.result_type(x) if isinstance(x, _arrays.ARRAYS) else x for x in given)
+    )
+
+
 _CHANGES: dict[str, _Function] = {
+    "promote_types finfo iinfo": _of_dtypes,
     "dot matmul vdot inner tensordot convolve correlate einsum searchsorted": _as_jax,
     "zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
     "zeros_like ones_like full_like empty_like sum prod max min mean std var all any": _as_jax,
@@ -145,6 +153,14 @@ def take(
     a = _numpy.ravel(a) if axis is None else _numpy.asarray(a)
     key = (slice(None),) * ((axis or 0) % a.ndim) + (indices,)
     return a.at[key].get(mode="fill", fill_value=fill_value)
+
+
+def roots(p: _Any, *, strip_zeros: bool = True) -> _Any:
+    """As `numpy.roots`; if not `strip_zeros`, with derivatives, for p[0] that is not 0."""
+    if strip_zeros:
+        return _numpy.roots(p)
+    rows = [-p[1:] / p[0], *_np.eye(len(p) - 2, len(p) - 1)]
+    return _numpy.linalg.eigvals(_numpy.stack(rows)) + 0j
 
 
 def vectorize(pyfunc: _Any, *, excluded: _Any = (), signature: _Any = None) -> _Function:

@@ -41,6 +41,18 @@ def _called(made: Function, fun: Function) -> Function:
     return called
 
 
+def owning(fun: Function) -> Function:
+    """A function given containers of its own, whose arrays cannot change: its caller's stay."""
+
+    @_like(fun)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        own_args, own_kwargs = trees.tree_map(lambda x: x, (args, kwargs))
+        with AsNumPy():
+            return fun(*own_args, **own_kwargs)
+
+    return called
+
+
 def jit(
     fun: Any = None, *, static_argnums: Any = None, static_argnames: Any = None, **how: Any
 ) -> Any:
@@ -54,7 +66,7 @@ def jit(
     which = [k for x in given for k in ([x] if isinstance(x, (int, str)) else x)]
     if which:
         return _Static(fun, which)
-    program: Any = cadiff.compile(fun)
+    program: Any = cadiff.compile(owning(fun))
     made: Any = _called(program, fun)
     made.program, made.clear_cache = program, program.clear
     made.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: made)
@@ -69,7 +81,7 @@ class _Static:
 
     def __init__(self, fun: Function, which: Sequence[Any]) -> None:
         functools.update_wrapper(self, fun, updated=())  # programs look into `__wrapped__`
-        self.fun, self.signature = fun, inspect.signature(fun)
+        self.fun, self.signature = owning(fun), inspect.signature(fun)
         names = [*self.signature.parameters]
         self.static = {k if isinstance(k, str) else names[k] for k in which}
         self.programs = functools.lru_cache(self._program)
@@ -124,17 +136,18 @@ def _operator(made: Function, of_trees: Function | None = None) -> Function:
     def operator(
         fun: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, **_: Any
     ) -> Function:
+        own = owning(fun)
         if of_trees is None:
-            return _called(made(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
+            return _called(made(own, argnums, has_aux=has_aux, holomorphic=holomorphic), fun)
 
         def first(*args: Any, **kwargs: Any) -> Any:
-            result = fun(*map(_opened, args), **kwargs)
+            result = own(*map(_opened, args), **kwargs)
             return _closed(result[0] if has_aux else result)
 
         def derivative(*args: Any, **kwargs: Any) -> Any:
             make = of_trees(first, argnums, holomorphic=holomorphic)
             found = _opened(make(*map(_closed, args), **kwargs))
-            return (found, fun(*args, **kwargs)[1]) if has_aux else found
+            return (found, own(*args, **kwargs)[1]) if has_aux else found
 
         return _called(derivative, fun)
 
@@ -207,7 +220,7 @@ def vmap(
 
 def checkpoint(fun: Function | None = None, **_: Any) -> Any:
     """The function with its intermediate results computed again when they are needed."""
-    return checkpoint if fun is None else _like(fun)(cadiff.checkpoint(fun))
+    return checkpoint if fun is None else _like(fun)(cadiff.checkpoint(owning(fun)))
 
 
 remat = checkpoint
@@ -231,8 +244,8 @@ class _Custom:
 
     def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun, updated=())
-        self.fun, self.nondiff = fun, nondiff_argnums
-        self.program = cadiff.compile(fun)
+        self.fun, self.nondiff = owning(fun), nondiff_argnums
+        self.program = cadiff.compile(self.fun)
         self.rules: list[Function] = []
         try:
             self.signature = inspect.signature(fun)
@@ -269,7 +282,8 @@ class _Custom:
             return lambda point: of_given(*given_back(call.args(point)))
 
         run = at(self.program if is_guarding() else self.fun)  # each replay of a program calls it
-        operation = cadiff.primitive(lambda point: call.flat(run(point)))
+        operation: Any = cadiff.primitive(lambda point: call.flat(run(point)))
+        operation._is_own = False  # its rules are a user's, and of complex numbers, too
         self.define(operation, call, at, *(args[k] for k in self.nondiff))
         return call.whole(operation(call.point))
 
@@ -311,7 +325,7 @@ class custom_jvp(_Custom):  # noqa: N801 - a decorator
             if is_running(self):
                 run = at(self.fun)
                 return cadiff.vjp(lambda x: call.flat(run(x)), point)[1]
-            zero = onp.zeros(np.shape(point))[()]
+            zero = onp.zeros(np.shape(point), np.result_type(point))[()]
             return running(self)(cadiff.vjp(lambda t: push(t, ans, point), zero)[1])
 
         operation.defjvp(push)
@@ -330,7 +344,7 @@ class custom_vjp(_Custom):  # noqa: N801 - a decorator
         fwd, bwd = self.rules
 
         def pull(ans: Any, point: Any) -> Function:
-            _, residuals = self.checked(at(fwd)(point), 2, "fwd")
+            _, residuals = self.checked(at(owning(fwd))(point), 2, "fwd")
 
             def of(g: Any) -> Any:
                 found = bwd(*fixed, residuals, call.whole(g))

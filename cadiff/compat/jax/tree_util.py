@@ -10,6 +10,7 @@ import functools
 import itertools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import cadiff
@@ -211,6 +212,9 @@ globals().update(
         ),
         "register_static": lambda cls: (
             register_pytree_node(cls, lambda x: ((), x), lambda x, _: x) or cls
+        ),
+        "default_registry": SimpleNamespace(
+            flatten_one_level=lambda x: (kind := PyTreeDef.kind_of(type(x))) and kind.parts(x)
         ),
         "treedef_children": PyTreeDef.children,
         "treedef_is_leaf": lambda treedef: treedef == _LEAF,
