@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from Cython import __version__ as cython_version
 from Cython.Build import cythonize
-from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
@@ -139,9 +138,9 @@ def write_shared() -> str:
 
 
 @cache
-def digest_of(path: str) -> str:
+def digest_of(path: Path) -> str:
     """A digest of what a file contains."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def translate(module: str) -> str:
@@ -151,8 +150,7 @@ def translate(module: str) -> str:
     Cython's own that are newer, and elsewhere. The C is written only if it has changed.
     """
     source = str(SOURCES.relative_to(ROOT) / module)
-    read = create_dependency_tree(quiet=True).all_dependencies(source)
-    contents = [digest_of(module), *sorted(map(digest_of, read))]
+    contents = [digest_of(path) for path in prototypes.read_with(ROOT / source)]
     made_by = (cython_version, DIRECTIVES, SHARED, SMALL)
     digest = hashlib.sha256(repr((made_by, contents)).encode()).hexdigest()
     result = ROOT / in_c(Path(module).stem)
