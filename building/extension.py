@@ -241,9 +241,9 @@ class BuildChanged(build_ext):
         core = CoreObjects(self.compiler.compiler_so)
         tag = sys.implementation.cache_tag
         made_for = f"Python {sys.version}, NumPy {np.__version__}"
-        numbers_args = [*HOT_ARGS, *CLOSE_ARGS, *ASKED_ARGS]
-        numbers = Objects(tag, [*command, *numbers_args], made_for, of_system)
         spared = accepted(compiler, SPARED)
+        numbers_args = [*HOT_ARGS, *CLOSE_ARGS, *spared, *ASKED_ARGS]
+        numbers = Objects(tag, [*command, *numbers_args], made_for, of_system)
         hot_args = [*CYTHON_ARGS, *HOT_ARGS, *spared]
         cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared, *accepted(compiler, SPARED_IN_COLD)]
         asked = [*ASKED_ARGS, *ASKED_CYTHON_ARGS]

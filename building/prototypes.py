@@ -163,7 +163,7 @@ def derive(
 
 
 def read_with(source: Path) -> list[Path]:
-    """What Cython reads of ours for a module: it, its declarations, and those that these cimport."""
+    """What Cython reads of ours for a module: it, its declarations, those that these cimport."""
     found, more = set[Path](), [source]
     while more:
         if (path := more.pop()) not in found and path.exists():
