@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from Cython import __version__ as cython_version
 from Cython.Build import cythonize
-from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
@@ -139,9 +138,9 @@ def write_shared() -> str:
 
 
 @cache
-def digest_of(path: str) -> str:
+def digest_of(path: Path) -> str:
     """A digest of what a file contains."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def translate(module: str) -> str:
@@ -151,8 +150,7 @@ def translate(module: str) -> str:
     Cython's own that are newer, and elsewhere. The C is written only if it has changed.
     """
     source = str(SOURCES.relative_to(ROOT) / module)
-    read = create_dependency_tree(quiet=True).all_dependencies(source)
-    contents = [digest_of(module), *sorted(map(digest_of, read))]
+    contents = [digest_of(path) for path in prototypes.read_with(ROOT / source)]
     made_by = (cython_version, DIRECTIVES, SHARED, SMALL)
     digest = hashlib.sha256(repr((made_by, contents)).encode()).hexdigest()
     result = ROOT / in_c(Path(module).stem)
@@ -243,9 +241,9 @@ class BuildChanged(build_ext):
         core = CoreObjects(self.compiler.compiler_so)
         tag = sys.implementation.cache_tag
         made_for = f"Python {sys.version}, NumPy {np.__version__}"
-        numbers_args = [*HOT_ARGS, *CLOSE_ARGS, *ASKED_ARGS]
-        numbers = Objects(tag, [*command, *numbers_args], made_for, of_system)
         spared = accepted(compiler, SPARED)
+        numbers_args = [*HOT_ARGS, *CLOSE_ARGS, *spared, *ASKED_ARGS]
+        numbers = Objects(tag, [*command, *numbers_args], made_for, of_system)
         hot_args = [*CYTHON_ARGS, *HOT_ARGS, *spared]
         cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared, *accepted(compiler, SPARED_IN_COLD)]
         asked = [*ASKED_ARGS, *ASKED_CYTHON_ARGS]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .declarations import BINDING, put
 
-__all__ = ["derive", "write"]
+__all__ = ["derive", "read_with", "write"]
 
 NESTED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # with parentheses in its parentheses
 BRACKETS = r"(?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*"
@@ -160,6 +160,19 @@ def derive(
             both = completed(source, own, wanted, others, headers)
             texts[f"{name}.pxd"], texts[f"{name}.pyx"] = both
     return texts
+
+
+def read_with(source: Path) -> list[Path]:
+    """What Cython reads of ours for a module: it, its declarations, those that these cimport."""
+    found, more = set[Path](), [source]
+    while more:
+        if (path := more.pop()) not in found and path.exists():
+            found.add(path)
+            more.append(path.with_suffix(".pxd"))
+            for home, *some in CIMPORT.findall(path.read_text(encoding="utf-8")):
+                homes = names_in("".join(some)) if home == "." else {home.removeprefix(".")}
+                more += [path.parent / f"{name.replace('.', '/')}.pxd" for name in homes]
+    return sorted(found)
 
 
 def write(folder: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks import building as figures_of_builds
-from building import pythons, sizes
+from building import prototypes, pythons, sizes
 
 ROOT = Path(__file__).parents[2]
 
@@ -162,3 +162,25 @@ def test_functions_that_are_to_be_small_are_marked(monkeypatch: pytest.MonkeyPat
 )
 def test_names_as_sources_have_them(mangled: str, name: str) -> None:
     assert sizes.name_of(f"6cadiff_7binding_5trees_{mangled}", "trees") == name
+
+
+def test_what_cython_reads_is_found_through_all_forms_of_cimports(tmp_path: Path) -> None:
+    """Else an edit of it would not have modules translated."""
+    (tmp_path / "generated").mkdir()
+    texts = {
+        "one.pyx": "from . cimport two as other\nfrom libc.math cimport sin\n",
+        "one.pxd": "from .three cimport (\n    A, B,\n)\n",
+        "two.pxd": "from .generated.four cimport *\n",
+        "three.pxd": "from .one cimport C\n",
+        "generated/four.pxd": "from .five cimport *\n",
+        "generated/five.pxd": "",
+        "six.pxd": "",
+        "three.pyx": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    read = {
+        path.relative_to(tmp_path).as_posix()
+        for path in prototypes.read_with(tmp_path / "one.pyx")
+    }
+    assert read == texts.keys() - {"six.pxd", "three.pyx"}
