@@ -59,7 +59,7 @@ def _weighted(weights: Any, slopes: list[Any]) -> Any:
 def _first_step(f: Callable[..., Any], y: Any, t: Any, slope: Any, rtol: Any, atol: Any) -> Any:
     """Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, section II.4."""
     scale = atol + rtol * np.abs(y)
-    size = lambda x: np.sqrt(np.sum(np.abs(x / scale) ** 2))  # noqa: E731
+    size: Any = lambda x: np.sqrt(np.sum(np.abs(x / scale) ** 2))  # noqa: E731
     of_y, of_slope = size(y), size(slope)
     is_small = (of_y < 1e-5) | (of_slope < 1e-5)
     short = np.where(is_small, 1e-6, 0.01 * of_y / np.where(is_small, 1.0, of_slope))

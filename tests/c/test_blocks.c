@@ -266,7 +266,8 @@ static void rewinding_forgets_arrays(void) {
     twin_free(twin);
 }
 
-/* Rules have no buffer of their own here: what the tape counts is where its holder puts the next. */
+/* Rules have no buffer of their own here: what the tape counts is where its holder puts the next.
+ */
 static void rules_are_taken_back_with_their_entries(void) {
     CadTape *const tape = cad_tape_new();
     tape->n_rules = 3;
