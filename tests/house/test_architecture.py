@@ -175,7 +175,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "scipy",
         [
             {"_calls", "_reports"},
-            {"_boundary", "_conditions", "_flows", "_integrals"},
+            {"_boundary", "_conditions", "_flows", "_integrals", "_runge_kutta"},
             {"_initial", "_optima"},
             {"integrate"},
         ],

@@ -72,7 +72,7 @@ def linear_by_weights(x: Any) -> Any:
 @pytest.mark.parametrize("shape", [(), (3,), (300,)])
 def test_branches_of_partials_that_no_number_takes_are_not_computed(shape: Any) -> None:
     x = numpy.linspace(0.5, 2.0, max(1, *shape, 1)).reshape(shape)[()]
-    program = cadiff.compile(cadiff.grad(lambda x: np.sum(x**6.0)))
+    program = cadiff.compile(cadiff.grad(lambda x: np.sum(x**20.0)))
     for point in (x, -x, 0.0 * x, numpy.inf * x):
-        npt.assert_array_equal(program(point), cadiff.grad(lambda x: np.sum(x**6.0))(point))
+        npt.assert_array_equal(program(point), cadiff.grad(lambda x: np.sum(x**20.0))(point))
     assert "power" in program.to_text() and not re.search("log|where|equal", program.to_text())
