@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,7 @@ def sinc(x: Any) -> Number:
 # --- by indices ----------------------------------------------------------------------------------
 
 
+@wraps(np.take)
 def _taken(
     a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Any:
