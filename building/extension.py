@@ -29,6 +29,7 @@ from .objects import (
     COMPILE_ARGS,
     DEBUGGED,
     ROOT,
+    UNSCHEDULED,
     CoreObjects,
     Objects,
     accepted,
@@ -76,7 +77,7 @@ COLD_ARGS = [] if sys.platform == "win32" else ["-Os"]
 # What an optimising compiler spends its time with and Cython's C gains nothing from: a sixth of
 # the time for hot modules, and a third for cold ones, which become 3 % larger.
 SPARED = [
-    *("-fno-schedule-insns2", "-fno-gcse", "-fno-tree-pta", "-fno-tree-loop-optimize"),
+    *(UNSCHEDULED, "-fno-gcse", "-fno-tree-pta", "-fno-tree-loop-optimize"),
     *("-fno-tree-slp-vectorize", "-fno-ipa-cp", "-fno-ipa-sra"),
 ]
 SPARED_IN_COLD = [

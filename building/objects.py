@@ -25,6 +25,7 @@ __all__ = [
     "COMPILE_ARGS",
     "DEBUGGED",
     "ROOT",
+    "UNSCHEDULED",
     "CoreObjects",
     "Objects",
     "accepted",
@@ -151,8 +152,7 @@ COMPUTING |= {f"src/linear/{name}.c" for name in ("array_steps", "sweep")}
 CLOSE = {"functions": 16, "loops": 1, "jumps": 1, "labels": 1}
 CLOSE_ARGS = [f"-falign-{what}={n}" for what, n in CLOSE.items() if sys.platform != "win32"]
 ARRANGING_ARGS = [] if sys.platform == "win32" else ["-O1", *CLOSE_ARGS]
-# Processors reorder what they run themselves.
-SPARED = ["-fno-schedule-insns2"]
+UNSCHEDULED = "-fno-schedule-insns2"  # processors reorder what they run themselves
 
 
 class CoreObjects:
@@ -162,7 +162,7 @@ class CoreObjects:
         compiler = compiler_of(command)
         begin = [*compiler, *of_processor(command[len(compiler) :]), "-Wall", *COMPILE_ARGS]
         end = [*ASKED_ARGS, "-Isrc", "-Isrc/generated"]
-        self.computing = Objects("core", [*begin, *accepted(compiler, SPARED), *end])
+        self.computing = Objects("core", [*begin, *accepted(compiler, [UNSCHEDULED]), *end])
         self.arranging = Objects("core", [*begin, *ARRANGING_ARGS, *end])
 
     def compile(self, source: str) -> str:

@@ -582,6 +582,11 @@ def test_arrays_do_not_change_where_a_name_is_bound_anew(jax: Any) -> None:
     for g in (jax.grad(by_call["kept"]), jax.jit(jax.grad(by_call["kept"]))):
         for _ in range(3):
             np.testing.assert_allclose(g(x), slope, rtol=1e-13)
+    f, along = by_call["kept"], np.ones_like(X)
+    for _ in range(2):
+        np.testing.assert_allclose(jax.vjp(f, x)[1](1.0)[0], slope, rtol=1e-13)
+        for push in (lambda: jax.jvp(f, (x,), (along,))[1], lambda: jax.linearize(f, x)[1](along)):
+            assert push() == pytest.approx(slope.sum(), rel=1e-13)
     ones = (np.ones(1), np.ones(1))
     turn = by_call["fibonacci"]
     run = lambda pair: jax.lax.scan(turn, pair, None, 5)  # noqa: E731

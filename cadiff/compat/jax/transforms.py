@@ -175,12 +175,12 @@ hessian = _operator(cadiff.hessian, _second)
 
 def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """`(value, tangent)` at primals along tangents."""
-    return given_back(_CADIFF.jvp(fun, tuple(primals), tuple(tangents), has_aux=has_aux))
+    return given_back(_CADIFF.jvp(owning(fun), tuple(primals), tuple(tangents), has_aux=has_aux))
 
 
 def vjp(fun: Function, *primals: Any, has_aux: bool = False, **_: Any) -> Any:
     """`(value, pullback)`; the pullback gives a tuple with a cotangent for each argument."""
-    out, pull, *aux = _CADIFF.vjp(fun, *primals, has_aux=has_aux)
+    out, pull, *aux = _CADIFF.vjp(owning(fun), *primals, has_aux=has_aux)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         found = given_back(pull(cotangent))
@@ -191,7 +191,7 @@ def vjp(fun: Function, *primals: Any, has_aux: bool = False, **_: Any) -> Any:
 
 def linearize(fun: Function, *primals: Any) -> Any:
     """`(value, push)`, where `push(*tangents)` is the tangent of the value."""
-    out, push = cadiff.linearize(fun, *primals)
+    out, push = cadiff.linearize(owning(fun), *primals)
     return given_back(out), lambda *tangents: given_back(push(*tangents))
 
 
