@@ -653,25 +653,16 @@ cdef CadStatus link_step(void *owner, uint32_t number, CadLinks *links) except C
     return CAD_OK
 
 
-cdef int may_raise(void *owner, uint32_t number) noexcept:
+cdef CadStatus tell_of_step(void *owner, uint32_t number, CadAbout *about) except CAD_RAISED:
+    """What else is known of a call: see CadAbout."""
     step = (<GraphNumbers>owner).steps[number]
-    return getattr(step.rule, "may_raise", True)
-
-
-cdef int waits(void *owner, uint32_t number) noexcept:
-    step = (<GraphNumbers>owner).steps[number]
-    return may_raise(owner, number) and native_of_step(step) is None
-
-
-cdef int is_level(void *owner, uint32_t number) noexcept:
-    step = (<GraphNumbers>owner).steps[number]
-    return getattr(step.rule, "is_level", False) and np.isfinite(step.results[0]).all()
-
-
-cdef size_t rows_of_step(void *owner, uint32_t number) noexcept:
-    step = (<GraphNumbers>owner).steps[number]
-    native = None if getattr(step.rule, "may_raise", True) else native_of_step(step)
-    return 0 if native is None else cad_native_rows(&(<Native>native).call)
+    about.may_raise = getattr(step.rule, "may_raise", True)
+    about.is_level = getattr(step.rule, "is_level", False) and np.isfinite(step.results[0]).all()
+    native = native_of_step(step)
+    about.waits = about.may_raise and native is None
+    if native is not None and not about.may_raise:
+        about.rows = cad_native_rows(&(<Native>native).call)
+    return CAD_OK
 
 
 cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
@@ -687,10 +678,7 @@ STEPS.push = push_step
 STEPS.insert = insert_rule
 STEPS.form = form_of_step
 STEPS.link = link_step
-STEPS.may_raise = may_raise
-STEPS.waits = waits
-STEPS.is_level = is_level
-STEPS.rows = rows_of_step
+STEPS.about = tell_of_step
 
 
 cdef size_t least_loop = 0  # as tests say

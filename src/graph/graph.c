@@ -523,6 +523,16 @@ CadId cad_graph_first(CadGraph *graph, size_t record) {
     return run.id + (CadId)(record - run.record);
 }
 
+/* Once asking has failed, any call may raise, as where nothing is known. */
+CadAbout cad_graph_about(CadGraph *graph, const CadRecord *call) {
+    const CadCalls *const calls = graph->calls;
+    CadAbout about = {.may_raise = true};
+    if (calls != NULL && calls->about != NULL && graph->status == CAD_OK) {
+        graph->status = calls->about(graph->owner, cad_graph_array(graph, call)->number, &about);
+    }
+    return about;
+}
+
 void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperands *operands) {
     const CadRecord array = graph->records[record];
     operands->ids = operands->few;

@@ -141,6 +141,15 @@ typedef struct CadNoted {
     int axis; /* along which each whole number is of one number; -1: rows, of the first axis */
 } CadNoted;
 
+/* What there is to know of a call, beside its derivatives. */
+typedef struct CadAbout {
+    bool may_raise;
+    bool waits; /* it is made only where f makes it, behind the guards before: it may never end */
+    bool is_level; /* others are measured from what it gives, finite where it was recorded: what
+                    * depends on none in the end is not differentiated by it */
+    size_t rows;   /* of how many, each by itself, C carries it out without fail; 0: not at all */
+} CadAbout;
+
 /* Calls are what is not of the table. Their owner tells them by numbers, and makes derivatives of
  * them as further numbers of the graph. `operands` and `results` stand in a row; derivatives, too,
  * or one stands for all of them: then `step` is 0. */
@@ -166,17 +175,8 @@ typedef struct CadCalls {
     CadStatus (*form)(void *owner, uint32_t number, uint32_t *first);
     /* How the derivative of a call is made up; NULL: nothing is known of any. */
     CadStatus (*link)(void *owner, uint32_t number, CadLinks *links);
-    /* Whether a call may raise; NULL: all may. */
-    int (*may_raise)(void *owner, uint32_t number);
-    /* Whether it is made only where f makes it, behind the guards before it: it may never end;
-     * NULL: none is. */
-    int (*waits)(void *owner, uint32_t number);
-    /* Whether it gives a level that others are measured from, finite where it was recorded: what
-     * depends on none in the end is not differentiated by it; NULL: none does. */
-    int (*is_level)(void *owner, uint32_t number);
-    /* Of how many rows, each by itself, C carries out a call that never fails; 0: it is no such
-     * call. NULL: none is. */
-    size_t (*rows)(void *owner, uint32_t number);
+    /* What else is known of a call; NULL: nothing. */
+    CadStatus (*about)(void *owner, uint32_t number, CadAbout *about);
 } CadCalls;
 
 /* What a graph consists of, as LIST(type of items, items, how many). */
@@ -468,6 +468,9 @@ typedef struct CadOperands {
     size_t n;
     CadId few[4];
 } CadOperands;
+
+/* What is known of a call. If asking fails, the status of the graph says so. */
+CadAbout cad_graph_about(CadGraph *graph, const CadRecord *call);
 
 void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperands *operands);
 

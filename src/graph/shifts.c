@@ -470,7 +470,7 @@ static size_t find_levels(CadGraph *graph, const CadActive *active, uint8_t *lev
     for (size_t i = graph->n_records; i-- > 0;) {
         const CadRecord *const record = &graph->records[i];
         if (record->kind == CAD_RECORD_CALL && active->records[i] &&
-            graph->calls->is_level(graph->owner, cad_graph_array(graph, record)->number) &&
+            cad_graph_about(graph, record).is_level &&
             memchr(active->variables + record->of.array.first, 1, record->of.array.size) == NULL) {
             levels[i] = STANDS | CALLED;
             first = i;
@@ -486,7 +486,7 @@ void cad_graph_cut_shifts(CadGraph *graph, const CadActive *active, const CadId 
     size_t first = graph->n_records;
     const uint32_t *uses = NULL;
     int any = 0;
-    if (!graph->optimize || graph->calls == NULL || graph->calls->is_level == NULL) {
+    if (!graph->optimize || graph->calls == NULL) {
         return;
     }
     s.levels = cad_memory_take(&memory, s.n_records, 1);

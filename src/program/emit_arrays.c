@@ -127,20 +127,17 @@ static void emit_add_at(CadMaker *m, const CadRecord *record, int32_t out) {
 
 static void emit_call(CadMaker *m, const CadRecord *record, int32_t out) {
     CadPlan *plan = cad_graph_plan(m->graph, record);
-    const CadCalls *const calls = m->graph->calls;
     const uint32_t number = cad_graph_array(m->graph, record)->number;
     const int is_large = plan->size >= LONG_VECTOR && m->graph->optimize;
-    cad_maker_emit(m,
-                   (CadInstruction){.kind = CAD_CALL,
-                                    .n = (uint32_t)plan->size,
-                                    .out = out,
-                                    .x = cad_maker_place_of(m, (CadId)cad_plan_view(plan, 0)[0]),
-                                    .sx = is_large && calls != NULL && calls->rows != NULL
-                                              ? (int32_t)calls->rows(m->graph->owner, number)
-                                              : 0,
-                                    .sy = (int32_t)m->program->n_checks,
-                                    .y = (int32_t)record->of.array.size,
-                                    .z = (int32_t)number});
+    cad_maker_emit(
+        m, (CadInstruction){.kind = CAD_CALL,
+                            .n = (uint32_t)plan->size,
+                            .out = out,
+                            .x = cad_maker_place_of(m, (CadId)cad_plan_view(plan, 0)[0]),
+                            .sx = is_large ? (int32_t)cad_graph_about(m->graph, record).rows : 0,
+                            .sy = (int32_t)m->program->n_checks,
+                            .y = (int32_t)record->of.array.size,
+                            .z = (int32_t)number});
     m->program->n_operations++;
     m->program->has_calls = 1;
 }

@@ -75,12 +75,9 @@ static int has_levels(CadMaker *m) {
 
 /* Whether an index may be out of bounds, or a call may raise. */
 static int can_fail(CadGraph *graph, const CadRecord *record) {
-    const CadCalls *const calls = graph->calls;
-    if (record->kind != CAD_RECORD_CALL) {
-        return cad_record_is_by_index(record) && !cad_record_is_within(graph, record);
-    }
-    return calls == NULL || calls->may_raise == NULL ||
-           calls->may_raise(graph->owner, cad_graph_array(graph, record)->number);
+    return record->kind == CAD_RECORD_CALL
+               ? cad_graph_about(graph, record).may_raise
+               : cad_record_is_by_index(record) && !cad_record_is_within(graph, record);
 }
 
 /* Collect the numbers to compute: roots, then those of the function that can fail, even if no root
@@ -142,6 +139,10 @@ static CadStatus make_program(const CadMaker *order, CadLevels levels, CadProgra
         cad_maker_roll_up(m);
     }
     if (m->status == CAD_OK) {
+        m->status = m->graph->status; /* a call that was asked about; the graph is as it was */
+        m->graph->status = CAD_OK;
+    }
+    if (m->status == CAD_OK) {
         cad_maker_plan_memory(m);
         cad_maker_find_runs(m);
     }
@@ -189,10 +190,15 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
         return status;
     }
     CadProgram *early;
-    if (make_program(&order, CAD_EARLIEST, &early) == CAD_OK) {
+    status = make_program(&order, CAD_EARLIEST, &early);
+    if (status == CAD_OK) {
         const int is_better = cad_program_cost(early) < cad_program_cost(*program);
         cad_program_free(is_better ? *program : early);
         *program = is_better ? early : *program;
+    } else if (status == CAD_RAISED) {
+        cad_program_free(*program);
+        *program = NULL;
+        return status;
     }
     return CAD_OK;
 }

@@ -22,11 +22,9 @@ void cad_maker_find_wanted(CadMaker *m) {
 }
 
 /* Whether it is a call that waits for the guards that f has noted before. */
-static int waits(const CadGraph *graph, const CadRecord *record) {
-    const CadCalls *const calls = graph->calls;
-    return record->kind == CAD_RECORD_CALL && graph->n_guards > 0 && calls != NULL &&
-           calls->waits != NULL &&
-           calls->waits(graph->owner, cad_graph_array(graph, record)->number);
+static int waits(CadGraph *graph, const CadRecord *record) {
+    return record->kind == CAD_RECORD_CALL && graph->n_guards > 0 &&
+           cad_graph_about(graph, record).waits;
 }
 
 static void list_read(CadMaker *m, size_t record) {
@@ -37,7 +35,7 @@ static void list_read(CadMaker *m, size_t record) {
 
 void cad_maker_list_reads(CadMaker *m) {
     CadOperands of;
-    const CadGraph *const graph = m->graph;
+    CadGraph *const graph = m->graph;
     size_t n_waited_for = 0, former = 0; /* guards, and the call that waits for the last of them */
     for (size_t i = 0; i < graph->n_records; i++) {
         if (is_made(m, i)) {

@@ -94,12 +94,14 @@ static CadStatus link(void *owner, uint32_t number, CadLinks *links) {
     return o->raises ? CAD_RAISED : CAD_OK;
 }
 
-static int is_level(void *owner, uint32_t number) {
+static CadStatus about(void *owner, uint32_t number, CadAbout *known) {
+    const Owner *const o = owner;
     CHECK_COUNT(number, NUMBER);
-    return ((const Owner *)owner)->gives_levels;
+    *known = (CadAbout){.may_raise = true, .is_level = o->gives_levels};
+    return o->raises ? CAD_RAISED : CAD_OK;
 }
 
-static const CadCalls calls = {note, pull, push, insert, form, link, NULL, NULL, is_level, NULL};
+static const CadCalls calls = {note, pull, push, insert, form, link, about};
 
 static int carry_out(void *owner, uint32_t number, const double *x, double *results) {
     Owner *const o = owner;
