@@ -14,6 +14,7 @@ from libc.math cimport copysign, signbit
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .generated.entries cimport *
+from .generated.tape cimport cad_tape_is_constant
 from .complexes cimport (
     are_alike, Complex, complex_of, hooks, in_complex64, is_joined, is_nothing, is_number,
     is_one_zero, is_small, is_small_array, MOST_AXES, MOST_LENGTHS, of_both, own, parts_of, shape_of,
@@ -215,7 +216,9 @@ def complex_of_pair(both):
 
 
 def complex_of_parts(re, im):
-    """The same of two results of one entry; arrays stand in one if they do so side by side."""
+    """The same of two results of one entry; arrays stand in one if they do so side by side.
+
+    Constants do not, wherever they stand: each becomes active by itself."""
     cdef object z = complex_of(re, im)
     cdef Complex number
     if CAD_IS_VAR_ARRAY(re) and CAD_IS_VAR_ARRAY(im):
@@ -226,6 +229,8 @@ def complex_of_parts(re, im):
             and cad_ndim(re) < MOST_AXES
             and CAD_VAR(re).tape == CAD_VAR(im).tape
             and CAD_VAR(im).slot == CAD_VAR(re).slot + <size_t>number.size
+            and not cad_tape_is_constant(CAD_VAR(re).tape, CAD_VAR(re).slot)
+            and not cad_tape_is_constant(CAD_VAR(im).tape, CAD_VAR(im).slot)
         )
     return z
 

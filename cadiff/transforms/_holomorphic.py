@@ -20,6 +20,7 @@ COMPLEX_RESULT = (
     "{name}(f, holomorphic=True); cadiff.jvp and cadiff.vjp have derivatives along directions and "
     "transposed ones of any f"
 )
+NO_COMPLEX_RESULT = "{name}(f, holomorphic=True) wants complex numbers from f"
 
 
 def complex_derivative(
@@ -97,6 +98,19 @@ class AlongReal:
                 ]
             )
         return self.f(*arguments, **kwargs)
+
+
+class RealParts:
+    """A function that returns complex numbers as one that returns their real parts."""
+
+    def __init__(self, name: str, f: Callable[..., Any]) -> None:
+        self.name, self.f = name, f
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, tree = binding.flattened(self.f(*args, **kwargs), _is_pair)
+        if not all(map(binding.is_complex_number, leaves)):
+            raise TypeError(NO_COMPLEX_RESULT.format(name=self.name))
+        return tree.fill([*map(complexes.real, leaves)])
 
 
 def _is_pair(container: Any, parts: tuple[Any, ...]) -> bool:

@@ -14,7 +14,13 @@ from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, P, Transform, answering, check_mode
 from ._blocks import InBlocks, blocks_of_matrix, blocks_of_tangents
 from ._forward import parted, run_forward
-from ._holomorphic import COMPLEX_RESULT, AlongReal, check_complex
+from ._holomorphic import (
+    COMPLEX_RESULT,
+    NO_COMPLEX_RESULT,
+    AlongReal,
+    RealParts,
+    check_complex,
+)
 from ._outputs import Output, Shape, as_result
 
 
@@ -42,9 +48,13 @@ class Jacobian(Transform):
             if answer is not NotImplemented:
                 return answer
         if self._holomorphic:
-            check_complex(self._name, args, self._argnums)
-            along = AlongReal(self._function, args, self._argnums)
             argnums = self._argnums[0] if self._single else self._argnums
+            check_complex(self._name, args, self._argnums)
+            if self._mode == "rev":
+                return OfParts(self._name, RealParts(self._name, self._function), argnums, "rev")(
+                    *args, **kwargs
+                )
+            along = AlongReal(self._function, args, self._argnums)
             return _OfPairs(self._name, along, argnums, self._mode)(*along.args, **kwargs)
         if self._mode == "fwd":
             matrix = NotImplemented if kwargs else self._at_plain_point(args)
@@ -63,7 +73,7 @@ class Jacobian(Transform):
             output.atoms.clear()
         return self._assemble(blocks, output, structure)
 
-    # Whether f may return complex numbers, each as its two parts.
+    # Whether f may return complex numbers, or take them, each as its two parts.
     _takes_pairs = False
 
     def _sweep(self, recording: Recording, output: Output) -> list[list[Any]]:
@@ -76,7 +86,7 @@ class Jacobian(Transform):
     def _at_plain_point(self, args: tuple[Any, ...]) -> Any:
         """By forward mode, by the one argument, if that is a float or an array of float64."""
         is_plain = len(args) == 1 and type(args[0]) in (float, np.ndarray)
-        if not is_plain or self._argnums != (0,) or not self._single or self._takes_pairs:
+        if not is_plain or self._argnums != (0,) or not self._single:
             return NotImplemented
         tangent, lanes, below = 1.0, -1, [binding.shape(args[0])]
         if type(args[0]) is np.ndarray:
@@ -109,21 +119,25 @@ class Jacobian(Transform):
 
     def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:
         """Put blocks in containers: those of the input, inside those of the output."""
-        if (output.is_complex or structure.has_complex) and not self._takes_pairs:
+        are_complex = output.is_complex, structure.has_complex
+        if all(are_complex) or (any(are_complex) and not self._takes_pairs):
             raise TypeError(COMPLEX_RESULT.format(name=self._name))
-        return output.fill(
-            [structure.in_containers([*map(as_result, row)], self._single) for row in blocks]
-        )
+        rows = [structure.conjugated([*map(as_result, row)]) for row in blocks]
+        return output.fill([structure.in_containers(row, self._single) for row in rows])
 
 
-class _OfPairs(Jacobian):
-    """The Jacobian, by real numbers, of a function that may return complex ones."""
+class OfParts(Jacobian):
+    """The Jacobian of complex numbers by real ones, or of these by complex ones: u_x - i u_y."""
 
     _takes_pairs = True
 
+
+class _OfPairs(OfParts):
+    """The Jacobian, by real parts, of a function that returns complex numbers."""
+
     def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:
         if len(output.shapes) != 2 * len(output.imaginary):
-            raise TypeError(f"{self._name}(f, holomorphic=True) wants complex numbers from f")
+            raise TypeError(NO_COMPLEX_RESULT.format(name=self._name))
         return super()._assemble(blocks, output, structure)
 
 

@@ -11,6 +11,7 @@ array([0., 0.])
 import contextlib as _contextlib
 import sys as _sys
 from functools import partial as _partial
+from functools import wraps as _wraps
 from types import SimpleNamespace as _Namespace
 from typing import Any as _Any
 
@@ -49,6 +50,13 @@ globals().update(
 )
 
 
+def _batching(fun: _Any) -> _Any:
+    """Rows are computed as one is: rules for many, which `def_vmap` states, are not needed."""
+    made: _Any = _wraps(fun)(lambda *args: fun(*args))
+    made.def_vmap = lambda rule: rule
+    return made
+
+
 def _classes(names: str, *bases: type) -> dict[str, type]:
     made = {"__init__": lambda self, *_, **__: None}
     return {name: type(name, bases, made) for name in names.split()}
@@ -57,6 +65,7 @@ def _classes(names: str, *bases: type) -> dict[str, type]:
 _own = _sys.modules[__name__]
 _MODULES: dict[str, dict[str, _Any]] = {
     "core": {"Tracer": _arrays.Tracer},
+    "custom_batching": dict.fromkeys(("custom_vmap", "sequential_vmap"), _batching),
     "custom_derivatives": _aliases.named("custom_jvp custom_vjp closure_convert", _own),
     # A program in which this is called runs its function as it is.
     "debug": {
@@ -109,7 +118,6 @@ _WAYS = {
     "write jax.custom_jvp or cadiff.primitive": "extend interpreters Primitive Jaxpr eval_jaxpr",
     "write x[index], or x.at[index].get(mode=...)": "gather",
     "write x.at[k].set(y) or its like": "scatter scatter_add scatter_mul scatter_min scatter_max",
-    "write jnp.linalg, or jax.scipy.linalg.solve_triangular": "linalg",
     "write jnp.pad": "pad",
     "write a loop over windows, or cadiff.scipy.signal.convolve": (
         "conv conv_general_dilated conv_with_general_padding conv_transpose reduce_window"

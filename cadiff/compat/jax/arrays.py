@@ -159,8 +159,10 @@ class ShapeDtypeStruct:
 
 
 def as_numpy(x: Any) -> Any:
-    """An argument as NumPy has it: ones for a shape and a dtype."""
-    return onp.ones(x.shape, x.dtype) if isinstance(x, ShapeDtypeStruct) else x
+    """An argument as NumPy has it: ones for a shape and a dtype, and no ranges for axes."""
+    if isinstance(x, ShapeDtypeStruct):
+        return onp.ones(x.shape, x.dtype)
+    return tuple(x) if type(x) is range else x
 
 
 def struct_of(x: Any) -> ShapeDtypeStruct:

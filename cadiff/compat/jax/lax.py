@@ -12,9 +12,9 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
-from cadiff.scipy import special
+from cadiff.scipy import linalg, special
 
-from ..aliases import named
+from ..aliases import have_modules, named
 from ..trees import Function
 from . import tree_util as trees
 from .arrays import given_back
@@ -293,3 +293,34 @@ globals().update(
         "sort_key_val": lambda keys, values, dimension=-1, **_: sort([keys, values], dimension),
     }
 )
+
+
+def _triangular_solve(
+    a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+    conjugate_a: bool = False, unit_diagonal: bool = False,
+) -> Any:  # fmt: skip
+    """What times a, or a times it if `left_side`, is b."""
+    a = np.conj(a) if conjugate_a else a
+    if not left_side:
+        b = np.swapaxes(b, -1, -2)
+    found = linalg.solve_triangular(a, b, int(transpose_a == left_side), lower, unit_diagonal)
+    return found if left_side else np.swapaxes(found, -1, -2)
+
+
+def _eig(x: Any, *, compute_left_eigenvectors: bool = True, **_: Any) -> tuple[Any, ...]:
+    """Eigenvalues, and eigenvectors: left ones, unless none are asked for, and right ones."""
+    found = linalg.eig(x, left=True) if compute_left_eigenvectors else np.linalg.eig(x)
+    return tuple(found)
+
+
+def _qr(x: Any, *, full_matrices: bool = True, **_: Any) -> Any:
+    return tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
+
+
+_LINALG = named("cholesky svd", np.linalg) | {
+    "eig": _eig,
+    "eigh": lambda x, **_: tuple(np.linalg.eigh(x))[::-1],
+    "qr": _qr,
+    "triangular_solve": _triangular_solve,
+}
+have_modules(__name__, {"linalg": _LINALG})

@@ -20,7 +20,7 @@ row_stack = _numpy.vstack
 
 # What only JAX's functions take: it is ignored.
 _OTHER = {"device", "method", "optimize", "out_sharding", "precision", "preferred_element_type"}
-_OTHER |= {"promote_integers"}
+_OTHER |= {"promote_integers", "strip_zeros"}
 
 
 def _as_jax(function: _Function) -> _Function:
@@ -28,7 +28,7 @@ def _as_jax(function: _Function) -> _Function:
 
     def of_fewer(*args: _Any, **kwargs: _Any) -> _Any:
         given = {k: v for k, v in kwargs.items() if k not in _OTHER}
-        if isinstance(given.get("axis"), list):
+        if isinstance(given.get("axis"), (list, range)):
             given["axis"] = tuple(given["axis"])
         return function(*map(_arrays.as_numpy, args), **given)
 
@@ -70,6 +70,11 @@ def of_symmetric(function: _Function) -> _Function:
     )
 
 
+def _as_dtype(function: _Function) -> _Function:
+    """For functions that take a dtype only in JAX."""
+    return lambda *args, dtype=float, **_: function(*args).astype(dtype)
+
+
 def _of_dtypes(function: _Function) -> _Function:
     """For functions of dtypes: an array stands for its own."""
     return lambda *given: function(
@@ -79,8 +84,8 @@ def _of_dtypes(function: _Function) -> _Function:
 
 _CHANGES: dict[str, _Function] = {
     "promote_types finfo iinfo": _of_dtypes,
-    "dot matmul vdot inner tensordot convolve correlate einsum searchsorted": _as_jax,
-    "zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
+    "dot matmul vdot inner tensordot convolve correlate einsum searchsorted expand_dims": _as_jax,
+    "roots zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
     "zeros_like ones_like full_like empty_like sum prod max min mean std var all any": _as_jax,
     "put place put_along_axis fill_diagonal": _copying,
     "nonzero argwhere flatnonzero": _sized,
@@ -155,14 +160,6 @@ def take(
     return a.at[key].get(mode="fill", fill_value=fill_value)
 
 
-def roots(p: _Any, *, strip_zeros: bool = True) -> _Any:
-    """As `numpy.roots`; if not `strip_zeros`, with derivatives, for p[0] that is not 0."""
-    if strip_zeros:
-        return _numpy.roots(p)
-    rows = [-p[1:] / p[0], *_np.eye(len(p) - 2, len(p) - 1)]
-    return _numpy.linalg.eigvals(_numpy.stack(rows)) + 0j
-
-
 def vectorize(pyfunc: _Any, *, excluded: _Any = (), signature: _Any = None) -> _Function:
     """As `numpy.vectorize`, by `vmap`; with a signature, of arrays with some axes each."""
 
@@ -183,4 +180,5 @@ def vectorize(pyfunc: _Any, *, excluded: _Any = (), signature: _Any = None) -> _
 
 _SYMMETRIC = _aliases.named("cholesky eigh eigvalsh", _numpy.linalg)
 _LINALG = {name: of_symmetric(function) for name, function in _SYMMETRIC.items()}
-_aliases.stand_for(__name__, "cadiff.numpy", {"linalg": _LINALG})
+_FFT = {k: _as_dtype(f) for k, f in _aliases.named("fftfreq rfftfreq", _numpy.fft).items()}
+_aliases.stand_for(__name__, "cadiff.numpy", {"linalg": _LINALG, "fft": _FFT})

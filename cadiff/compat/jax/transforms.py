@@ -13,6 +13,7 @@ import cadiff
 from cadiff import numpy as np
 
 from ...binding import AsNumPy, carries, is_eager, is_guarding
+from ...transforms._jacobians import OfParts
 from ..calls import Call, is_running, running
 from ..trees import Function
 from . import tree_util as trees
@@ -168,8 +169,8 @@ def _second(fun: Function, argnums: Any, holomorphic: bool) -> Function:
 
 
 grad, value_and_grad = _operator(cadiff.grad), _operator(cadiff.value_and_grad)
-jacfwd = _operator(cadiff.jacfwd, cadiff.jacfwd)
-jacrev = jacobian = _operator(cadiff.jacrev, cadiff.jacrev)
+jacfwd = _operator(cadiff.jacfwd, partial(OfParts, "jacfwd", mode="fwd"))
+jacrev = jacobian = _operator(cadiff.jacrev, partial(OfParts, "jacrev", mode="rev"))
 hessian = _operator(cadiff.hessian, _second)
 
 

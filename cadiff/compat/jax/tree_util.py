@@ -17,6 +17,7 @@ import cadiff
 
 from ..trees import Function, Kind, Tree
 from ..vectors import in_a_row
+from .arrays import given_back
 
 _NONE: Any = object()
 
@@ -84,7 +85,8 @@ def register_pytree_node(
 
     _KINDS[nodetype] = Kind(parts, unflatten_func, places)
     with contextlib.suppress(TypeError):  # of numbers, which are no containers of cadiff
-        cadiff.register_container(nodetype, parts, unflatten_func)
+        make = lambda data, children: unflatten_func(data, given_back(children))  # noqa: E731
+        cadiff.register_container(nodetype, parts, make)
 
 
 def register_pytree_with_keys(
