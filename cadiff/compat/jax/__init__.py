@@ -18,6 +18,7 @@ from typing import Any as _Any
 import cadiff as _cadiff
 
 from .. import aliases as _aliases
+from ..places import limits as _limits
 from . import arrays as _arrays
 from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
 from .arrays import Array, Device, ShapeDtypeStruct  # noqa: F401
@@ -87,8 +88,8 @@ _MODULES: dict[str, dict[str, _Any]] = {
     "ops": {
         "segment_sum": _arrays.segments("add", lambda dtype: 0),
         "segment_prod": _arrays.segments("multiply", lambda dtype: 1),
-        "segment_max": _arrays.segments("max", lambda dtype: _arrays.limits(dtype)[0]),
-        "segment_min": _arrays.segments("min", lambda dtype: _arrays.limits(dtype)[1]),
+        "segment_max": _arrays.segments("max", lambda dtype: _limits(dtype)[0]),
+        "segment_min": _arrays.segments("min", lambda dtype: _limits(dtype)[1]),
     },
     "sharding": _classes("Sharding NamedSharding PartitionSpec Mesh SingleDeviceSharding"),
     "test_util": {"check_grads": _cadiff.check_grads},

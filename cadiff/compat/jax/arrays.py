@@ -14,6 +14,7 @@ from cadiff import numpy as np
 from ...binding import Complex, Dual, Var, bind_anew, carries, map_leaves, put_in_types
 from ...operations.replayed import Replayed
 from ...scipy._arrays import At
+from ..places import limits, places_of
 
 NUMBERS = (Var, Dual, Complex)
 ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
@@ -44,29 +45,6 @@ def given_back(tree: Any) -> Any:
     return map_leaves(lambda x: _OF_NUMPY[type(x)](x) if type(x) in _OF_NUMPY else x, tree)
 
 
-def _places(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
-    """Where an index leads in the flat array: to -1 if out of bounds, or, to "clip", nearby."""
-    parts: list[Any] = [*key] if isinstance(key, tuple) else [key]
-    arrays = [onp.asarray(part) for part in parts]  # of objects, for slices and their like
-    axes = [
-        x.ndim if x.dtype == bool else part is not None and part is not Ellipsis
-        for part, x in zip(parts, arrays, strict=True)
-    ]
-    beyond, axis = onp.zeros((len(shape), 2), int), 0
-    for k, (part, index) in enumerate(zip(parts, arrays, strict=True)):
-        if part is Ellipsis:
-            axis = len(shape) - sum(axes[k:])
-        if index.dtype.kind in "iu":
-            n = shape[axis]
-            index = onp.where(index < 0, index + n, index)
-            parts[k] = onp.clip(index, 0, n - 1)
-            if mode != "clip":
-                parts[k], beyond[axis, 1] = onp.where(parts[k] == index, index, n), 1
-        axis += axes[k]
-    places = onp.arange(math.prod(shape)).reshape(shape)
-    return onp.pad(places, beyond, constant_values=-1)[tuple(parts)]
-
-
 class _Reference(At):
     """`x.at[key]`: a copy of the array with some elements changed, which a method computes."""
 
@@ -74,7 +52,7 @@ class _Reference(At):
         """The elements; with `mode="fill"`, `fill_value`, nan or an extreme int out of bounds."""
         if mode in _TRUSTING:
             return self._x[self._key]
-        places, dtype = _places(np.shape(self._x), self._key, mode), np.result_type(self._x)
+        places, dtype = places_of(np.shape(self._x), self._key, mode), np.result_type(self._x)
         found = np.reshape(self._x, -1)[places]
         if fill_value is None:
             fill_value = limits(dtype)[dtype.kind == "u"] if dtype.kind in "iu" else onp.nan
@@ -85,7 +63,7 @@ class _Reference(At):
         is_plain = not (carries(self._x) or carries(y))
         x = onp.array(self._x) if is_plain else np.array(self._x, copy=True)
         if mode not in _TRUSTING:
-            places = _places(shape, key, mode)
+            places = places_of(shape, key, mode)
             key = places[places >= 0]
             y = np.broadcast_to(y, places.shape)[places >= 0]
             x = np.reshape(x, -1)
@@ -101,19 +79,13 @@ class _Reference(At):
         """The elements as a function of an array makes them, as often as the key names them."""
         if isinstance(self._key, (int, slice)):
             return self._changed(lambda x, _: function(x), None, mode=mode)
-        places, x = _places(np.shape(self._x), self._key, mode), np.reshape(self._x, -1)
+        places, x = places_of(np.shape(self._x), self._key, mode), np.reshape(self._x, -1)
         times = onp.bincount(places[places >= 0], minlength=x.size)
         for turn in range(times.max(initial=0)):
             x = x.at[times > turn].set(function(x[times > turn]))
         return np.reshape(x, np.shape(self._x))[()]
 
     mul = At.multiply
-
-
-def limits(dtype: Any) -> tuple[Any, Any]:
-    """The least and the greatest number of a dtype."""
-    info = onp.iinfo(dtype) if dtype.kind in "iu" else SimpleNamespace(min=-onp.inf, max=onp.inf)
-    return info.min, info.max
 
 
 def segments(update: str, empty: Callable[[Any], Any]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from cadiff import stop_gradient as stop_gradient
 from cadiff.scipy import linalg, special
 
 from ..aliases import have_modules, named
+from ..places import part_places
 from ..trees import Function
 from . import tree_util as trees
 from .arrays import given_back
@@ -119,25 +120,15 @@ def custom_linear_solve(
     return custom_root(residual, b, lambda *_: solve(matvec, b), None, has_aux)
 
 
-def _places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
-    """The index of a part of some sizes; its beginning is moved until the part is within."""
-    found: list[Any] = []
-    for k, (start, n, size) in enumerate(zip(starts, shape, sizes, strict=True)):
-        along = onp.arange(size).reshape((-1,) + (1,) * (len(sizes) - k - 1))
-        start = start + n if isinstance(start, (int, onp.integer)) and start < 0 else start
-        found.append(np.clip(start, 0, n - size) + along)
-    return tuple(found)
-
-
 def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
     """A part along one axis."""
-    (places,) = _places(np.shape(operand)[axis:][:1], [start_index], [slice_size])
+    (places,) = part_places(np.shape(operand)[axis:][:1], [start_index], [slice_size])
     return np.take(operand, places, axis)
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
     """The array with a part that is another array, moved inside if it is not."""
-    return operand.at[_places(np.shape(operand), start_indices, np.shape(update))].set(update)
+    return operand.at[part_places(np.shape(operand), start_indices, np.shape(update))].set(update)
 
 
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
@@ -251,7 +242,7 @@ globals().update(
         "dynamic_index_in_dim": _element,
         "index_in_dim": _element,
         "dynamic_slice": lambda operand, start_indices, slice_sizes: operand[
-            _places(np.shape(operand), start_indices, slice_sizes)
+            part_places(np.shape(operand), start_indices, slice_sizes)
         ],
         "dynamic_update_index_in_dim": dynamic_update_slice_in_dim,
         "dot": lambda lhs, rhs, *_, dimension_numbers=None, **__: (

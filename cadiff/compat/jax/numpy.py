@@ -8,6 +8,7 @@ import numpy as _np
 
 from cadiff import numpy as _numpy
 
+from ... import binding as _binding
 from ...binding import map_leaves as _map_leaves
 from .. import aliases as _aliases
 from . import arrays as _arrays
@@ -68,6 +69,31 @@ def of_symmetric(function: _Function) -> _Function:
         *how,
         **named,
     )
+
+
+def _with_nan(function: _Function) -> _Function:
+    """For functions of matrices that NumPy refuses some of: what these come to is nan."""
+
+    def is_refused(matrix: _Any) -> bool:
+        try:
+            function(matrix, *([0.0 * matrix] if function is _numpy.linalg.solve else []))
+        except _np.linalg.LinAlgError:
+            return True
+        return False
+
+    def lenient(a: _Any, *args: _Any, **how: _Any) -> _Any:
+        try:
+            return function(a, *args, **how)
+        except _np.linalg.LinAlgError:
+            eye = _np.eye(*a.shape[-2:])
+            matrices = _np.asarray(_binding.plain_values(a)).reshape(-1, *eye.shape)
+            refused = _np.reshape([*map(is_refused, matrices)], a.shape[:-2] + (1, 1))
+            kept = _numpy.where(_numpy.isfinite(a), a, 0.0) * ~refused + eye * refused
+            found = function(kept, *args, **how)
+            scale = _np.where(refused, _np.nan, 1.0)
+            return found * (scale if found.ndim >= scale.ndim else scale[..., 0])
+
+    return lenient
 
 
 def _as_dtype(function: _Function) -> _Function:
@@ -178,7 +204,9 @@ def vectorize(pyfunc: _Any, *, excluded: _Any = (), signature: _Any = None) -> _
     return vectorized
 
 
-_SYMMETRIC = _aliases.named("cholesky eigh eigvalsh", _numpy.linalg)
-_LINALG = {name: of_symmetric(function) for name, function in _SYMMETRIC.items()}
+_REFUSING = _aliases.named("cholesky inv solve", _numpy.linalg)
+_LINALG = {name: _with_nan(function) for name, function in _REFUSING.items()}
+_SYMMETRIC = _LINALG | _aliases.named("eigh eigvalsh", _numpy.linalg)
+_LINALG |= {name: of_symmetric(_SYMMETRIC[name]) for name in ("cholesky", "eigh", "eigvalsh")}
 _FFT = {k: _as_dtype(f) for k, f in _aliases.named("fftfreq rfftfreq", _numpy.fft).items()}
 _aliases.stand_for(__name__, "cadiff.numpy", {"linalg": _LINALG, "fft": _FFT})

@@ -1,8 +1,4 @@
-"""`jax.random`: its numbers, of the generator Threefry 2x32 (Salmon and others 2011).
-
-A key is two whole numbers as floats, which programs carry. Its words are an operation of the
-table; whole numbers and orders are primitives without derivatives.
-"""
+"""`jax.random`: its numbers, by the generator Threefry 2x32."""
 
 import math
 from collections.abc import Callable
@@ -14,81 +10,13 @@ import cadiff
 from cadiff import numpy as np
 from cadiff.scipy import special
 
-from ...binding import _core, carries
+from ...binding import carries
+from ..threefry import WORD, WORDS, order_of, unit, whole
+from ..threefry import bits as bits_of
+from ..threefry import split as split
 
-_WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
-_WORD = 0xFFFFFFFF
 _SQRT2 = math.sqrt(2.0)
 _as_ints: Any = lambda x, dtype=int: np.asarray(x).astype(dtype)[()]  # noqa: E731
-
-
-def _pair(key: Any, shape: tuple[int, ...]) -> Any:
-    """The two words for each of the counters 0, 1, 2, ..."""
-    counts = onp.arange(float(math.prod(shape))).reshape(shape)[()]
-    return tuple(word(key[0], key[1], counts) for word in _WORDS)
-
-
-def _bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
-    """Whole numbers of so many bits, of a plain key."""
-    high, low = (onp.asarray(words).astype(onp.uint64) for words in _pair(key, shape))
-    return high << 32 | low if width == 64 else (high ^ low).astype(f"u{width // 8}")
-
-
-def _unit(key: Any, shape: tuple[int, ...], kind: onp.dtype[Any]) -> Any:
-    """Numbers from 0 to 1: random mantissas of numbers from 1 to 2, less 1."""
-    if kind != onp.float64:
-        return _narrow(key, shape, kind.str).astype(kind)
-    high, low = _pair(key, shape)
-    return (high * 2.0**20 + np.floor(low * 2.0**-12)) * 2.0**-52
-
-
-def _drawn(function: Callable[..., Any]) -> Any:
-    """A primitive of a key, of which nothing depends on it."""
-    draw = cadiff.primitive(function)
-    draw.defvjp(lambda ans, key, *how: lambda g: onp.zeros(np.shape(key)), argnums=0)
-    return draw
-
-
-@_drawn
-def _narrow(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    """The same of fewer bits than 64."""
-    kind = onp.dtype(dtype)
-    bits, mantissa = 8 * kind.itemsize, int(onp.finfo(kind).nmant)
-    return (_bits(key, shape, bits) >> (bits - mantissa)) * 2.0**-mantissa
-
-
-@_drawn
-def _order(key: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """Where the elements of a shuffled array come from: sorted by random words, several times."""
-    size, places = math.prod(shape), onp.indices(shape)[axis]
-    for _ in range(math.ceil(3.0 * math.log(max(1, size)) / math.log(2.0**32 - 1.0))):
-        key, of_round = split(key)
-        order = onp.argsort(_bits(of_round, shape, 32), axis=axis, kind="stable")
-        places = onp.take_along_axis(places, order, axis)
-    return places.astype(onp.float64)
-
-
-def _clipped(x: Any, low: int, high: int) -> Any:
-    """Whole numbers of Python's, which have no greatest one, within bounds."""
-    within: Any = onp.frompyfunc(lambda x: min(max(int(x), low), high), 1, 1)
-    return onp.asarray(within(x), object)
-
-
-@_drawn
-def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) -> Any:
-    """Whole numbers from low to high - 1: remainders of pairs of words of 32 bits or more."""
-    limits, width = onp.iinfo(dtype), max(32, onp.iinfo(dtype).bits)
-    unsigned = onp.dtype(f"u{width // 8}")
-    least, greatest = int(limits.min), int(limits.max)
-    first = _clipped(low, least, greatest)
-    span = _clipped(_clipped(high, least, greatest + 1) - first, 1, greatest + 1 - least)
-    first, span = (onp.asarray(x % 2**width, unsigned) for x in (first, span))
-    upper, lower = (_bits(k, shape, width) for k in split(key))
-    with onp.errstate(over="ignore", divide="ignore"):  # the span of all numbers is 0
-        rest: Any = lambda x: onp.where(span == 0, x, x % span)  # noqa: E731
-        factor = rest(unsigned.type(2 ** (width // 2)))
-        offset = rest(rest(upper) * rest(factor * factor) + rest(lower))
-        return (first + offset).astype(dtype).astype(onp.float64)
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802 - JAX's name
@@ -97,14 +25,8 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802 - JAX's name
         raise ValueError(f"the generator is 'threefry2x32', not {impl!r}")
     number = cadiff.value(seed)
     is_short = isinstance(number, onp.integer) and number.itemsize < 8
-    number = int(number) & (_WORD if is_short else (1 << 64) - 1)
-    return onp.array([number >> 32, number & _WORD], onp.float64)
-
-
-def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
-    """New keys, of shape `(num, 2)`."""
-    shape = (int(num),) if isinstance(num, (int, onp.integer)) else tuple(num)
-    return np.stack(_pair(key, shape), axis=-1)
+    number = int(number) & (WORD if is_short else (1 << 64) - 1)
+    return onp.array([number >> 32, number & WORD], onp.float64)
 
 
 def uniform(
@@ -113,7 +35,7 @@ def uniform(
     """Numbers from minval to maxval."""
     kind = onp.dtype(dtype)
     minval, maxval = (x if carries(x) else onp.asarray(x, kind)[()] for x in (minval, maxval))
-    u = _unit(key, tuple(shape), kind)
+    u = unit(key, tuple(shape), kind)
     return np.maximum(minval, u * (maxval - minval) + minval)[()]
 
 
@@ -130,17 +52,17 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
 
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = int, **_: Any) -> Any:
     """Whole numbers from minval to maxval - 1."""
-    return _as_ints(_whole(key, tuple(shape), minval, maxval, onp.dtype(dtype).str), dtype)
+    return _as_ints(whole(key, tuple(shape), minval, maxval, onp.dtype(dtype).str), dtype)
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, **_: Any) -> Any:
     """An array shuffled along an axis, or the numbers below an int."""
     if not np.ndim(x):
-        return _as_ints(_order(key, (int(x),), 0))
+        return _as_ints(order_of(key, (int(x),), 0))
     axis = axis % np.ndim(x)
     if independent and np.ndim(x) > 1:
-        return np.take_along_axis(x, _as_ints(_order(key, np.shape(x), axis)), axis)
-    return np.take(x, _as_ints(_order(key, (np.shape(x)[axis],), 0)), axis)
+        return np.take_along_axis(x, _as_ints(order_of(key, np.shape(x), axis)), axis)
+    return np.take(x, _as_ints(order_of(key, (np.shape(x)[axis],), 0)), axis)
 
 
 def choice(
@@ -223,10 +145,10 @@ _formulas: dict[str, Callable[..., Any]] = {
     "bernoulli": lambda key, p=0.5, shape=None, **_: (
         uniform(key, np.shape(p) if shape is None else shape) < p
     ),
-    "bits": lambda key, shape=(), dtype=onp.uint64, **_: _bits(
+    "bits": lambda key, shape=(), dtype=onp.uint64, **_: bits_of(
         cadiff.value(key), tuple(shape), 8 * onp.dtype(dtype).itemsize
     )[()],
-    "fold_in": lambda key, data: np.stack([f(key[0], key[1], data % 2.0**32) for f in _WORDS]),
+    "fold_in": lambda key, data: np.stack([f(key[0], key[1], data % 2.0**32) for f in WORDS]),
     "key": PRNGKey,
     "key_data": lambda keys: onp.asarray(cadiff.value(keys)).astype(onp.uint32),
     "wrap_key_data": lambda words, impl=None: onp.asarray(words, onp.float64),
