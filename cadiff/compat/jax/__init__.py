@@ -85,6 +85,10 @@ _MODULES: dict[str, dict[str, _Any]] = {
     "experimental": {"enable_x64": _nothing, "disable_x64": _nothing},
     "experimental.ode": {"odeint": scipy.odeint},
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
+    # Tangents of custom_jvp are numbers, no symbols for zeros.
+    "interpreters": {},
+    "interpreters.ad": _classes("Zero")
+    | {"instantiate_zeros": lambda x: x, "zeros_like_aval": numpy.zeros_like},
     "ops": {
         "segment_sum": _arrays.segments("add", lambda dtype: 0),
         "segment_prod": _arrays.segments("multiply", lambda dtype: 1),

@@ -88,10 +88,9 @@ def _with_nan(function: _Function) -> _Function:
             eye = _np.eye(*a.shape[-2:])
             matrices = _np.asarray(_binding.plain_values(a)).reshape(-1, *eye.shape)
             refused = _np.reshape([*map(is_refused, matrices)], a.shape[:-2] + (1, 1))
-            kept = _numpy.where(_numpy.isfinite(a), a, 0.0) * ~refused + eye * refused
-            found = function(kept, *args, **how)
-            scale = _np.where(refused, _np.nan, 1.0)
-            return found * (scale if found.ndim >= scale.ndim else scale[..., 0])
+            found = function(_numpy.where(refused, eye, a), *args, **how)
+            beside = _np.where(refused, _np.nan, 0.0) * _numpy.sum(a, (-2, -1), keepdims=True)
+            return found + (beside if found.ndim >= beside.ndim else beside[..., 0])
 
     return lenient
 
