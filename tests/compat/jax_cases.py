@@ -115,6 +115,14 @@ n.asarray(X).at[n.array([0, 0, 2])].apply(n.exp), n.asarray(A).at[n.array([0, 0]
 j.scipy.linalg.cho_factor(n.asarray(A), lower=True)[0], j.scipy.linalg.cho_solve(j.scipy.linalg.cho_factor(n.asarray(A + n.triu(A, 1).T)), X[:3]), j.nn.log1mexp(n.array([1e-3, 0.5, 2.0, 40.0])), j.grad(j.nn.log1mexp)(0.5)
 j.jacfwd(lambda d, y: [d["b"] * y[0], (d["a"] ** 2 * y[1], y[0])], (0, 1))({"b": 2.0, "a": n.asarray(X)}, [3.0, 4.0]), j.hessian(lambda y: [n.sin(y[0]) * y[1]], (0,))([1.0, 2.0])
 j.grad(lambda t: n.sum(j.scipy.sparse.linalg.cg(lambda v: t * n.asarray(A) @ v, n.asarray(X[:3]), tol=1e-14)[0]))(2.0)
+j.lax.linalg.triangular_solve(n.asarray(A), n.asarray(B.T), left_side=True, lower=True), j.lax.linalg.triangular_solve(n.asarray(A), n.asarray(B), transpose_a=True)
+j.lax.linalg.eigh(n.asarray(A))[1], n.abs(j.lax.linalg.eig(n.asarray(A), compute_left_eigenvectors=False)[1]) * 1.0, j.lax.linalg.qr(n.asarray(B.T), full_matrices=False)[0] ** 2
+j.jacrev(lambda z: n.abs(z) ** 2 * z.real[0])(n.asarray(B[0] + 1j * B[1])), j.jacfwd(lambda x: n.exp(1j * x) * x[0])(n.asarray(X))
+j.jacrev(lambda z: n.conj(z) * z[0] + 1j * z.real, holomorphic=True)(n.asarray(B[0] + 1j * B[1]))
+j.jacrev(j.jacrev(lambda z: n.sum(n.abs(z) ** 2 * z.real[0])), holomorphic=True)(n.asarray(B[0] + 1j * B[1]))
+n.isfinite(n.linalg.solve(n.asarray([[[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.0], [0.0, 3.0]]]), n.ones((2, 2, 1)))) * 1.0, n.isfinite(j.grad(lambda a: n.sum(n.linalg.solve(a, n.ones(2))))(n.asarray([[1.0, 2.0], [2.0, 4.0]]))) * 1.0
+n.fft.fftfreq(5, dtype=n.float32), n.expand_dims(n.ones(3), range(2)), j.custom_batching.sequential_vmap(lambda x: n.sum(x))(n.asarray(X))
+n.roots(n.array([1.0, -3.0, 2.0]), strip_zeros=False)
 """.strip().splitlines()
 
 

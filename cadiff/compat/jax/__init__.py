@@ -88,7 +88,7 @@ _MODULES: dict[str, dict[str, _Any]] = {
     # Tangents of custom_jvp are numbers, no symbols for zeros.
     "interpreters": {},
     "interpreters.ad": _classes("Zero")
-    | {"instantiate_zeros": lambda x: x, "zeros_like_aval": numpy.zeros_like},
+    | {"instantiate_zeros": lambda x: x, "zeros_like_aval": vars(numpy)["zeros_like"]},
     "ops": {
         "segment_sum": _arrays.segments("add", lambda dtype: 0),
         "segment_prod": _arrays.segments("multiply", lambda dtype: 1),

@@ -12,7 +12,8 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
-from cadiff.scipy import linalg, special
+from cadiff.scipy import linalg as scipy_linalg
+from cadiff.scipy import special
 
 from ..aliases import have_modules, named
 from ..places import part_places
@@ -294,13 +295,15 @@ def _triangular_solve(
     a = np.conj(a) if conjugate_a else a
     if not left_side:
         b = np.swapaxes(b, -1, -2)
-    found = linalg.solve_triangular(a, b, int(transpose_a == left_side), lower, unit_diagonal)
+    found = scipy_linalg.solve_triangular(
+        a, b, int(transpose_a == left_side), lower, unit_diagonal
+    )
     return found if left_side else np.swapaxes(found, -1, -2)
 
 
 def _eig(x: Any, *, compute_left_eigenvectors: bool = True, **_: Any) -> tuple[Any, ...]:
     """Eigenvalues, and eigenvectors: left ones, unless none are asked for, and right ones."""
-    found = linalg.eig(x, left=True) if compute_left_eigenvectors else np.linalg.eig(x)
+    found = scipy_linalg.eig(x, left=True) if compute_left_eigenvectors else np.linalg.eig(x)
     return tuple(found)
 
 
