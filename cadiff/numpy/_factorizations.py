@@ -429,7 +429,8 @@ def _by_basis(x: Any, v: Any, warn: Warn) -> Any:
     """What was found in the basis of eigenvectors v: nan if they are none, unless it is 0."""
     if binding.is_deriving() or not v.size:
         return x
-    lost = np.linalg.cond(value(v), 1) * EPSILON > DEFECTIVE  # by an inverse, not by svd
+    sizes = np.linalg.svd(held(v), compute_uv=False)
+    lost = sizes[..., 0] * EPSILON > DEFECTIVE * sizes[..., -1]
     lost = lost & np.any(held(x) != 0.0, axis=(-2, -1))
     if not np.any(lost):
         return x

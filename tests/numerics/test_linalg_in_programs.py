@@ -287,3 +287,32 @@ def test_a_cutoff_for_each_matrix_is_for_python() -> None:
     wanted = cadiff.value_and_grad(number)(a)
     assert found[0] == pytest.approx(wanted[0], rel=1e-12)
     np.testing.assert_allclose(found[1], wanted[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: cnp.abs(linalg.eigvals(a)),
+        lambda a: cnp.abs(linalg.eigvals(a + 1j * a.T)),
+        lambda a: cnp.abs(linalg.eig(a)[1]),
+        lambda a: cnp.abs(cnp.roots(a[0] + 1j * a[1])),
+    ],
+)
+def test_derivatives_of_eigenvalues_in_a_function_are_replayed(f: Function) -> None:
+    derivatives = lambda a: [  # noqa: E731
+        cadiff.grad(lambda a: total(f(a)))(a),
+        cadiff.jvp(f, (a,), (a + 1.0,))[1],
+    ]
+    program = cadiff.compile(derivatives)
+    for _ in range(3):
+        a = RNG.normal(size=(4, 4)) + 4.0 * np.diag(np.arange(1.0, 5.0))
+        for found, wanted in zip(program(a), derivatives(a), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
+    assert program.stats()["obstacles"] == []
+
+
+def test_a_basis_of_eigenvectors_may_be_lost_in_a_replay() -> None:
+    program = cadiff.compile(cadiff.grad(lambda a: cnp.sum(cnp.abs(linalg.eigvals(a)))))
+    program(np.diag([1.0, 2.0]))
+    assert np.isnan(program(np.array([[1.0, 1.0], [0.0, 1.0]]))).all()
+    np.testing.assert_allclose(program(np.diag([3.0, 2.0])), np.eye(2), atol=1e-12)
