@@ -21,7 +21,7 @@ row_stack = _numpy.vstack
 
 # What only JAX's functions take: it is ignored.
 _OTHER = {"device", "method", "optimize", "out_sharding", "precision", "preferred_element_type"}
-_OTHER |= {"promote_integers", "strip_zeros"}
+_OTHER |= {"promote_integers"}
 
 
 def _as_jax(function: _Function) -> _Function:
@@ -109,8 +109,9 @@ def _of_dtypes(function: _Function) -> _Function:
 
 _CHANGES: dict[str, _Function] = {
     "promote_types finfo iinfo": _of_dtypes,
+    "roots": lambda function: lambda p, *, strip_zeros=True: function(p) + 0j,
     "dot matmul vdot inner tensordot convolve correlate einsum searchsorted expand_dims": _as_jax,
-    "roots zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
+    "zeros ones full empty arange linspace eye identity logspace geomspace": _as_jax,
     "zeros_like ones_like full_like empty_like sum prod max min mean std var all any": _as_jax,
     "put place put_along_axis fill_diagonal": _copying,
     "nonzero argwhere flatnonzero": _sized,
