@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..binding import MISSING, Dual, Var, are_opened, opened
-from .library_types import DESCRIPTORS
+from ..operations.replayed import Replayed
+from .library_types import DESCRIPTORS, is_of_python
 from .reads import Chain, Identity, Operand
+
+_NUMBERS = (int, float, complex, np.generic, np.ndarray)
 
 
 def begun(function: FunctionType, owner: Any, operand: Operand) -> tuple[Any, Chain]:
@@ -58,6 +61,17 @@ def needs_arguments(
     return not any(_is_mark(_named(function, owner, one)) for one in named)
 
 
+def may_be_of_numbers(named: Operand | None, function: FunctionType, owner: Any) -> bool:
+    """Whether the type of a number may be what has a name in a function, or that of a stand-in.
+
+    Classes that Python code defines are of neither, if they are not derived from such.
+    """
+    kind: Any = MISSING if named is None else _named(function, owner, named)
+    if not issubclass(type(kind), type) or not is_of_python(kind):
+        return True
+    return issubclass(kind, (Var, Dual, Replayed, *_NUMBERS))
+
+
 def _named(function: FunctionType, owner: Any, operand: Operand) -> Any:
     """What a name in a function stands for, and attributes of it; MISSING if that is not known."""
     value, chain = begun(function, owner, operand)
@@ -76,6 +90,6 @@ def _is_mark(value: Any) -> bool:
         return False
     if value is None or issubclass(kind, (bool, str, bytes, type)):
         return True
-    is_number = issubclass(kind, (int, float, complex, np.generic, np.ndarray))
+    is_number = issubclass(kind, _NUMBERS)
     is_told_by_contents = issubclass(kind, (set, frozenset, slice, range))
     return not is_number and not is_told_by_contents and opened(value) is None

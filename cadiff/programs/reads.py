@@ -52,6 +52,9 @@ class Computed(NamedTuple):
     of: Any
 
 
+_A_TYPE = object()  # of a value, as `type` says it
+
+
 def _attribute(owner: Any, name: str) -> Any:
     if not isinstance(owner, Operand):
         return Part(owner, name)
@@ -106,10 +109,11 @@ class Reads:
     may_keep: bool = False  # what it computes, where that stays, for all that is known
     counted: str = ""  # what it adds a constant to whatever happens, of what is not its own
     handed: set[Operand] = field(default_factory=set)  # variables, for more than their attributes
-    asks_types: bool = False
+    asks_types: bool = False  # of its arguments, or of what it computes
     catches: bool = False  # exceptions of some class
     catches_all: bool = False  # or whatever they are
     identities: list[Identity] = field(default_factory=list)  # that a stand-in may change
+    types: list[Operand | None] = field(default_factory=list)  # that those of values may be
     calls: set[Operand] = field(default_factory=set)  # that are called with nothing
     names: set[str] = field(default_factory=set)  # all names, and all strings
     has_functions: bool = False  # that are written within it
@@ -125,6 +129,7 @@ class Reads:
         for identity in inner.identities:
             operands = tuple(_outside(code, operand) for operand in identity.operands)
             self.identities.append(identity._replace(operands=operands))
+        self.types += [_outside(code, operand) for operand in inner.types]
         self.imports |= inner.imports
         self.changes |= inner.changes
         self.names |= inner.names
@@ -150,6 +155,7 @@ _OUTSIDE = ("globals", "cells")
 _READ = ("globals", "cells", "first")
 _ID, _TYPE, _IS_INSTANCE = (Operand("globals", (x,)) for x in ("id", "type", "isinstance"))
 _MOVES = (Kind.COPY, Kind.SWAP)
+_COMPARISONS = (Kind.IS, Kind.COMPARE)
 
 
 class _Reader:
@@ -178,7 +184,7 @@ class _Reader:
                 return step
             self._arrive(step)
             if step.kind is Kind.NOTHING:
-                self._pop(step.pops)
+                self._note_types(step, self._pop(step.pops))
                 self.stack += [None] * step.pushes
                 continue
             self._end_chain(step)
@@ -190,6 +196,7 @@ class _Reader:
             is_owner = step.kind in (Kind.ATTRIBUTE, Kind.STORE_ATTRIBUTE)
             for value in popped[:-1] if is_owner else popped:
                 self._hand(value)
+            self._note_types(step, popped)
             pushed = self._do(step, popped)
             is_callee = step.kind in (Kind.NAME, Kind.ATTRIBUTE)
             rest = step.pushes - len(pushed)
@@ -221,6 +228,7 @@ class _Reader:
         for value in (*one, *other):
             if value not in merged:
                 self._hand(value)
+                self.found.asks_types |= value is _A_TYPE
         return merged
 
     def _need(self, n: int) -> None:
@@ -271,6 +279,16 @@ class _Reader:
     def _hand(self, value: Any) -> None:
         if isinstance(value, Operand) and len(value.chain) == (value.where != "first"):
             self.found.handed.add(value)
+
+    def _note_types(self, step: Step, popped: list[Any]) -> None:
+        """The type of a value is compared with a class that has a name, or goes anywhere."""
+        others = [value for value in popped if value is not _A_TYPE]
+        if len(others) == len(popped):
+            return
+        if step.kind in _COMPARISONS and len(others) == 1:
+            self.found.types.append(_outer(others[0]))
+        else:
+            self.found.asks_types = True
 
     # --- what single steps do
 
@@ -335,10 +353,6 @@ class _Reader:
     def _call(self, n: int, values: list[Any]) -> list[Any]:
         """Of what marks no call a value; then come the arguments, perhaps their names."""
         callee, arguments = values[0], values[1 : n + 1]
-        if callee == _TYPE:
-            receiver = self.code.co_varnames[0] if arguments == [Operand("first", ())] else ""
-            if n != 1 or not {receiver, *getattr(arguments[0], "chain", ())} & {"self", "cls"}:
-                self.found.asks_types = True
         if callee in self.asking:
             loaded = self.asking[callee][-1]
             self.asked.append(loaded)
@@ -348,7 +362,11 @@ class _Reader:
             if callee == _IS_INSTANCE and self._float > loaded.offset:
                 self.found.asks_types = True
         if callee == _TYPE:
-            return [Constant(None)]
+            receiver = self.code.co_varnames[0] if arguments == [Operand("first", ())] else ""
+            if n == 1 and {receiver, *getattr(arguments[0], "chain", ())} & {"self", "cls"}:
+                return [Constant(None)]
+            self.found.asks_types |= n != 1  # and makes a class
+            return [_A_TYPE]
         if isinstance(callee, Operand) and callee.chain[-1:] == ("dumps",):
             return [Computed(callee)]
         is_named = isinstance(callee, Operand) and callee.where in ("globals", "results")
@@ -360,7 +378,8 @@ class _Reader:
             names = (value.key,) if isinstance(value, Part) else names
             if "__class__" in names[-1:]:
                 return
-            if isinstance(value, Constant) and isinstance(value.value, _LASTING):
+            is_lasting = isinstance(value, Constant) and isinstance(value.value, _LASTING)
+            if is_lasting or value is _A_TYPE:
                 return
         self.found.identities.append(Identity(what, line, tuple(map(_outer, values))))
 

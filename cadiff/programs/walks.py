@@ -32,7 +32,7 @@ from ..operations.replayed import Replayed
 from . import library_types
 from .contents import of_value
 from .findings import ASKING, BY_NAME, Findings
-from .named import needs_arguments
+from .named import may_be_of_numbers, needs_arguments
 from .reads import Chain, Import, Operand, Reads, reads_of
 from .reasons import IDENTITY, OUTSIDE, UNKNOWN, NestedTooDeepError, UnwatchableError
 
@@ -84,7 +84,9 @@ class _Walk(Findings):
         for defaults in (function.__defaults__, function.__kwdefaults__):
             if defaults:
                 self.value(defaults, f"a default of {path}")
-        self.watch.asks_types |= reads.asks_types
+        self.watch.asks_types |= reads.asks_types or any(
+            may_be_of_numbers(one, function, owner) for one in reads.types
+        )
         self.handles = self.handles or reads.catches or reads.catches_all
         if reads.catches_all:
             self.exceptions.append(BaseException)

@@ -50,6 +50,7 @@ def as_told(reads: Reads) -> dict[str, Any]:
         "counted": reads.counted,
         "handed": {told(one) for one in reads.handed if one.where in ("first", "cells")},
         "asks_types": reads.asks_types,
+        "types": [told(one) for one in reads.types],
         "catches": reads.catches,
         "catches_all": reads.catches_all,
         "asked": [f"{one.what}: {', '.join(map(told, one.operands))}" for one in reads.identities],
@@ -431,6 +432,37 @@ def hands_on_a_type(self: Any, x: Any) -> Any:
     return map(type, x)
 
 
+@case("type; TABLE.a; self.kind; make", types=["TABLE.a", "self.kind", "make"])
+def compares_types(self: Any, x: Any) -> Any:
+    return [type(x) is not TABLE.a, self.kind is type(x + 1), type(x) == make]  # noqa: E721
+
+
+@case("type; TABLE", types=["TABLE", "?"])
+def compares_types_within(_: Any, x: Any) -> Any:
+    return lambda y: (type(y) is TABLE, type(x) is y.a)
+
+
+@case("type", asks_types=True)
+def compares_two_types(self: Any, x: Any) -> Any:
+    return type(x) is type(x[0])
+
+
+@case("type; rate; make", asks_types=True, types=["rate"])
+def takes_a_type_or_another(self: Any, x: Any) -> Any:
+    return type(x) is rate, make(type(x) if x else rate)
+
+
+@case("type; rate", asks_types=True, asked=["is: ?, rate"])
+def keeps_a_type(self: Any, x: Any) -> Any:
+    kind = type(x)
+    return kind is rate
+
+
+@case("type; rate; str", asks_types=True)
+def asks_for_one_of_types(self: Any, x: Any) -> Any:
+    return type(x) in (rate, str)
+
+
 @case("isinstance; int; float", asks_types=True)
 def asks_for_floats(_: Any, x: Any) -> Any:
     return isinstance(x, (int, float))
@@ -462,7 +494,7 @@ def compares_what_is_computed(_: Any, x: Any) -> Any:
     return make(x) is TABLE, (x if x > 0 else TABLE) is rate, x[0] is (rate or x)
 
 
-@case("self; self.__class__; TABLE; type; make", handed="self", asks_types=True)
+@case("self; self.__class__; TABLE; type; make", handed="self", types=["make"])
 def compares_classes(self: Any, x: Any) -> Any:
     return (
         self.__class__ is TABLE, x[0].__class__ is TABLE, type(x) is make, self is None,

@@ -13,6 +13,7 @@ import decimal
 import math
 import pickle
 import sys
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ import numpy as np
 import pytest
 
 import cadiff
+import cadiff.numpy as cnp
 
 from ..helpers.processes import isolated
 
@@ -312,3 +314,28 @@ def test_globals_that_a_dict_of_another_class_makes() -> None:
         assert program(3.0) == 6.0
     names["unknown"] = 1.0
     assert program(3.0) == 9.0
+
+
+class Zero:
+    """No number, as a program may have one for a derivative that is not there."""
+
+
+class Length(float):
+    """A number."""
+
+
+@pytest.mark.parametrize("kind", [Zero, Length, float])
+def test_loops_are_kept_where_types_of_no_numbers_are_asked_for(kind: type) -> None:
+    def f(x: Any) -> Any:
+        def step(v: Any) -> Any:
+            return 0.0 * x if type(v) is kind or kind is type(x) else v + cnp.cos(x * v)
+
+        return cadiff.fori_loop(0, 50, lambda _, v: step(v), x)
+
+    program = cadiff.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cadiff.StaleProgramWarning)  # a float is one, or is none
+        for x in (0.5, 0.7, Length(0.3), 0.9):
+            assert program(x) == pytest.approx(f(x), rel=1e-14)
+    operations = [trace["operations"] for trace in program.stats()["traces"]]
+    assert kind is not Zero or max(operations) < 50, operations
