@@ -597,7 +597,9 @@ class primitive:  # noqa: N801 - a decorator
         # To be replayed it is a step of the program, of whatever a replay may find changed.
         is_step = binding.is_guarding() and (len(rules) > 0 or binding.depends(args))
         if is_step:
-            by_index = self.by_index is not None  # which programs do by themselves, of constants
+            by_index = self.by_index is not None
+            if by_index:  # which programs do by themselves, of constants
+                args = tuple(binding.constant_array(x) if _is_floats(x) else x for x in args)
             which = [
                 k
                 for k, arg in enumerate(args)
@@ -622,6 +624,10 @@ class primitive:  # noqa: N801 - a decorator
             call.note_point([values[k] for k in which], results, [k not in active for k in which])
         outs = binding.record_rule(call, [args[k] for k in which], results)
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
+
+
+def _is_floats(x: Any) -> bool:
+    return type(x) is np.ndarray and x.dtype.kind == "f"
 
 
 def stated(called: str = "", **attributes: Any) -> Callable[[Callable[..., Any]], primitive]:
