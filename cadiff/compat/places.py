@@ -11,28 +11,36 @@ import numpy as onp
 
 from cadiff import numpy as np
 
+from ..operations.replayed import kind_of
+
 
 def places_of(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
-    """Where an index leads in the flat array: to -1 if out of bounds, or, to "clip", nearby."""
+    """Where an index leads in the flat array: to its end, or to "clip" nearby, if beyond."""
     parts: list[Any] = [*key] if isinstance(key, tuple) else [key]
-    arrays = [onp.asarray(part) for part in parts]  # of objects, for slices and their like
+    parts = [onp.asarray(part) if isinstance(part, list) else part for part in parts]
+    kinds = [kind_of(getattr(x, "_plain", x)) if _is_index(x) else "" for x in parts]
     axes = [
-        x.ndim if x.dtype == bool else part is not None and part is not Ellipsis
-        for part, x in zip(parts, arrays, strict=True)
+        np.ndim(x) if kind == "b" else x is not None and x is not Ellipsis
+        for x, kind in zip(parts, kinds, strict=True)
     ]
-    beyond, axis = onp.zeros((len(shape), 2), int), 0
-    for k, (part, index) in enumerate(zip(parts, arrays, strict=True)):
-        if part is Ellipsis:
+    size, axis = math.prod(shape), 0
+    places = onp.arange(size).reshape(shape)
+    for k, kind in enumerate(kinds):
+        if parts[k] is Ellipsis:
             axis = len(shape) - sum(axes[k:])
-        if index.dtype.kind in "iu":
-            n = shape[axis]
-            index = onp.where(index < 0, index + n, index)
-            parts[k] = onp.clip(index, 0, n - 1)
-            if mode != "clip":
-                parts[k], beyond[axis, 1] = onp.where(parts[k] == index, index, n), 1
+        if kind and kind in "iu":  # of two periods, between which there is nothing
+            n, beyond = shape[axis], [(0, 0)] * len(shape)
+            beyond[axis] = (1, 1)
+            twice = onp.concatenate([places, places], axis)
+            how: Any = {"mode": "edge"} if mode == "clip" else {"constant_values": size}
+            places = onp.pad(twice, beyond, **how)
+            parts[k] = np.clip(parts[k], -n - 1, n) + (n + 1)
         axis += axes[k]
-    places = onp.arange(math.prod(shape)).reshape(shape)
-    return onp.pad(places, beyond, constant_values=-1)[tuple(parts)]
+    return places[tuple(parts)]
+
+
+def _is_index(part: Any) -> bool:
+    return isinstance(part, (int, onp.generic, onp.ndarray))
 
 
 def part_places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[Any, ...]:

@@ -170,7 +170,10 @@ def sampled(j: Any) -> Any:
 
 
 def trajectories(j: Any) -> Any:
-    """A sampler that doubles its trajectories until they turn back: loops three deep, branches."""
+    """A sampler that doubles its trajectories until they turn back: loops three deep, branches.n.asarray(X).at[n.array([0, 9, -9])].add(1.0), n.asarray(A).at[1, n.array([0, 3])].set(0.0), n.asarray(A).at[-4].multiply(2.0), n.arange(3).at[7].max(9), n.asarray(X).at[n.array([0, 9, -9])].get(), n.asarray(A).at[-9, 8].set(0.0, mode="clip")
+    j.grad(lambda x: n.sum(x.at[n.array([1, 7])].set(x[:2]) ** 2))(n.asarray(X)), j.vmap(lambda k: n.asarray(X).at[k].set(7.0))(n.arange(6)), j.jit(lambda k: n.asarray(X).at[k].set(7.0))(n.array([1, 4, -5]))
+    j.jit(lambda *a: a[0] * 2.0 if a[1] else a[2], static_argnums=(1,))(n.asarray(X), True, 3.0), j.jit(lambda x, **named: x * named["k"], static_argnames="k")(n.asarray(X), k=3), j.jit(lambda x, k: x**k, static_argnums=-1)(n.asarray(X), 3)
+    """
     n, lax, random = j.numpy, j.lax, j.random
     P = n.array([[2.0, 0.3], [0.3, 1.0]])
     slope = j.grad(lambda q: 0.5 * q @ P @ q + 0.1 * n.sum(n.cos(q)))
@@ -315,11 +318,28 @@ def roots(j: Any) -> Any:
     return root(2.0), j.grad(root)(2.0), solved(b), j.jacrev(solved)(b)
 
 
+def beyond(j: Any) -> Any:
+    """Loops whose last turns assign behind the end of an array, and are replayed."""
+    n = j.numpy
+
+    def summed(x: Any, mode: str | None) -> Any:
+        turn = lambda k, h: h.at[k + 1].set(h[k] * x[k] + 0.1, mode=mode)  # noqa: E731
+        return n.sum(j.lax.fori_loop(0, 4, turn, n.ones(4)) ** 2)
+
+    def added(x: Any) -> Any:
+        turn = lambda h, k: (h.at[n.array([0, 1]) + k].add(x[k]), h[0])  # noqa: E731
+        return n.sum(j.lax.scan(turn, n.zeros(4), n.arange(4))[0] ** 2)
+
+    programs = [j.jit(j.value_and_grad(summed), static_argnums=1), j.jit(j.grad(added))]
+    calls = [lambda x: [programs[0](x, mode) for mode in (None, "drop")], programs[1]]
+    return [f(c * n.asarray(X)) for f in calls for c in (1.0, 2.0, 3.0)]
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     f.__name__: f
     for f in (
         *(kepler, filtered, sampled, trajectories, branches, counted),
-        *(own_tangent, own_linear, own_cotangent, roots),
+        *(own_tangent, own_linear, own_cotangent, roots, beyond),
     )
 }
 

@@ -463,7 +463,7 @@ assert importlib.util.find_spec("jax.extend") is None
 for text, told in (
     ("import jax.extend.core", "jax.extend is not in cadiff.compat.jax: write jax.custom_jvp"),
     ("import cadiff.compat.jax.interpreters.mlir", "jax.interpreters.mlir is not in"),
-    ("from jax.experimental import sparse", "write cadiff.scipy.sparse"),
+    ("from jax.experimental import pallas", "jax.experimental.pallas is not in"),
     ("from jax.lax import psum", "write jax.vmap"),
     ("from autograd.numpy import fft2", "autograd.numpy.fft2 is not in cadiff.compat.autograd"),
 ):

@@ -27,8 +27,6 @@ from .transforms import *  # noqa: F403
 __version__ = "0.10.2"  # the release whose names these are
 tree_map, typeof = tree_util.tree_map, _arrays.struct_of
 
-config = _Namespace(update=lambda name, value: None, jax_enable_x64=True, x64_enabled=True)
-
 # A context in which nothing is different, and a decorator that changes nothing.
 _NOTHING = type("", (_contextlib.nullcontext,), {"__call__": lambda self, function: function})()
 _nothing: _Any = lambda *_, **__: _NOTHING  # noqa: E731
@@ -65,7 +63,8 @@ def _classes(names: str, *bases: type) -> dict[str, type]:
 
 _own = _sys.modules[__name__]
 _MODULES: dict[str, dict[str, _Any]] = {
-    "core": {"Tracer": _arrays.Tracer},
+    "config": {"update": lambda name, value: None, "jax_enable_x64": True, "x64_enabled": True},
+    "core": {"Tracer": _arrays.Tracer, "ShapedArray": ShapeDtypeStruct},
     "custom_batching": dict.fromkeys(("custom_vmap", "sequential_vmap"), _batching),
     "custom_derivatives": _aliases.named("custom_jvp custom_vjp closure_convert", _own),
     # A program in which this is called runs its function as it is.
@@ -84,11 +83,13 @@ _MODULES: dict[str, dict[str, _Any]] = {
     ),
     "experimental": {"enable_x64": _nothing, "disable_x64": _nothing},
     "experimental.ode": {"odeint": scipy.odeint},
+    "experimental.sparse": {},
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
     # Tangents of custom_jvp are numbers, no symbols for zeros.
     "interpreters": {},
     "interpreters.ad": _classes("Zero")
     | {"instantiate_zeros": lambda x: x, "zeros_like_aval": vars(numpy)["zeros_like"]},
+    "lib": {"xla_bridge": _Namespace(get_backend=lambda: _arrays.CPU)},
     "ops": {
         "segment_sum": _arrays.segments("add", lambda dtype: 0),
         "segment_prod": _arrays.segments("multiply", lambda dtype: 1),
@@ -108,6 +109,7 @@ _MODULES: dict[str, dict[str, _Any]] = {
 }
 _aliases.have_modules(__name__, _MODULES)
 _aliases.have_below(f"{__name__}._src", __name__)
+vars(_own)["config"].config = vars(_own)["config"]  # a module, or, as it was first, of one
 
 # What to write in place of names that are not there.
 _WAYS = {
@@ -119,7 +121,7 @@ _WAYS = {
     "write Python that calls what it wants: functions are run as they are": (
         "pure_callback io_callback callback breakpoint checkify host_callback"
     ),
-    "write cadiff.scipy.sparse, whose matrices may be of numbers with derivatives": "sparse",
+    "write cadiff.scipy.sparse, whose matrices may be of numbers with derivatives": "sparse BCOO",
     "write jax.custom_jvp or cadiff.primitive": "extend interpreters Primitive Jaxpr eval_jaxpr",
     "write x[index], or x.at[index].get(mode=...)": "gather",
     "write x.at[k].set(y) or its like": "scatter scatter_add scatter_mul scatter_min scatter_max",

@@ -1,5 +1,6 @@
 """Arrays: what JAX's have beside NumPy's is lent to these and to numbers with derivatives."""
 
+import contextlib
 import math
 from abc import ABC
 from collections.abc import Callable
@@ -33,7 +34,7 @@ for _kind in NUMBERS:
 Array.register(onp.ndarray)  # but no numbers, which Matplotlib would take apart without end
 Tracer.register(Replayed)
 
-_TRUSTING = (None, "promise_in_bounds")  # where an index out of bounds is an error
+_TRUSTING = (None, "promise_in_bounds")  # where indices are within bounds, mostly
 _OF_NUMPY = {bool: onp.bool_, float: onp.float64, int: onp.int64}
 
 
@@ -49,38 +50,47 @@ class _Reference(At):
     """`x.at[key]`: a copy of the array with some elements changed, which a method computes."""
 
     def get(self, *, mode: Any = None, fill_value: Any = None, **_: Any) -> Any:
-        """The elements; with `mode="fill"`, `fill_value`, nan or an extreme int out of bounds."""
+        """The elements; out of bounds `fill_value`, nan or an extreme int, or those nearby."""
         if mode in _TRUSTING:
-            return self._x[self._key]
+            with contextlib.suppress(IndexError):
+                return self._x[self._key]
+            mode = "clip"
         places, dtype = places_of(np.shape(self._x), self._key, mode), np.result_type(self._x)
-        found = np.reshape(self._x, -1)[places]
         if fill_value is None:
             fill_value = limits(dtype)[dtype.kind == "u"] if dtype.kind in "iu" else onp.nan
-        return found if mode == "clip" else np.where(places >= 0, found, fill_value)
+        return self._and_beyond(fill_value)[places]
+
+    def _and_beyond(self, other: Any) -> Any:
+        """All elements in a row, and another one where indices out of bounds lead to."""
+        flat = np.reshape(self._x, -1)
+        return np.concatenate([flat, np.full(1, other, np.result_type(flat))])
 
     def _changed(self, compute: Any, y: Any, copy: Any = None, mode: Any = None, **_: Any) -> Any:
-        key, shape = self._key, np.shape(self._x)
-        is_plain = not (carries(self._x) or carries(y))
-        x = onp.array(self._x) if is_plain else np.array(self._x, copy=True)
-        if mode not in _TRUSTING:
-            places = places_of(shape, key, mode)
-            key = places[places >= 0]
-            y = np.broadcast_to(y, places.shape)[places >= 0]
-            x = np.reshape(x, -1)
+        if mode in _TRUSTING:
+            with contextlib.suppress(IndexError):
+                return self._with(self._x, self._key, compute, y)[()]
+        shape = np.shape(self._x)
+        changed = self._with(self._and_beyond(0), places_of(shape, self._key, mode), compute, y)
+        return np.reshape(changed[:-1], shape)[()]
+
+    @staticmethod
+    def _with(x: Any, key: Any, compute: Any, y: Any) -> Any:
+        is_plain = not (carries(x) or carries(y))
+        x = onp.array(x) if is_plain else np.array(x, copy=True)
         parts: Any = key if isinstance(key, tuple) else (key,)
         is_list = any(isinstance(x, (list, Replayed)) or getattr(x, "ndim", 0) for x in parts)
         if is_list and isinstance(compute, onp.ufunc):  # of elements named twice with every y
             getattr(np, compute.__name__).at(x, key, y)
         else:
             x[key] = y if compute is None else compute(x[key], y)
-        return np.reshape(x, shape)[()]
+        return x
 
     def apply(self, function: Callable[[Any], Any], *, mode: Any = None, **_: Any) -> Any:
         """The elements as a function of an array makes them, as often as the key names them."""
         if isinstance(self._key, (int, slice)):
             return self._changed(lambda x, _: function(x), None, mode=mode)
         places, x = places_of(np.shape(self._x), self._key, mode), np.reshape(self._x, -1)
-        times = onp.bincount(places[places >= 0], minlength=x.size)
+        times = onp.bincount(onp.ravel(places), minlength=x.size)[: x.size]
         for turn in range(times.max(initial=0)):
             x = x.at[times > turn].set(function(x[times > turn]))
         return np.reshape(x, np.shape(self._x))[()]

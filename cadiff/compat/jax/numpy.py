@@ -8,9 +8,9 @@ import numpy as _np
 
 from cadiff import numpy as _numpy
 
-from ... import binding as _binding
 from ...binding import map_leaves as _map_leaves
 from .. import aliases as _aliases
+from .. import matrices as _matrices
 from . import arrays as _arrays
 from . import transforms as _transforms
 
@@ -60,39 +60,6 @@ def _of_length(x: _Any, n: int | None, fill: _Any) -> _Any:
         return x
     rest = _numpy.full((n - len(x[:n]), *_np.shape(x)[1:]), fill, x.dtype)
     return _numpy.concatenate([x[:n], rest])
-
-
-def of_symmetric(function: _Function) -> _Function:
-    """For functions that take a matrix as symmetric: they are of its symmetric part."""
-    return lambda a, *how, symmetrize_input=True, **named: function(
-        0.5 * (a + _numpy.conj(_numpy.swapaxes(a, -1, -2))) if symmetrize_input else a,
-        *how,
-        **named,
-    )
-
-
-def _with_nan(function: _Function) -> _Function:
-    """For functions of matrices that NumPy refuses some of: what these come to is nan."""
-
-    def is_refused(matrix: _Any) -> bool:
-        try:
-            function(matrix, *([0.0 * matrix] if function is _numpy.linalg.solve else []))
-        except _np.linalg.LinAlgError:
-            return True
-        return False
-
-    def lenient(a: _Any, *args: _Any, **how: _Any) -> _Any:
-        try:
-            return function(a, *args, **how)
-        except _np.linalg.LinAlgError:
-            eye = _np.eye(*a.shape[-2:])
-            matrices = _np.asarray(_binding.plain_values(a)).reshape(-1, *eye.shape)
-            refused = _np.reshape([*map(is_refused, matrices)], a.shape[:-2] + (1, 1))
-            found = function(_numpy.where(refused, eye, a), *args, **how)
-            beside = _np.where(refused, _np.nan, 0.0) * _numpy.sum(a, (-2, -1), keepdims=True)
-            return found + (beside if found.ndim >= beside.ndim else beside[..., 0])
-
-    return lenient
 
 
 def _as_dtype(function: _Function) -> _Function:
@@ -205,8 +172,10 @@ def vectorize(pyfunc: _Any, *, excluded: _Any = (), signature: _Any = None) -> _
 
 
 _REFUSING = _aliases.named("cholesky inv solve", _numpy.linalg)
-_LINALG = {name: _with_nan(function) for name, function in _REFUSING.items()}
+_LINALG = {name: _matrices.with_nan(function) for name, function in _REFUSING.items()}
 _SYMMETRIC = _LINALG | _aliases.named("eigh eigvalsh", _numpy.linalg)
-_LINALG |= {name: of_symmetric(_SYMMETRIC[name]) for name in ("cholesky", "eigh", "eigvalsh")}
+_LINALG |= {
+    name: _matrices.of_symmetric(_SYMMETRIC[name]) for name in ("cholesky", "eigh", "eigvalsh")
+}
 _FFT = {k: _as_dtype(f) for k, f in _aliases.named("fftfreq rfftfreq", _numpy.fft).items()}
 _aliases.stand_for(__name__, "cadiff.numpy", {"linalg": _LINALG, "fft": _FFT})

@@ -15,9 +15,9 @@ from cadiff.scipy.sparse import linalg as _iterations
 from ...binding import carries, is_guarding
 from ...scipy._runge_kutta import solutions
 from .. import aliases
+from ..matrices import of_symmetric
 from ..trees import Function
 from . import tree_util as trees
-from .numpy import of_symmetric
 
 OptimizeResults = namedtuple("OptimizeResults", "x success status fun jac hess_inv nfev njev nit")
 

@@ -27,6 +27,8 @@ __all__ = [
 
 _CADIFF: Any = cadiff  # whose functions are called with what they are given here
 
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
 # A decorator that names a function after another, which may be an object without a name.
 _like: Callable[[Any], Callable[[Function], Function]] = partial(functools.wraps, updated=())
 
@@ -83,16 +85,21 @@ class _Static:
     def __init__(self, fun: Function, which: Sequence[Any]) -> None:
         functools.update_wrapper(self, fun, updated=())  # programs look into `__wrapped__`
         self.fun, self.signature = owning(fun), inspect.signature(fun)
-        names = [*self.signature.parameters]
-        self.static = {k if isinstance(k, str) else names[k] for k in which}
+        kinds = [(k, x.kind) for k, x in self.signature.parameters.items()]
+        names = [k for k, kind in kinds if kind in _BY_PLACE]
+        self.static = {k % len(names) if isinstance(k, int) and k < 0 else k for k in which}
+        self.static |= {names[k] for k in self.static if isinstance(k, int) and k < len(names)}
+        self.static |= {names.index(k) for k in self.static if k in names}
         self.programs = functools.lru_cache(self._program)
         self.clear_cache = self.programs.cache_clear
         self.lower = lambda *_, **__: SimpleNamespace(compile=lambda *_: self)
 
     def _program(self, *fixed: Any) -> Any:
         def some(rest: Any) -> Any:
-            call = inspect.BoundArguments(self.signature, {**dict(fixed), **rest})
-            return self.fun(*call.args, **call.kwargs)
+            given = dict(fixed) | rest
+            named = {k: x for k, x in given.items() if isinstance(k, str)}
+            places = range(len(given) - len(named))
+            return self.fun(*(given[k] for k in places), **named)
 
         return cadiff.compile(some)
 
@@ -103,7 +110,8 @@ class _Static:
         with AsNumPy():
             if is_eager(args, kwargs):
                 return given_back(self.fun(*args, **kwargs))
-            rest = self.signature.bind(*args, **kwargs).arguments
+            call = self.signature.bind(*args, **kwargs)
+            rest = dict(enumerate(call.args)) | call.kwargs
             fixed = [(k, rest.pop(k)) for k in [*rest] if k in self.static]
             return given_back(self.programs(*fixed)(rest))
 
