@@ -18,6 +18,7 @@ from typing import Any as _Any
 import cadiff as _cadiff
 
 from .. import aliases as _aliases
+from .. import optimizers as _optimizers
 from ..places import limits as _limits
 from . import arrays as _arrays
 from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
@@ -81,6 +82,13 @@ _MODULES: dict[str, dict[str, _Any]] = {
         "TracerIntegerConversionError UnexpectedTracerError JaxRuntimeError",
         TypeError,
     ),
+    "dlpack": {"from_dlpack": vars(numpy)["asarray"], "to_dlpack": lambda x: x},
+    "example_libraries": {},
+    "example_libraries.optimizers": _aliases.named(
+        "sgd momentum nesterov adagrad rmsprop adam constant=make_schedule make_schedule "
+        "exponential_decay l2_norm clip_grads",
+        _optimizers,
+    ),
     "experimental": {"enable_x64": _nothing, "disable_x64": _nothing},
     "experimental.ode": {"odeint": scipy.odeint},
     "experimental.sparse": {},
@@ -134,7 +142,7 @@ _WAYS = {
         "gamma loggamma beta dirichlet chisquare t pareto rayleigh lognormal weibull_min ball f "
         "binomial multinomial orthogonal poisson wald geometric maxwell triangular"
     ),
-    "write cadiff.interop.jax.function, which takes a function to JAX itself": "export dlpack ffi",
+    "write cadiff.interop.jax.function, which takes a function to JAX itself": "export ffi",
 }
 _INSTEAD = {name: way for way, names in _WAYS.items() for name in names.split()}
 
