@@ -287,13 +287,17 @@ def _is_known(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
     if not file.startswith("<") or is_of_known_library(file):
         return is_of_known_library(file)
-    module = sys.modules.get(frame.f_globals.get("__name__", ""))
-    caller = frame.f_back
+    name = str(frame.f_globals.get("__name__", ""))
+    module, caller = sys.modules.get(name), frame.f_back
     return (
-        module is not None
-        and is_module_of_library(module)
-        and is_of_known_library(getattr(module, "__file__", None) or "<frozen")
-    ) or (caller is not None and is_of_known_library(caller.f_code.co_filename))
+        name.startswith("namedtuple_")
+        or (  # of a class that f makes itself
+            module is not None
+            and is_module_of_library(module)
+            and is_of_known_library(getattr(module, "__file__", None) or "<frozen")
+        )
+        or (caller is not None and is_of_known_library(caller.f_code.co_filename))
+    )
 
 
 def _is_step(frame: FrameType) -> bool:

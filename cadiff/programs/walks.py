@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import MISSING, Dual, Var, Watch, callers, own_attribute
+from ..binding import MISSING, Dual, Var, Watch, answers_as_numpy, callers, own_attribute
 from ..operations.replayed import Replayed
 from . import library_types
 from .contents import of_value
@@ -91,7 +91,8 @@ class _Walk(Findings):
         if reads.catches_all:
             self.exceptions.append(BaseException)
         self.names.update(reads.names)
-        for identity in reads.identities:
+        # JAX's numbers have stand-ins in each call, whose answers are those of a recording, too.
+        for identity in () if answers_as_numpy() else reads.identities:
             if needs_arguments(identity, function, owner, kind):
                 where = f"line {identity.line} of {path}"
                 name = "" if kind is None else path.rpartition(".")[2]

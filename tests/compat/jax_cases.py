@@ -335,11 +335,28 @@ def beyond(j: Any) -> Any:
     return [f(c * n.asarray(X)) for f in calls for c in (1.0, 2.0, 3.0)]
 
 
+def stepped(j: Any) -> Any:
+    """Optimisers' steps, and gradients that are made shorter."""
+    n, o = j.numpy, j.example_libraries.optimizers
+    x = {"b": n.asarray(X), "a": 3.0}
+
+    def last(rule: Any, *options: float) -> Any:
+        init, update, params = rule(o.exponential_decay(0.1, 10, 0.9), *options)
+        step = j.jit(lambda i, s: update(i, j.tree.map(lambda x: 2.0 * x, params(s)), s))
+        state = init(x)
+        for i in range(5):
+            state = step(i, state)
+        return params(state)
+
+    found = [last(getattr(o, name)) for name in ("sgd", "adagrad", "rmsprop", "adam")]
+    return found, last(o.momentum, 0.9), last(o.nesterov, 0.9), o.l2_norm(x), o.clip_grads(x, 1.0)
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     f.__name__: f
     for f in (
         *(kepler, filtered, sampled, trajectories, branches, counted),
-        *(own_tangent, own_linear, own_cotangent, roots, beyond),
+        *(own_tangent, own_linear, own_cotangent, roots, beyond, stepped),
     )
 }
 
@@ -359,6 +376,7 @@ def answers(j: Any) -> dict[str, list[Any]]:
 
 if __name__ == "__main__":
     import jax
+    import jax.example_libraries.optimizers
     import jax.flatten_util
     import jax.scipy.optimize
     import jax.scipy.sparse.linalg

@@ -599,3 +599,47 @@ def test_arrays_do_not_change_where_a_name_is_bound_anew(jax: Any) -> None:
     theirs = program(__name__="numpy.views")["through_a_view"]
     for f in (by_call["through_a_view"], jax.jit(theirs), jax.jit(theirs)):
         assert f(x) == X.sum() + 2.0
+
+
+def test_classes_with_names_may_be_made_within_programs(jax: Any) -> None:
+    @jax.jit
+    def pair(x: Any) -> Any:
+        found = namedtuple("Found", ["double", "square"])
+        return found(2.0 * x, x**2)
+
+    for x in (1.0, 2.0, 3.0):
+        assert pair(x) == (2.0 * x, x**2)
+    assert pair.program.stats()["eager"] == 0
+
+
+def test_dicts_that_cannot_change_stay_as_they_are(jax: Any) -> None:
+    class Frozen(dict):  # type: ignore[type-arg]
+        __hash__ = object.__hash__  # type: ignore[assignment]
+        __copy__ = lambda self: self  # noqa: E731
+
+    given = Frozen(a=2.0, b=3)
+    power = jax.jit(lambda x, how: how["a"] * x ** how["b"], static_argnums=1)
+    assert [power(x, given) for x in (1.0, 2.0)] == [2.0, 16.0]
+    assert given == {"a": 2.0, "b": 3}
+    found = cadiff.grad(lambda how: how["a"] * how["b"])(given)
+    assert type(found) is Frozen and found == {"a": 3.0, "b": 2.0}
+
+
+def test_arrays_are_sorted_as_jax_sorts(jax: Any) -> None:
+    x = np.array([2.0, 1.0, 3.0])
+    module = {"jnp": jax.numpy, "x": x}
+    assert eval("x.sort().tolist()", module) == [1.0, 2.0, 3.0]
+    assert x.tolist() == [2.0, 1.0, 3.0]
+    assert x.sort() is None and x.tolist() == [1.0, 2.0, 3.0]
+
+
+NOTHING = 0.0
+
+
+def test_what_is_the_same_is_asked_within_programs(jax: Any) -> None:
+    def step(x: Any, add: Any = NOTHING) -> Any:
+        return 2.0 * x + add if add is not NOTHING else 2.0 * x
+
+    program = jax.jit(lambda x, y: step(x) + step(x, y))
+    assert [program(float(x), 3.0) for x in range(3)] == [3.0, 7.0, 11.0]
+    assert program.program.stats()["eager"] == 0
