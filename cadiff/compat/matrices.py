@@ -1,4 +1,4 @@
-"""Functions of matrices that NumPy refuses some of, or that read a part of them."""
+"""Functions of matrices that NumPy refuses some of, or of which they read a part."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as onp
 
 from cadiff import numpy as np
+from cadiff.scipy import linalg as scipy_linalg
 
 from .. import binding
 from .trees import Function
@@ -43,3 +44,28 @@ def with_nan(function: Function) -> Function:
             return found + (beside if found.ndim >= beside.ndim else beside[..., 0])
 
     return lenient
+
+
+def triangular_solve(
+    a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+    conjugate_a: bool = False, unit_diagonal: bool = False,
+) -> Any:  # fmt: skip
+    """What times a, or a times it if `left_side`, is b."""
+    a = np.conj(a) if conjugate_a else a
+    if not left_side:
+        b = np.swapaxes(b, -1, -2)
+    found = scipy_linalg.solve_triangular(
+        a, b, int(transpose_a == left_side), lower, unit_diagonal
+    )
+    return found if left_side else np.swapaxes(found, -1, -2)
+
+
+def eig(x: Any, *, compute_left_eigenvectors: bool = True, **_: Any) -> tuple[Any, ...]:
+    """Eigenvalues, and eigenvectors: left ones, unless none are asked for, and right ones."""
+    found = scipy_linalg.eig(x, left=True) if compute_left_eigenvectors else np.linalg.eig(x)
+    return tuple(found)
+
+
+def qr(x: Any, *, full_matrices: bool = True, **_: Any) -> Any:
+    """An orthogonal factor and a triangular one."""
+    return tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced"))

@@ -12,9 +12,9 @@ import numpy as onp
 import cadiff
 from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
-from cadiff.scipy import linalg as scipy_linalg
 from cadiff.scipy import special
 
+from .. import matrices
 from ..aliases import have_modules, named
 from ..places import part_places
 from ..trees import Function
@@ -287,34 +287,10 @@ globals().update(
 )
 
 
-def _triangular_solve(
-    a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
-    conjugate_a: bool = False, unit_diagonal: bool = False,
-) -> Any:  # fmt: skip
-    """What times a, or a times it if `left_side`, is b."""
-    a = np.conj(a) if conjugate_a else a
-    if not left_side:
-        b = np.swapaxes(b, -1, -2)
-    found = scipy_linalg.solve_triangular(
-        a, b, int(transpose_a == left_side), lower, unit_diagonal
-    )
-    return found if left_side else np.swapaxes(found, -1, -2)
-
-
-def _eig(x: Any, *, compute_left_eigenvectors: bool = True, **_: Any) -> tuple[Any, ...]:
-    """Eigenvalues, and eigenvectors: left ones, unless none are asked for, and right ones."""
-    found = scipy_linalg.eig(x, left=True) if compute_left_eigenvectors else np.linalg.eig(x)
-    return tuple(found)
-
-
-def _qr(x: Any, *, full_matrices: bool = True, **_: Any) -> Any:
-    return tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
-
-
 _LINALG = named("cholesky svd", np.linalg) | {
-    "eig": _eig,
+    "eig": matrices.eig,
     "eigh": lambda x, **_: tuple(np.linalg.eigh(x))[::-1],
-    "qr": _qr,
-    "triangular_solve": _triangular_solve,
+    "qr": matrices.qr,
+    "triangular_solve": matrices.triangular_solve,
 }
 have_modules(__name__, {"linalg": _LINALG})
