@@ -116,9 +116,9 @@ cdef class Container:
         if self.kind == PAIR:
             re, im = parts
             return make_pair(self.beside, re, im)
-        if self.kind == COPIED and self.beside is None:
-            return self.type(zip(self.names, parts))
         if self.kind == COPIED:
+            if self.beside is None:
+                return self.type(zip(self.names, parts))
             result = copy.copy(self.beside)
             for k in range(len(self.names)):
                 result[self.names[k]] = parts[k]
@@ -323,16 +323,13 @@ cdef object make_registered(kind, aux, tuple parts):
 
 
 cdef tuple open_dict(item):
-    """What is of a class derived from dict: others like it are copies, without its values, or made
-    by its class if it cannot be changed, and so is its own copy."""
+    """What is of a class derived from dict. Others are copies, or of its class if it is its own."""
     bare = copy.copy(item)  # after which it has made what it makes late
     names = own_items(item)
     parts = tuple([dict.__getitem__(item, key) for key in names])
-    if bare is item:
-        return new_container(COPIED, type(item), names, None), parts
-    for key in names:
+    for key in () if bare is item else names:
         dict.__setitem__(bare, key, None)
-    return new_container(COPIED, type(item), names, bare), parts
+    return new_container(COPIED, type(item), names, None if bare is item else bare), parts
 
 
 cpdef tuple opened_whole(item):  #: tuple[Container, tuple[Any, ...]] | None
