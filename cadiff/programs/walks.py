@@ -84,9 +84,9 @@ class _Walk(Findings):
         for defaults in (function.__defaults__, function.__kwdefaults__):
             if defaults:
                 self.value(defaults, f"a default of {path}")
-        self.watch.asks_types |= reads.asks_types or any(
-            may_be_of_numbers(one, function, owner) for one in reads.types
-        )
+        self.watch.asks_types |= reads.asks_types
+        for named in reads.types:
+            self.watch.asks_types |= may_be_of_numbers(named, function, owner)
         self.handles = self.handles or reads.catches or reads.catches_all
         if reads.catches_all:
             self.exceptions.append(BaseException)
