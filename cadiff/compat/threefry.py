@@ -36,27 +36,27 @@ def bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
 def unit(key: Any, shape: tuple[int, ...], kind: onp.dtype[Any]) -> Any:
     """Numbers from 0 to 1: random mantissas of numbers from 1 to 2, less 1."""
     if kind != onp.float64:
-        return _narrow(key, shape, kind.str).astype(kind)
+        return narrow(key, shape, kind.str).astype(kind)
     high, low = _pair(key, shape)
     return (high * 2.0**20 + np.floor(low * 2.0**-12)) * 2.0**-52
 
 
-def _drawn(function: Callable[..., Any]) -> Any:
-    """A primitive of a key, of which nothing depends on it."""
+def drawn(function: Callable[..., Any]) -> Any:
+    """A primitive of a key and others, by which nothing is to be differentiated."""
     draw = cadiff.primitive(function)
     draw.defvjp(lambda ans, key, *how: lambda g: onp.zeros(np.shape(key)), argnums=0)
     return draw
 
 
-@_drawn
-def _narrow(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
+@drawn
+def narrow(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
     """The same of fewer bits than 64."""
     kind = onp.dtype(dtype)
     size, mantissa = 8 * kind.itemsize, int(onp.finfo(kind).nmant)
     return (bits(key, shape, size) >> (size - mantissa)) * 2.0**-mantissa
 
 
-@_drawn
+@drawn
 def order_of(key: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Where the elements of a shuffled array come from: sorted by random words, several times."""
     size, places = math.prod(shape), onp.indices(shape)[axis]
@@ -73,7 +73,7 @@ def _clipped(x: Any, low: int, high: int) -> Any:
     return onp.asarray(within(x), object)
 
 
-@_drawn
+@drawn
 def whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) -> Any:
     """Whole numbers from low to high - 1: remainders of pairs of words of 32 bits or more."""
     limits, width = onp.iinfo(dtype), max(32, onp.iinfo(dtype).bits)

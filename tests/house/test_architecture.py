@@ -213,7 +213,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     ),
     ("interop", [{"_seams"}, {"casadi", "jax", "pytensor", "torch"}, {"__init__"}]),
     ("", [{"version"}, {"__init__"}]),
-    ("compat", [{"__init__", "aliases", "places", "threefry", "trees", "vectors"}, {"calls"}]),
+    ("compat", [{"__init__", "aliases", "places", "threefry", "trees", "vectors"}, {"calls", "draws"}]),
     ("compat.autograd", [{"trees", "wrap_util"}, {"core"}]),
     ("compat.autograd", [{"builtins", "differential_operators", "test_util"}]),
     ("compat.autograd", [{"numpy", "scipy"}]),

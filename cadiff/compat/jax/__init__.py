@@ -129,8 +129,7 @@ _WAYS = {
     ),
     "write x.view(dtype) of plain arrays": "bitcast_convert_type",
     "draw it with numpy.random, outside of programs": (
-        "gamma loggamma beta dirichlet chisquare t pareto rayleigh lognormal weibull_min ball f "
-        "binomial multinomial orthogonal poisson wald geometric maxwell triangular"
+        "ball f binomial multinomial orthogonal wald double_sided_maxwell generalized_normal"
     ),
     "write cadiff.interop.jax.function, which takes a function to JAX itself": "export dlpack ffi",
 }
