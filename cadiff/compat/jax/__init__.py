@@ -18,6 +18,7 @@ from typing import Any as _Any
 import cadiff as _cadiff
 
 from .. import aliases as _aliases
+from .. import images as _images
 from ..places import limits as _limits
 from . import arrays as _arrays
 from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
@@ -85,6 +86,7 @@ _MODULES: dict[str, dict[str, _Any]] = {
     "experimental": {"enable_x64": _nothing, "disable_x64": _nothing},
     "experimental.ode": {"odeint": scipy.odeint},
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
+    "image": _aliases.named("resize scale_and_translate ResizeMethod", _images),
     # Tangents of custom_jvp are numbers, no symbols for zeros.
     "interpreters": {},
     "interpreters.ad": _classes("Zero")
