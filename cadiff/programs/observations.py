@@ -23,6 +23,7 @@ from ..binding.bytecode import has_handlers, raises_at
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library, is_own_file
 from ..operations import primitives
 from ..operations.making import made
+from ..transforms._flat import UNWATCHED
 from ..transforms._generators import Generators, generator_types
 from . import library_types
 from .native import Machines, note
@@ -89,7 +90,7 @@ class Observation(Observer):
         return error.__cause__ if is_made else None
 
     def on_code(self, code: CodeType) -> int:
-        if code in _ONCE or code in _OF_STATES:
+        if code in _ONCE or code in _OF_STATES or code in UNWATCHED:
             return _ASIDE
         frame = sys._getframe(1)
         if code.co_name == "computed" and _is_step(frame) and _is_elsewhere(frame):
