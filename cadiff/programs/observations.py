@@ -65,7 +65,7 @@ class Observation(Observer):
         self.decided = ""  # why a replay may raise another one, or none
         self._n_made = made()  # stand-ins for integers and values
         self.settings: set[Setting] = set()  # that libraries have read
-        self._unwatched_steps = watch.unwatched_steps
+        self._unwatched_steps, self._n_followed = watch.unwatched_steps, watch.n_followed
         self.drew = False  # random numbers, as was seen
         self._watched = {id(generator): name for name, generator in watch.generators}
         is_loaded = "numpy.random" in sys.modules
@@ -115,9 +115,10 @@ class Observation(Observer):
         is_step = self._unwatched_steps and _is_step(frame)
         if is_assertion or is_step or _comes_between(code):
             return _ASIDE
-        if is_of_library(code.co_filename) and library_types.follow(code):
+        is_new = is_of_library(code.co_filename) and library_types.follow(code) >= self._n_followed
+        if is_new:
             self._note(AGAIN)
-        else:
+        elif self.obstacle != AGAIN:  # what is new may lead there, which the next run tells
             name = getattr(code, "co_qualname", code.co_name)
             file = os.path.basename(code.co_filename)
             self._note(HIDDEN.format(name=name, line=code.co_firstlineno, file=file))
