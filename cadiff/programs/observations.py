@@ -18,7 +18,7 @@ import sys
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-from ..binding import Observer, Watch
+from ..binding import Observer, Sight, Watch
 from ..binding.bytecode import has_handlers, raises_at
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library, is_own_file
 from ..operations import primitives
@@ -27,7 +27,7 @@ from ..transforms._flat import UNWATCHED
 from ..transforms._generators import Generators, generator_types
 from . import library_types
 from .native import Machines, note
-from .reads import Computed, Constant, Operand, last_argument
+from .reads import Computed, Constant, Operand, last_argument, reads_of
 from .reasons import HANDLED, OUTSIDE, OfThisCall, Unsettled
 from .settings import Setting, read_by
 
@@ -57,7 +57,10 @@ class Observation(Observer):
     """As a context, in which f is run: then `obstacle` says why no replay would do what it did."""
 
     def __init__(self, watch: Watch) -> None:
-        super().__init__(watch.codes, any(map(has_handlers, watch.codes)))
+        self._asking = {*filter(_asks_types, watch.codes)} if watch.asks_types else set()
+        known = [code for code in watch.codes if code not in self._asking]
+        super().__init__(known, any(map(has_handlers, watch.codes)))
+        self.asked = bool(self._asking) and not self.is_told  # code that looks at types has run
         self.obstacle = ""
         self.writes = False  # to a file, which another run would repeat
         self.errors = 0  # a number that tells those that came to code of the user's from others
@@ -79,6 +82,11 @@ class Observation(Observer):
             outer.settings |= self.settings
             outer.writes |= self.writes
 
+    @property
+    def is_told(self) -> bool:
+        """Whether CPython tells it of code, and not another profiler."""
+        return type(sys.getprofile()) in (type(None), Sight)
+
     @staticmethod
     def error_behind(error: BaseException) -> BaseException | None:
         """What f raised, if this is what CPython makes of it where it tells of calls.
@@ -90,6 +98,9 @@ class Observation(Observer):
         return error.__cause__ if is_made else None
 
     def on_code(self, code: CodeType) -> int:
+        if code in self._asking:
+            self.asked = True
+            return _KNOWN
         if code in _ONCE or code in _OF_STATES or code in UNWATCHED:
             return _ASIDE
         frame = sys._getframe(1)
@@ -209,6 +220,11 @@ _OF_ENTROPY = frozenset(
     for part in vars(random.SystemRandom).values()
     if isinstance(part, FunctionType) and "_urandom" in part.__code__.co_names
 )
+
+
+def _asks_types(code: CodeType) -> bool:
+    reads = reads_of(code)
+    return reads.asks_types or bool(reads.types)
 
 
 def _is_seeded_later(frame: FrameType) -> bool:
