@@ -60,7 +60,8 @@ class Observation(Observer):
         self._asking = {*filter(_asks_types, watch.codes)} if watch.asks_types else set()
         known = [code for code in watch.codes if code not in self._asking]
         super().__init__(known, any(map(has_handlers, watch.codes)))
-        self.asked = bool(self._asking) and not self.is_told  # code that looks at types has run
+        # Whether code that looks at types has run; where another profiler is at work, it may have.
+        self.asked = bool(self._asking) and not isinstance(sys.getprofile(), (type(None), Sight))
         self.obstacle = ""
         self.writes = False  # to a file, which another run would repeat
         self.errors = 0  # a number that tells those that came to code of the user's from others
@@ -81,11 +82,6 @@ class Observation(Observer):
             outer._note(self.obstacle)
             outer.settings |= self.settings
             outer.writes |= self.writes
-
-    @property
-    def is_told(self) -> bool:
-        """Whether CPython tells it of code, and not another profiler."""
-        return type(sys.getprofile()) in (type(None), Sight)
 
     @staticmethod
     def error_behind(error: BaseException) -> BaseException | None:
@@ -126,8 +122,8 @@ class Observation(Observer):
         is_step = self._unwatched_steps and _is_step(frame)
         if is_assertion or is_step or _comes_between(code):
             return _ASIDE
-        is_new = is_of_library(code.co_filename) and library_types.follow(code) >= self._n_followed
-        if is_new:
+        n = library_types.follow(code) if is_of_library(code.co_filename) else -1
+        if n >= self._n_followed:
             self._note(AGAIN)
         elif self.obstacle != AGAIN:  # what is new may lead there, which the next run tells
             name = getattr(code, "co_qualname", code.co_name)

@@ -228,8 +228,7 @@ class RowProgram:
         self.of_row = of_row
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
         self._options: Any = {"threads": root.threads, "native": root.native, "verify": False}
-        self._n_seen: dict[Any, int] = {}  # rows, by what they share: of a closure of other
-        # numbers there are other recordings
+        self._n_seen: dict[Any, int] = {}  # rows, by what they share, closures among it
         self._n_failures = 0
         self._forms: Forms = WeakKeyDictionary()
 
