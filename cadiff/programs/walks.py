@@ -195,7 +195,9 @@ class _Walk(Findings):
             path = ".".join(filter(None, (package.rsplit(".", level - 1)[0], path)))
         parts = path.split(".")
         for k in range(len(parts)):
-            self._loaded(".".join(parts[: k + 1]))
+            module = self._loaded(".".join(parts[: k + 1]))
+            if module is not None and not name:
+                self._note_module(module, ".".join(parts[: k + 1]))
         if name and self._loaded(path, name) is MISSING:
             self._loaded(f"{path}.{name}")
 
@@ -205,7 +207,6 @@ class _Walk(Findings):
         if not issubclass(type(module), ModuleType):  # it is not there yet, or something else
             self.value(module, path)
             return None
-        self._note_module(module, path)
         return self._chain(module, name, path) if name else module
 
     # --- modules
