@@ -1,7 +1,7 @@
 """The random generator Threefry 2x32 (Salmon and others 2011): what it makes of keys.
 
 A key is two whole numbers as floats, which programs carry. Its words are an operation of the
-table; whole numbers and orders are primitives without derivatives.
+table; narrow numbers, spans that are wide and orders are primitives without derivatives.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..binding import _core
 
 WORDS = [getattr(_core, f"_threefry_{word}") for word in ("high", "low")]
 WORD = 0xFFFFFFFF
+MOST_EXACT = 2.0**26  # whose square is exact, and a number less than it more, too
 
 
 def _pair(key: Any, shape: tuple[int, ...]) -> Any:
@@ -36,27 +37,27 @@ def bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
 def unit(key: Any, shape: tuple[int, ...], kind: onp.dtype[Any]) -> Any:
     """Numbers from 0 to 1: random mantissas of numbers from 1 to 2, less 1."""
     if kind != onp.float64:
-        return _narrow(key, shape, kind.str).astype(kind)
+        return narrow(key, shape, kind.str).astype(kind)
     high, low = _pair(key, shape)
     return (high * 2.0**20 + np.floor(low * 2.0**-12)) * 2.0**-52
 
 
-def _drawn(function: Callable[..., Any]) -> Any:
-    """A primitive of a key, of which nothing depends on it."""
+def drawn(function: Callable[..., Any]) -> Any:
+    """A primitive of a key and others, by which nothing is to be differentiated."""
     draw = cadiff.primitive(function)
     draw.defvjp(lambda ans, key, *how: lambda g: onp.zeros(np.shape(key)), argnums=0)
     return draw
 
 
-@_drawn
-def _narrow(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
+@drawn
+def narrow(key: Any, shape: tuple[int, ...], dtype: str) -> Any:
     """The same of fewer bits than 64."""
     kind = onp.dtype(dtype)
     size, mantissa = 8 * kind.itemsize, int(onp.finfo(kind).nmant)
     return (bits(key, shape, size) >> (size - mantissa)) * 2.0**-mantissa
 
 
-@_drawn
+@drawn
 def order_of(key: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Where the elements of a shuffled array come from: sorted by random words, several times."""
     size, places = math.prod(shape), onp.indices(shape)[axis]
@@ -73,9 +74,28 @@ def _clipped(x: Any, low: int, high: int) -> Any:
     return onp.asarray(within(x), object)
 
 
-@_drawn
 def whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) -> Any:
-    """Whole numbers from low to high - 1: remainders of pairs of words of 32 bits or more."""
+    """Whole numbers from low to high - 1, as floats."""
+    limits = onp.iinfo(dtype)
+    if isinstance(low, int) and isinstance(high, int) and limits.bits == 64 and low >= limits.min:
+        span = float(max(high - low, 1))
+        if span <= MOST_EXACT:
+            return low + _rest(key, shape, span)
+    return _whole(key, shape, low, high, dtype)
+
+
+def _rest(key: Any, shape: tuple[int, ...], span: float) -> Any:
+    """Remainders of four words each: by so small a span all is exact in floats."""
+    rest: Any = 0.0
+    for of_two in split(key):
+        for words in _pair(of_two, shape):
+            rest = (rest * (2.0**32 % span) + words % span) % span
+    return rest
+
+
+@drawn
+def _whole(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: str) -> Any:
+    """The same, of all kinds: remainders of pairs of words of 32 bits or more."""
     limits, width = onp.iinfo(dtype), max(32, onp.iinfo(dtype).bits)
     unsigned = onp.dtype(f"u{width // 8}")
     least, greatest = int(limits.min), int(limits.max)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ..transforms._flat import UNWATCHED
+
 Function = Callable[..., Any]
 
 
@@ -18,6 +20,24 @@ class Kind(NamedTuple):
     parts: Callable[[Any], tuple[Iterable[Any], Any]]
     make: Callable[[Any, tuple[Any, ...]], Any]
     places: Callable[[Any], Iterable[Any]] = lambda x: ()
+
+
+def kind_by(flatten: Any, make: Function, with_places: Any, places: Function) -> Kind:
+    """That of a class by functions that were registered, and that programs do not look into.
+
+    `with_places`, or None, gives children with their places beside them.
+    """
+    UNWATCHED.update(getattr(f, "__code__", None) for f in (flatten, make, with_places))
+
+    def parts(x: Any) -> tuple[Any, Any]:
+        if flatten:
+            children, data = flatten(x)
+            return [*children], data
+        children, data = with_places(x)
+        return [child for _, child in children], data
+
+    of_pairs = with_places and (lambda x: [place for place, _ in with_places(x)[0]])
+    return Kind(parts, make, of_pairs or places)
 
 
 class Tree:
@@ -54,6 +74,19 @@ class Tree:
             pairs = zip(children, kind.places(x), strict=False)
             parts = [cls.opened(child, leaves, is_leaf, (*path, place)) for child, place in pairs]
         return cls(type(x), data, tuple(parts))
+
+    @classmethod
+    def parts_of(cls, x: Any) -> tuple[Any, Any]:
+        """What is in a container, and all else; by a look-up, behind which programs do not go."""
+        kind: Any = cls.kind_of(type(x))
+        children, data = kind.parts(x)
+        return children, (type(x), data)
+
+    @classmethod
+    def of_parts(cls, data: Any, children: Any) -> Any:
+        """The container again."""
+        kind: Any = cls.kind_of(data[0])
+        return kind.make(data[1], children)
 
     @classmethod
     def flatten(cls, tree: Any, is_leaf: Function | None = None) -> tuple[list[Any], Any]:

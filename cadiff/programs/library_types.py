@@ -422,14 +422,12 @@ def _text(module: str, function: Any) -> str:
 # --- code of libraries of which nothing is known -------------------------------------------------
 
 # What was seen to run of it: that is read as the code of users.
-_followed: dict[int, CodeType] = {}
+_followed: dict[int, tuple[int, CodeType]] = {}
 
 
-def follow(code: CodeType) -> bool:
-    """Follow some code of a library from now on; False if it was followed already."""
-    is_new = id(code) not in _followed
-    _followed[id(code)] = code
-    return is_new
+def follow(code: CodeType) -> int:
+    """Follow some code of a library from now on; how many are followed for longer than it."""
+    return _followed.setdefault(id(code), (len(_followed), code))[0]
 
 
 def n_followed() -> int:

@@ -294,14 +294,14 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
 
     Notes
     -----
-    From the 256th row on f is recorded as by `compile`, once for each way in which it branches:
-    rows are computed in C, by several threads. A recording is used if it gives what f gives, but
-    for rounding, on two of its rows. All other rows are computed by f, one after the other: those
-    of more branches than a program has recordings, and all rows of functions that draw random
-    numbers, use the module `math`, or work on large arrays. So f runs once for each row, or less
-    often, or up to some times more; what it prints, counts or keeps should not matter. What it
-    reads beside its arguments is watched, but for what `compile` says: after a change of a file,
-    for example, call `clear()`.
+    From the 256th row of a closure on f is recorded as by `compile`, once for each way in which it
+    branches: rows are computed in C, by several threads. A recording is used if it gives what f
+    gives, but for rounding, on two of its rows. All other rows are computed by f, one after the
+    other: those of more branches than a program has recordings, and all rows of functions that
+    draw random numbers, use the module `math`, or work on large arrays. So f runs once for each
+    row, or less often, or up to some times more; what it prints, counts or keeps should not
+    matter. What it reads beside its arguments is watched, but for what `compile` says: after a
+    change of a file, for example, call `clear()`.
 
     Within a function that is compiled itself, f is run for each row when that is recorded; if
     there are loops such as `while_loop` in it, or branches, eight rows and more are one step.

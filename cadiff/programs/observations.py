@@ -18,15 +18,16 @@ import sys
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-from ..binding import Observer, Watch
+from ..binding import Observer, Sight, Watch
 from ..binding.bytecode import has_handlers, raises_at
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library, is_own_file
 from ..operations import primitives
 from ..operations.making import made
+from ..transforms._flat import UNWATCHED
 from ..transforms._generators import Generators, generator_types
 from . import library_types
 from .native import Machines, note
-from .reads import Computed, Constant, Operand, last_argument
+from .reads import Computed, Constant, Operand, last_argument, reads_of
 from .reasons import HANDLED, OUTSIDE, OfThisCall, Unsettled
 from .settings import Setting, read_by
 
@@ -56,7 +57,11 @@ class Observation(Observer):
     """As a context, in which f is run: then `obstacle` says why no replay would do what it did."""
 
     def __init__(self, watch: Watch) -> None:
-        super().__init__(watch.codes, any(map(has_handlers, watch.codes)))
+        self._asking = {*filter(_asks_types, watch.codes)} if watch.asks_types else set()
+        known = [code for code in watch.codes if code not in self._asking]
+        super().__init__(known, any(map(has_handlers, watch.codes)))
+        # Whether code that looks at types has run; where another profiler is at work, it may have.
+        self.asked = bool(self._asking) and not isinstance(sys.getprofile(), (type(None), Sight))
         self.obstacle = ""
         self.writes = False  # to a file, which another run would repeat
         self.errors = 0  # a number that tells those that came to code of the user's from others
@@ -64,7 +69,7 @@ class Observation(Observer):
         self.decided = ""  # why a replay may raise another one, or none
         self._n_made = made()  # stand-ins for integers and values
         self.settings: set[Setting] = set()  # that libraries have read
-        self._unwatched_steps = watch.unwatched_steps
+        self._unwatched_steps, self._n_followed = watch.unwatched_steps, watch.n_followed
         self.drew = False  # random numbers, as was seen
         self._watched = {id(generator): name for name, generator in watch.generators}
         is_loaded = "numpy.random" in sys.modules
@@ -89,7 +94,10 @@ class Observation(Observer):
         return error.__cause__ if is_made else None
 
     def on_code(self, code: CodeType) -> int:
-        if code in _ONCE or code in _OF_STATES:
+        if code in self._asking:
+            self.asked = True
+            return _KNOWN
+        if code in _ONCE or code in _OF_STATES or code in UNWATCHED:
             return _ASIDE
         frame = sys._getframe(1)
         if code.co_name == "computed" and _is_step(frame) and _is_elsewhere(frame):
@@ -114,9 +122,10 @@ class Observation(Observer):
         is_step = self._unwatched_steps and _is_step(frame)
         if is_assertion or is_step or _comes_between(code):
             return _ASIDE
-        if is_of_library(code.co_filename) and library_types.follow(code):
+        n = library_types.follow(code) if is_of_library(code.co_filename) else -1
+        if n >= self._n_followed:
             self._note(AGAIN)
-        else:
+        elif self.obstacle != AGAIN:  # what is new may lead there, which the next run tells
             name = getattr(code, "co_qualname", code.co_name)
             file = os.path.basename(code.co_filename)
             self._note(HIDDEN.format(name=name, line=code.co_firstlineno, file=file))
@@ -207,6 +216,11 @@ _OF_ENTROPY = frozenset(
     for part in vars(random.SystemRandom).values()
     if isinstance(part, FunctionType) and "_urandom" in part.__code__.co_names
 )
+
+
+def _asks_types(code: CodeType) -> bool:
+    reads = reads_of(code)
+    return reads.asks_types or bool(reads.types)
 
 
 def _is_seeded_later(frame: FrameType) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, NamedTuple
 
-from ..binding.bytecode import Kind, Step, steps_of
+from ..binding.bytecode import Kind, Step, raises_at, steps_of
 
 Chain = tuple[str, ...]
 
@@ -176,6 +176,7 @@ class _Reader:
         self._is_handler = False  # which has not asked for a class yet
         self._kept: dict[int, list[Any]] = {}  # stacks at the targets of jumps
         self._is_reached = True  # by the step before
+        self._is_told = False  # a type goes somewhere, perhaps to what is raised next
 
     def follow(self, end: int | None = None) -> Step | None:
         """Follow all steps, or those up to an offset; the step that is there."""
@@ -208,6 +209,8 @@ class _Reader:
     def _arrive(self, step: Step) -> None:
         """Where steps come together that is known in which all of them agree."""
         came = self._kept.pop(step.offset, None)
+        if came is not None:
+            self.found.asks_types |= self._is_told
         if not self._is_reached:
             self.stack = came or []  # what handlers find is not known
         elif came is not None:
@@ -281,14 +284,21 @@ class _Reader:
             self.found.handed.add(value)
 
     def _note_types(self, step: Step, popped: list[Any]) -> None:
-        """The type of a value is compared with a class that has a name, or goes anywhere."""
+        """The type of a value is compared with a class that has a name, or goes anywhere.
+
+        If it is called, stand-ins raise; where an exception is raised next, it may be told of it.
+        """
         others = [value for value in popped if value is not _A_TYPE]
-        if len(others) == len(popped):
-            return
-        if step.kind in _COMPARISONS and len(others) == 1:
-            self.found.types.append(_outer(others[0]))
-        else:
-            self.found.asks_types = True
+        if len(others) < len(popped):
+            if step.kind in _COMPARISONS and len(others) == 1:
+                self.found.types.append(_outer(others[0]))
+            else:
+                first = next(value for value in popped if value is not None)
+                is_called = step.kind is Kind.CALL and first is _A_TYPE
+                self._is_told |= not is_called or len(popped) - len(others) > 1
+        if self._is_told and (step.jump is not None or step.ends):
+            self.found.asks_types |= not raises_at(self.code, step.offset)
+            self._is_told = False
 
     # --- what single steps do
 
@@ -317,7 +327,8 @@ class _Reader:
         elif kind is Kind.IMPORT:
             imported = Import(popped[0].value, argument)
             self._import = None if popped[1] == Constant(None) else imported
-            self.found.imports.add(imported)
+            if self._import is None:  # else names are taken from it
+                self.found.imports.add(imported)
         elif kind is Kind.IMPORT_FROM and self._import is not None:
             self.found.imports.add(self._import._replace(name=argument))
         elif kind is Kind.MATCH:

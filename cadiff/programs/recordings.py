@@ -64,6 +64,7 @@ IN_SINGLE = (
     "it computes numbers of float32, which NumPy has loops of its own for: no replay gives their "
     "values exactly"
 )
+ASKED = "it looks at types, and has changed what it reads before that was seen to run"
 PRINTS = "it prints, or logs, which another run would repeat"
 MOST_READ_TWICE = 2_000_000  # operations that are recorded
 SET = "it changes an argument, a set, in place: pass a copy"
@@ -204,6 +205,7 @@ def record(
     left_nothing: Callable[[], object] | None = None,
     on_own: bool = False,
     loop: LoopFinder | Comparisons | None = None,
+    asked: bool = False,
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
@@ -217,7 +219,8 @@ def record(
 
     `left_nothing` is called where f raises in the end, and all is as it was. `on_own`: where f may
     tell stand-ins from its own arguments, it runs on these first; and no more, if that changed
-    something. `loop`: what was recorded may be of it.
+    something. `loop`: what was recorded may be of it. `asked`: code that looks at types was
+    seen to run, so that f gets no stand-ins that have types of their own.
     """
     if known is None:
         if not call.taken.statics and (counter := counter_of(f)):
@@ -226,12 +229,13 @@ def record(
             known = watch_call(f, call.taken.statics)
         except UnwatchableError as error:
             return Attempt(error.reason)
-    if known.asks_types:  # of its arguments: those of stand-ins are others
-        call.lift(frozenset())
     trial = _Trial(f, call, known, optimize, exact)
     if on_own and known.may_tell and (attempt := trial.run_on_own()) is not None:
         attempt.may_tell = True
         return attempt
+    trial.at_once = asked or trial.asked
+    if trial.at_once:
+        call.lift(frozenset())
     trial.least_loop = least_loop
     trial.loop = None if exact else loop
     before = call.taken.lifted
@@ -258,6 +262,11 @@ def record(
                     trial.tell(left_nothing)
                     raise
             continue
+        if trial.asked and not trial.at_once:
+            if not trial.is_undone():
+                return Attempt(Unsettled(ASKED))
+            how = optimize, exact, within, known, least_loop, left_nothing, False, loop, True
+            return record(f, call, *how)
         if within and outcome.watch is not None and trial.is_undone():
             outcome = Attempt(OUTER)
         is_of_call = outcome.obstacle == OUTER or isinstance(outcome.obstacle, OfThisCall)
@@ -293,6 +302,8 @@ class _Trial:
     least_loop = 0
     loop: LoopFinder | Comparisons | None = None
     fails_on_own = False  # f raises with its own arguments
+    asked = False  # code that looks at types has run
+    at_once = False  # masks are plain bools, therefore
 
     def __init__(self, f: Function, call: Call, watch: Watch, optimize: bool, exact: bool) -> None:
         self._function = f
@@ -340,6 +351,7 @@ class _Trial:
                 raise
             self.fails_on_own = True  # numbers may be infinite where floats raise
             return None
+        self.asked = observed.asked
         attempt = Attempt(_drawn_by(observed, watch, generators.forget_unused()))
         if self._before.are_arguments_changed:
             attempt.obstacle = CHANGED if contents.are_changed else WRITES
@@ -356,8 +368,7 @@ class _Trial:
         """Run f. `reads`: it gets plain values and integers wherever it asks for them."""
         call, watch, self._may_run_again = self._call, self._watch, False
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.
-        at_once = self._exact or watch.asks_types
-        with Guarded(call.inputs, self._function, at_once, reads) as guarded:
+        with Guarded(call.inputs, self._function, self._exact or self.at_once, reads) as guarded:
             self._stand_ins = StandIns(call, guarded.lifted, stand_in, True)
             args, kwargs = self._stand_ins.arguments()
             contents = Contents(args, kwargs)
@@ -376,6 +387,7 @@ class _Trial:
                 if raised := observed.error_behind(error):
                     raise raised from None
                 raise
+            self.asked |= observed.asked
             drawn = generators.forget_unused()
             is_changed = contents.are_changed or self._before.are_arguments_changed
             del args, kwargs, contents

@@ -29,6 +29,7 @@ from .recorded import FloatArray, Recorded
 from .verification import distances, rounding
 
 ENOUGH_ROWS = 256  # so that a recording may be worth its time
+MOST_SHARED = 256  # of which it is known how many rows had them
 MOST_FAILURES = 4  # calls of which no row was served; then most calls run f at once
 PERIOD = 16
 MANY = 512  # numbers in an array, from which on loops of NumPy's own are as fast
@@ -227,7 +228,7 @@ class RowProgram:
         self.of_row = of_row
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
         self._options: Any = {"threads": root.threads, "native": root.native, "verify": False}
-        self._n_seen = 0
+        self._n_seen: dict[Any, int] = {}  # rows, by what they share, closures among it
         self._n_failures = 0
         self._forms: Forms = WeakKeyDictionary()
 
@@ -238,10 +239,12 @@ class RowProgram:
         program.be_quiet()
         return program
 
-    def _note(self, n: int) -> bool:
+    def _note(self, n: int, shared: Any) -> bool:
         """Note that so many rows are asked for; whether it may be worth its time."""
-        self._n_seen += n
-        if self._n_seen < ENOUGH_ROWS:
+        if len(self._n_seen) >= MOST_SHARED:
+            self._n_seen.clear()
+        self._n_seen[shared] = n_seen = self._n_seen.get(shared, 0) + n
+        if n_seen < ENOUGH_ROWS:
             return False
         if self._n_failures < MOST_FAILURES:
             return True
@@ -251,9 +254,12 @@ class RowProgram:
     def run(self, vectors: Vectors, rows: Rows, root: Root) -> Computed | None:
         """Compute rows without derivatives; those in its `rest` are left. None: all are."""
         columns = vectors.columns(rows)
-        if columns is None or not self._note(vectors.layout.n):
+        if columns is None:
             return None
-        batches, n, beside = self._program.batches, vectors.layout.n, vectors.beside(rows, root)
+        n, beside = vectors.layout.n, vectors.beside(rows, root)
+        if not self._note(n, beside.key):
+            return None
+        batches = self._program.batches
         key = key_of_batch(n, beside)
         found = batches.again(key, columns, beside.vector(), None)
         if found is not None:

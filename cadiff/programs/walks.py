@@ -84,9 +84,9 @@ class _Walk(Findings):
         for defaults in (function.__defaults__, function.__kwdefaults__):
             if defaults:
                 self.value(defaults, f"a default of {path}")
-        self.watch.asks_types |= reads.asks_types or any(
-            may_be_of_numbers(one, function, owner) for one in reads.types
-        )
+        self.watch.asks_types |= reads.asks_types
+        for named in reads.types:
+            self.watch.asks_types |= may_be_of_numbers(named, function, owner)
         self.handles = self.handles or reads.catches or reads.catches_all
         if reads.catches_all:
             self.exceptions.append(BaseException)
@@ -196,7 +196,9 @@ class _Walk(Findings):
             path = ".".join(filter(None, (package.rsplit(".", level - 1)[0], path)))
         parts = path.split(".")
         for k in range(len(parts)):
-            self._loaded(".".join(parts[: k + 1]))
+            module = self._loaded(".".join(parts[: k + 1]))
+            if module is not None and not name:
+                self._note_module(module, ".".join(parts[: k + 1]))
         if name and self._loaded(path, name) is MISSING:
             self._loaded(f"{path}.{name}")
 
@@ -206,7 +208,6 @@ class _Walk(Findings):
         if not issubclass(type(module), ModuleType):  # it is not there yet, or something else
             self.value(module, path)
             return None
-        self._note_module(module, path)
         return self._chain(module, name, path) if name else module
 
     # --- modules

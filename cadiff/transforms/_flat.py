@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -126,6 +126,8 @@ def register_container(
 
 
 _functions: dict[type, tuple[Callable[..., Any], ...]] = {}
+# What opens and makes containers, of which programs are not to know what it reads.
+UNWATCHED: set[CodeType | None] = set()
 
 
 def functions_of(cls: type) -> tuple[Callable[..., Any], ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gc
 import json
 import pickle
+import typing
 from collections import OrderedDict, namedtuple
 from collections.abc import Iterator
 from pathlib import Path
@@ -250,6 +252,31 @@ def test_programs_are_of_loops_containers_and_functions_with_rules(jax: Any) -> 
         assert count == 7
     assert run.program.stats()["eager"] == 0
     assert cube.program.stats()["recordings"] > 0
+
+
+def test_what_opens_a_container_may_ask_for_annotations(jax: Any) -> None:
+    @functools.lru_cache(maxsize=1)
+    def names() -> list[str]:  # as jax_dataclasses asks for them
+        return [*typing.get_type_hints(Pair)]
+
+    @dataclasses.dataclass
+    class Pair:
+        a: float
+        b: float
+
+    jax.tree_util.register_pytree_node(
+        Pair, lambda x: ([getattr(x, k) for k in names()], None), lambda _, c: Pair(*c)
+    )
+
+    @jax.jit
+    def run(pair: Any) -> Any:
+        doubled = jax.tree_util.tree_map(lambda v: 2.0 * v, pair)
+        return jax.grad(lambda p: p.a * p.b**2)(doubled)
+
+    for x in (1.0, 2.0, 3.0):
+        found = run(Pair(x, 3.0))
+        assert (found.a, found.b) == (36.0, 24.0 * x)
+    assert (run.program.stats()["recordings"], run.program.stats()["obstacles"]) == (1, [])
 
 
 def test_static_arguments_have_programs_of_their_own(jax: Any) -> None:

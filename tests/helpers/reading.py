@@ -140,7 +140,7 @@ def unpacked(self: Any, x: Any) -> Any:
     return (d := a) + d if 0.0 < a < 1.0 else ~b
 
 
-@case("rate", imports=".cfg; .cfg w; ..; .. cfg; os.path")
+@case("rate", imports=".cfg w; .. cfg; os.path")
 def imported_from_here(_: Any, x: Any) -> Any:
     import os.path as path
 
@@ -150,7 +150,7 @@ def imported_from_here(_: Any, x: Any) -> Any:
     return path, w, cfg, rate
 
 
-@case("rate", imports="os.path; math; math sin; json; json dumps")
+@case("rate", imports="os.path; math; math sin; json dumps")
 def imported(_: Any, x: Any) -> Any:
     import math
     import os.path
@@ -425,6 +425,35 @@ def asks_its_own_type(self: Any, x: Any) -> Any:
 @case("type", asks_types=True)
 def asks_a_type(self: Any, x: Any) -> Any:
     return type(x)
+
+
+@case("type", asks_types=True)
+def tells_a_type(self: Any, x: Any) -> Any:
+    return f"{type(x)}"
+
+
+@case("type; TypeError")
+def raises_of_a_type(self: Any, x: Any) -> Any:
+    if x[0] > 0.5:
+        raise TypeError(f"{type(x).__name__} is wrong", type(x))
+    assert x[1], f"{type(x)}"
+
+
+@case("type; make; TypeError", asks_types=True)
+def tells_a_type_and_raises(self: Any, x: Any) -> Any:
+    make(type(x))
+    if x[0] > 0.5:
+        raise TypeError
+
+
+@case("type")
+def calls_a_type(self: Any, x: Any) -> Any:
+    return type(x)(x[0])
+
+
+@case("type", asks_types=True)
+def calls_a_type_of_types(self: Any, x: Any) -> Any:
+    return type(x)(type(x[0]))
 
 
 @case("type; map", asks_types=True)

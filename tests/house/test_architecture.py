@@ -213,13 +213,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     ),
     ("interop", [{"_seams"}, {"casadi", "jax", "pytensor", "torch"}, {"__init__"}]),
     ("", [{"version"}, {"__init__"}]),
-    (
-        "compat",
-        [
-            {"__init__", "aliases", "places", "threefry", "trees", "vectors"},
-            {"calls", "matrices", "optimizers"},
-        ],
-    ),
+    ("compat", [{"__init__", "aliases", "places", "threefry", "trees", "vectors"}]),
+    ("compat", [{"calls", "draws", "images", "matrices", "optimizers"}]),
     ("compat.autograd", [{"trees", "wrap_util"}, {"core"}]),
     ("compat.autograd", [{"builtins", "differential_operators", "test_util"}]),
     ("compat.autograd", [{"numpy", "scipy"}]),

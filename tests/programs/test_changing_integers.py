@@ -161,3 +161,19 @@ def test_integers_that_functions_of_solvers_read_are_inputs() -> None:
         npt.assert_allclose(f.grad(X, k, rows, flags), slope)
     assert f.stats()["recordings"] <= 3  # with integers as constants, and as inputs
     assert f.stats()["obstacles"] == []
+
+
+@pytest.mark.parametrize("of", [cadiff.sin, lambda k: cadiff.hypot(2.0, k), cadiff.maximum])
+def test_functions_of_integers_alone_are_computed_anew(of: Callable[..., Any]) -> None:
+    """In a loop each of them would be another recording of its turn."""
+    g = (lambda k: of(k, 3)) if of is cadiff.maximum else of
+
+    def f(x: Any, n: Any) -> Any:
+        turn = lambda c, k: (c + x * g(k) + g(2.5 * k), None)  # noqa: E731
+        return cadiff.scan(turn, 0.0, np.arange(100))[0] + g(n)
+
+    program = cadiff.compile(f)
+    for n in (3, 4, 7):
+        npt.assert_allclose(program(0.5, n), f(0.5, n), rtol=1e-14)
+        npt.assert_allclose(program.grad(0.5, n), cadiff.grad(f)(0.5, n), rtol=1e-14)
+    assert program.stats()["recordings"] <= 2  # one for a plain int, and one for all

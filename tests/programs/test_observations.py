@@ -145,6 +145,7 @@ class Model:
 def unused(): return open("nothing")
 def cost(x): return Model().cost(x) if scale else unused()
 def wrap(f): return lambda x: f(x) * held["n"]
+def twice(x): return 2.0 * cost(x)
 asked = []
 class Finder:
     def find_spec(self, name, path, target=None): asked.append(name)
@@ -158,8 +159,8 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     folder.mkdir()
     (folder / "cadiff_unknown.py").write_text(LIBRARY, encoding="utf-8")
     monkeypatch.syspath_prepend(str(folder))
-    places = (*callers._places(), str(folder))
-    monkeypatch.setattr(callers, "_places", lambda: places)
+    places = itertools.repeat((*callers._places(), str(folder)))
+    monkeypatch.setattr(callers, "_places", places.__next__)  # which runs no code of Python's
     yield importlib.import_module("cadiff_unknown")
     sys.modules.pop("cadiff_unknown", None)
 
@@ -202,6 +203,17 @@ def test_code_of_other_libraries_is_followed_once_it_has_run(library: Any, chang
     CHANGES[change](library)
     assert [program.grad(k) for k in (1.0, 2.0)] == [cadiff.grad(f)(k) for k in (1.0, 2.0)]
     assert program.stats()["eager"] == 1
+
+
+def test_code_of_other_libraries_is_followed_in_programs_within_programs(library: Any) -> None:
+    """What one of them has seen first is new to the other one, too; so is what new code calls."""
+    library.inner = cadiff.compile(library.cost)
+    for f in (lambda x: library.inner(x) * x, lambda x: library.twice(x) * x):
+        program = cadiff.compile(f)
+        numbers = [1.0, 2.0, 3.0, 4.0]
+        assert [program(k) for k in numbers] == [f(k) for k in numbers]
+        stats = program.stats()
+        assert (stats["recordings"], stats["eager"], stats["obstacles"]) == (1, 1, [])
 
 
 def test_what_cannot_be_watched_of_other_libraries_is_named(library: Any) -> None:

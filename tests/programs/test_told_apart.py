@@ -339,3 +339,37 @@ def test_loops_are_kept_where_types_of_no_numbers_are_asked_for(kind: type) -> N
             assert program(x) == pytest.approx(f(x), rel=1e-14)
     operations = [trace["operations"] for trace in program.stats()["traces"]]
     assert kind is not Zero or max(operations) < 50, operations
+
+
+def halved_below(v: Any) -> Any:
+    return cnp.where(v > 0.0, v, 0.5 * v)
+
+
+def asking(v: Any) -> Any:
+    return [v, 2.0][type(v) is np.ndarray]
+
+
+def refusing(v: Any) -> Any:
+    if v.ndim > 1:
+        raise TypeError(f"not of {type(v).__name__}")
+    return halved_below(v)
+
+
+USED = {"halved": halved_below, "asking": asking}
+UNASKED: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "by what is not called": (lambda v: USED["halved"](v), 1),
+    "for an exception that is not raised": (refusing, 1),
+    "of a mask": (lambda v: v * (halved_below(v) + asking(v > 0.0)), 4),
+}
+
+
+@pytest.mark.parametrize("name", UNASKED)
+def test_comparisons_are_guards_only_where_types_are_looked_at(name: str) -> None:
+    """Then stand-ins would be told from what they stand for; else one recording has them all."""
+    f, most = UNASKED[name]
+    for ask in (lambda p, x: p(x), lambda p, x: p.jacobian(x)):
+        program = cadiff.compile(lambda x: f(x))
+        for x in (np.ones(3), -np.ones(3), np.array([1.0, -1.0, 2.0]), np.array([-1.0, 2.0, 3.0])):
+            expected = f(x) if ask(cadiff.compile(f), x).ndim == 1 else cadiff.jacobian(f)(x)
+            np.testing.assert_allclose(ask(program, x), expected, rtol=1e-14)
+        assert program.stats()["recordings"] <= most

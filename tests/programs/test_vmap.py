@@ -719,3 +719,24 @@ def test_batch_of_two_arrays_of_rows_names_vmap(what: str) -> None:
     assert "(3,) is 3 points of one number each" in of_numbers.value.__notes__[0]
     values = cadiff.vmap(getattr(program, what) if method != "program" else program)(P, Z)
     assert (values if what == "value" else values[0]).tolist() == P.sum(axis=1).tolist()
+
+
+def test_closures_of_other_numbers_have_to_have_rows_enough(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would be a recording of its own, which takes as long as many rows."""
+    monkeypatch.setattr(rows, "ENOUGH_ROWS", 2 * len(V))
+    inner: list[Any] = []
+
+    def row(k: Any) -> Any:
+        inner.append(vmap(lambda v: np.sin(k * v) / (1.0 + k)))
+        return inner[-1](V)
+
+    expected = np.sin(V[:, None] * V) / (1.0 + V[:, None])
+    npt.assert_allclose([row(k) for k in V], expected)
+    assert len({id(mapped._known) for mapped in inner}) == 1
+    (program,) = inner[0]._known.programs.values()
+    assert program._program.stats()["recordings"] == 0
+    npt.assert_allclose([inner[0](V) for _ in range(3)], [expected[0]] * 3)
+    assert program._program.stats()["recordings"] == 1
+    inner[0].clear()  # of the code, which the other way has, too

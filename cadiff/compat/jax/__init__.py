@@ -18,6 +18,7 @@ from typing import Any as _Any
 import cadiff as _cadiff
 
 from .. import aliases as _aliases
+from .. import images as _images
 from .. import optimizers as _optimizers
 from ..places import limits as _limits
 from . import arrays as _arrays
@@ -93,6 +94,7 @@ _MODULES: dict[str, dict[str, _Any]] = {
     "experimental.ode": {"odeint": scipy.odeint},
     "experimental.sparse": {},
     "flatten_util": {"ravel_pytree": tree_util.ravel_pytree},
+    "image": _aliases.named("resize scale_and_translate ResizeMethod", _images),
     # Tangents of custom_jvp are numbers, no symbols for zeros.
     "interpreters": {},
     "interpreters.ad": _classes("Zero")
@@ -139,8 +141,7 @@ _WAYS = {
     ),
     "write x.view(dtype) of plain arrays": "bitcast_convert_type",
     "draw it with numpy.random, outside of programs": (
-        "gamma loggamma beta dirichlet chisquare t pareto rayleigh lognormal weibull_min ball f "
-        "binomial multinomial orthogonal poisson wald geometric maxwell triangular"
+        "ball f binomial multinomial orthogonal wald double_sided_maxwell generalized_normal"
     ),
     "write cadiff.interop.jax.function, which takes a function to JAX itself": "export ffi",
 }

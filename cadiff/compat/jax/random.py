@@ -1,7 +1,6 @@
 """`jax.random`: its numbers, by the generator Threefry 2x32."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as onp
@@ -10,8 +9,10 @@ import cadiff
 from cadiff import numpy as np
 from cadiff.scipy import special
 
-from ...binding import carries
-from ..threefry import WORD, WORDS, order_of, unit, whole
+from ..draws import BY_FORMULA, gamma, poisson
+from ..draws import normal as normal
+from ..draws import uniform as uniform
+from ..threefry import WORD, WORDS, order_of, whole
 from ..threefry import bits as bits_of
 from ..threefry import split as split
 
@@ -27,27 +28,6 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802 - JAX's name
     is_short = isinstance(number, onp.integer) and number.itemsize < 8
     number = int(number) & (WORD if is_short else (1 << 64) - 1)
     return onp.array([number >> 32, number & WORD], onp.float64)
-
-
-def uniform(
-    key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, **_: Any
-) -> Any:
-    """Numbers from minval to maxval."""
-    kind = onp.dtype(dtype)
-    minval, maxval = (x if carries(x) else onp.asarray(x, kind)[()] for x in (minval, maxval))
-    u = unit(key, tuple(shape), kind)
-    return np.maximum(minval, u * (maxval - minval) + minval)[()]
-
-
-def normal(key: Any, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
-    """Numbers of the normal distribution."""
-    kind = onp.dtype(dtype)
-    if kind.kind == "c":
-        part = onp.dtype(f"f{kind.itemsize // 2}")
-        real, imag = (normal(k, shape, part) for k in split(key))
-        return ((real + 1j * imag) / _SQRT2).astype(kind)
-    low = onp.nextafter(kind.type(-1.0), kind.type(0.0))
-    return (kind.type(_SQRT2) * special.erfinv(uniform(key, shape, kind, low, 1.0)))[()]
 
 
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = int, **_: Any) -> Any:
@@ -86,7 +66,7 @@ def choice(
 
 def _greatest(key: Any, logits: Any, axis: int) -> Any:
     """The indices along an axis in a random order, by their probabilities."""
-    noise = _formulas["gumbel"](key, np.shape(logits))
+    noise = BY_FORMULA["gumbel"](key, np.shape(logits))
     return np.argsort(-(noise + logits), axis=axis, kind="stable")
 
 
@@ -102,7 +82,7 @@ def categorical(
         places = np.take(_greatest(key, logits, axis), onp.arange(count), axis)
         return np.reshape(np.moveaxis(places, axis, 0), sizes)
     sizes.insert(len(sizes) + axis + 1, np.shape(logits)[axis])
-    return np.argmax(_formulas["gumbel"](key, sizes) + logits, axis=axis)
+    return np.argmax(BY_FORMULA["gumbel"](key, sizes) + logits, axis=axis)
 
 
 def truncated_normal(
@@ -126,31 +106,15 @@ def multivariate_normal(
     return mean + np.einsum("...ij,...j->...i", np.linalg.cholesky(cov), z)
 
 
-def _of_uniform(low: Callable[[Any], Any], formula: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Numbers of a distribution, by a formula of uniform ones from a number of the dtype's on."""
-    return lambda key, shape=(), dtype=None, **_: formula(
-        uniform(key, shape, dtype, low(onp.finfo(onp.dtype(dtype))), 1.0)
-    )
-
-
-_formulas: dict[str, Callable[..., Any]] = {
-    "gumbel": _of_uniform(lambda f: f.tiny, lambda u: -np.log(-np.log(u))),
-    "exponential": _of_uniform(lambda f: 0.0, lambda u: -np.log1p(-u)),
-    "laplace": _of_uniform(lambda f: f.epsneg - 1.0, lambda u: np.sign(u) * np.log1p(-np.abs(u))),
-    "logistic": _of_uniform(lambda f: f.tiny, lambda u: np.log(u) - np.log1p(-u)),
-    "cauchy": _of_uniform(lambda f: f.eps, lambda u: np.tan(math.pi * (u - 0.5))),
-    "rademacher": lambda key, shape=(), dtype=int: (
-        2 * _as_ints(uniform(key, shape) < 0.5, dtype) - 1
-    ),
-    "bernoulli": lambda key, p=0.5, shape=None, **_: (
-        uniform(key, np.shape(p) if shape is None else shape) < p
-    ),
-    "bits": lambda key, shape=(), dtype=onp.uint64, **_: bits_of(
+globals().update(
+    BY_FORMULA,
+    gamma=gamma,
+    poisson=poisson,
+    bits=lambda key, shape=(), dtype=onp.uint64, **_: bits_of(
         cadiff.value(key), tuple(shape), 8 * onp.dtype(dtype).itemsize
     )[()],
-    "fold_in": lambda key, data: np.stack([f(key[0], key[1], data % 2.0**32) for f in WORDS]),
-    "key": PRNGKey,
-    "key_data": lambda keys: onp.asarray(cadiff.value(keys)).astype(onp.uint32),
-    "wrap_key_data": lambda words, impl=None: onp.asarray(words, onp.float64),
-}
-globals().update(_formulas)
+    fold_in=lambda key, data: np.stack([f(key[0], key[1], data % 2.0**32) for f in WORDS]),
+    key=PRNGKey,
+    key_data=lambda keys: onp.asarray(cadiff.value(keys)).astype(onp.uint32),
+    wrap_key_data=lambda words, impl=None: onp.asarray(words, onp.float64),
+)

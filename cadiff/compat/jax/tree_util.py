@@ -15,7 +15,7 @@ from typing import Any
 
 import cadiff
 
-from ..trees import Function, Kind, Tree
+from ..trees import Function, Kind, Tree, kind_by
 from ..vectors import in_a_row
 from .arrays import given_back
 
@@ -74,19 +74,14 @@ def register_pytree_node(
     if nodetype in _KINDS:
         raise ValueError(f"{nodetype} is registered already")
 
-    def parts(x: Any) -> tuple[Any, Any]:
-        children, data = flatten_func(x) if flatten_func else flatten_with_keys_func(x)
-        return [*children] if flatten_func else [child for _, child in children], data
-
-    def places(x: Any) -> Iterable[Any]:
-        if flatten_with_keys_func is None:
-            return map(FlattenedIndexKey, itertools.count())
-        return [place for place, _ in flatten_with_keys_func(x)[0]]
-
-    _KINDS[nodetype] = Kind(parts, unflatten_func, places)
+    indices = lambda x: map(FlattenedIndexKey, itertools.count())  # noqa: E731
+    _KINDS[nodetype] = kind_by(flatten_func, unflatten_func, flatten_with_keys_func, indices)
     with contextlib.suppress(TypeError):  # of numbers, which are no containers of cadiff
-        make = lambda data, children: unflatten_func(data, given_back(children))  # noqa: E731
-        cadiff.register_container(nodetype, parts, make)
+        cadiff.register_container(
+            nodetype,
+            lambda x: PyTreeDef.parts_of(x),
+            lambda data, children: PyTreeDef.of_parts(data, given_back(children)),
+        )
 
 
 def register_pytree_with_keys(

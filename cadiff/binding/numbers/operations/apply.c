@@ -299,18 +299,16 @@ static PyObject *number_of_mask(PyObject *operand) {
     return cad_is_mask(operand) ? PyObject_GetAttrString(operand, "number") : Py_NewRef(operand);
 }
 
-static PyObject *values_of_mask(PyObject *operand) {
-    return cad_is_mask(operand) ? PyObject_GetAttrString(operand, "read_values")
-                                : Py_NewRef(operand);
-}
-
-/* Some operands are masks; the others are numbers, arrays or lists. */
+/* Some operands are masks; the others are numbers, arrays or lists. Where none is ours, NumPy asks
+ * the masks: of whole numbers some functions are whole. */
 static PyObject *apply_with_masks(CadOp op, PyObject *const *operands) {
-    int ours = 0;
-    for (int k = 0; k < cad_op_info[op].arity; k++) {
+    const int n = cad_op_info[op].arity;
+    int ours = cad_state.numpy_functions[op] == NULL;
+    for (int k = 0; k < n; k++) {
         ours |= CAD_IS_VAR(operands[k]) || CAD_IS_DUAL(operands[k]);
     }
-    return cad_apply_converted(op, operands, ours ? number_of_mask : values_of_mask, cad_apply);
+    return ours ? cad_apply_converted(op, operands, number_of_mask, cad_apply)
+                : PyObject_Vectorcall(cad_state.numpy_functions[op], operands, (size_t)n, NULL);
 }
 
 /* A list times a number: Python, and NumPy's numbers with it, would repeat the list. */
