@@ -40,8 +40,9 @@ class Kind(Enum):
     MATCH = 19  # asks whether that is of a class
     RERAISE = 20  # or whether it goes on, as the end of `with` does
     COMPARE = 21  # by `==`, `<` and the like
-    NOTHING = 22  # or marks what is called by methods and functions in their own ways
-    OTHER = 23
+    PATTERN = 22  # of a class, in `match`
+    NOTHING = 23  # or marks what is called by methods and functions in their own ways
+    OTHER = 24
 
 
 class Step(NamedTuple):
@@ -85,6 +86,7 @@ _ALWAYS = (
     | _rows(Kind.ITEM, "BINARY_SUBSCR", 2)
     | _rows(Kind.IS, "IS_OP", 2)
     | _rows(Kind.COMPARE, "COMPARE_OP", 2)
+    | _rows(Kind.PATTERN, "MATCH_CLASS")
     | _rows(Kind.IMPORT, "IMPORT_NAME", 2)
     | _rows(Kind.IMPORT_FROM, "IMPORT_FROM", 0)
     | _rows(Kind.STORE, "STORE_DEREF STORE_FAST STORE_GLOBAL STORE_NAME", 1)

@@ -205,7 +205,7 @@ class Eager:
         self._traces = traces
         kind = type(traces.function).__name__
         self._name = str(own_attribute(self.assignable, "__qualname__", kind))
-        self._transforms: dict[tuple[str, int, bool], Function] = {}  # of f
+        self._transforms: dict[tuple[str, int, float], Function] = {}  # of f
 
     def clear(self) -> None:
         """Forget what was made of f."""
@@ -216,13 +216,15 @@ class Eager:
         if what == "value":
             once: Function = self.run_once
             return once
-        tells = any(isinstance(reason, TellsApart) for reason in self._traces.no_stand_ins)
-        derivative = self._transforms.get((what, argnums, tells)) if type(argnums) is int else None
+        traces = self._traces
+        tells = any(isinstance(reason, TellsApart) for reason in traces.no_stand_ins)
+        times = math.inf if tells else JUDGED * traces.may_judge
+        derivative = self._transforms.get((what, argnums, times)) if type(argnums) is int else None
         if derivative is None:
-            f = Judged(self._traces.function, self.assignable) if tells else self.assignable
+            f = Judged(traces.function, self.assignable, times) if times else self.assignable
             derivative = EAGER[what](f, argnums)
             if type(argnums) is int:
-                self._transforms[what, argnums, tells] = derivative
+                self._transforms[what, argnums, times] = derivative
         return derivative
 
     def run_once(self, /, *args: Any, **kwargs: Any) -> Any:

@@ -87,7 +87,7 @@ class Findings(ABC):
         self.classes: list[type] = []  # of the user's
         self.functions: list[tuple[str, FunctionType]] = []
         self.gets_loggers = False
-        self.handles = False  # exceptions
+        self.handles = False  # exceptions, or asks what numbers have
         self.raising: set[str] = set()  # libraries in which it is set which are raised
         self.exceptions: list[type[BaseException]] = []
         self.names: set[str] = set()  # that the user's code has: methods, strings and all else

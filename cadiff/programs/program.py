@@ -93,7 +93,7 @@ class Program(Report, ProgramMethods, Generic[P, T]):
             return NotImplemented
         f = MethodType(self._function, instance)
         if what == "value":
-            if self._traces.no_stand_ins:
+            if self._traces.no_stand_ins or self._traces.runs_on_own:
                 return f(*args, **kwargs)
             return run_once(f, args, kwargs, ways_to_take(args), self._traces)
         transform = EAGER[what](f, kwargs.pop("argnums", 0))

@@ -110,6 +110,7 @@ class Reads:
     counted: str = ""  # what it adds a constant to whatever happens, of what is not its own
     handed: set[Operand] = field(default_factory=set)  # variables, for more than their attributes
     asks_types: bool = False  # of its arguments, or of what it computes
+    asks_attributes: bool = False  # whether these have some, or are scalars
     catches: bool = False  # exceptions of some class
     catches_all: bool = False  # or whatever they are
     identities: list[Identity] = field(default_factory=list)  # that a stand-in may change
@@ -135,6 +136,7 @@ class Reads:
         self.names |= inner.names
         self.may_keep |= inner.may_keep
         self.asks_types |= inner.asks_types
+        self.asks_attributes |= inner.asks_attributes
         self.catches |= inner.catches
         self.catches_all |= inner.catches_all
         self.has_functions = True
@@ -148,6 +150,7 @@ _CHANGES = frozenset(
         *("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap"),
     )
 )
+_OF_ATTRIBUTES = frozenset(("hasattr", "getattr", "dir", "vars", "callable", "isscalar"))
 _FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
 _LASTING = (type(None), bool, type(...), str, bytes)  # constants of code that no stand-in is for
 _LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -333,6 +336,8 @@ class _Reader:
             self.found.imports.add(self._import._replace(name=argument))
         elif kind is Kind.MATCH:
             self.found.catches = True
+        elif kind is Kind.PATTERN:
+            self.found.asks_types |= self._float >= 0
         elif kind in (Kind.STORE, Kind.DELETE):
             if step.where in _OUTSIDE:
                 place = Operand(step.where, (argument,))
@@ -364,6 +369,9 @@ class _Reader:
     def _call(self, n: int, values: list[Any]) -> list[Any]:
         """Of what marks no call a value; then come the arguments, perhaps their names."""
         callee, arguments = values[0], values[1 : n + 1]
+        if n > 0 and isinstance(callee, Operand) and callee.chain[-1:]:
+            is_asked = callee.where == "globals" and callee.chain[-1] in _OF_ATTRIBUTES
+            self.found.asks_attributes |= is_asked and not self._is_own(arguments[0])
         if callee in self.asking:
             loaded = self.asking[callee][-1]
             self.asked.append(loaded)
@@ -373,8 +381,7 @@ class _Reader:
             if callee == _IS_INSTANCE and self._float > loaded.offset:
                 self.found.asks_types = True
         if callee == _TYPE:
-            receiver = self.code.co_varnames[0] if arguments == [Operand("first", ())] else ""
-            if n == 1 and {receiver, *getattr(arguments[0], "chain", ())} & {"self", "cls"}:
+            if n == 1 and self._is_receiver(arguments[0]):
                 return [Constant(None)]
             self.found.asks_types |= n != 1  # and makes a class
             return [_A_TYPE]
@@ -382,6 +389,17 @@ class _Reader:
             return [Computed(callee)]
         is_named = isinstance(callee, Operand) and callee.where in ("globals", "results")
         return [Operand("results", ())] if n == 0 and is_named else []
+
+    def _is_receiver(self, value: Any) -> bool:
+        """Whether it is the object that a method is of, or a part of it."""
+        first = self.code.co_varnames[0] if value == Operand("first", ()) else ""
+        return not {first, *getattr(value, "chain", ())}.isdisjoint(("self", "cls"))
+
+    def _is_own(self, value: Any) -> bool:
+        """Whether it is no argument, nor what is computed of them."""
+        value = _root(value)
+        is_outside = isinstance(value, Operand) and value.where in _OUTSIDE
+        return is_outside or isinstance(value, Constant) or self._is_receiver(value)
 
     def _ask(self, what: str, line: int, values: list[Any]) -> None:
         for value in values:

@@ -192,6 +192,7 @@ class Attempt:
         self.watch: Watch | None = None  # of what f has changed
         self.writes = False  # whether f prints or logs
         self.may_tell = False  # whether f may do otherwise with numbers with derivatives
+        self.is_repeatable = False  # nobody can see how many times f has run
 
 
 def record(
@@ -273,9 +274,13 @@ def record(
         done = not lifted or outcome.recorded is not None or is_of_call
         if done or not trial.is_undone():
             break
+    outcome.may_tell = known.may_tell and not trial.fails_on_own
+    if known.may_tell and outcome.writes and outcome.recorded is not None:
+        outcome.once = (outcome.recorded, call.taken.lifted)  # nobody can judge it another time
+        outcome.recorded, outcome.obstacle = None, PRINTS
     if outcome.recorded is None:
         call.lift(before)
-    outcome.may_tell = known.may_tell and not trial.fails_on_own
+        outcome.ran = trial.ran or outcome.ran
     return outcome
 
 
@@ -301,7 +306,8 @@ class _Trial:
 
     least_loop = 0
     loop: LoopFinder | Comparisons | None = None
-    fails_on_own = False  # f raises with its own arguments
+    ran: tuple[Any, ...] = ()  # (what f returned,) of its own arguments
+    fails_on_own = False  # f raises with these
     asked = False  # code that looks at types has run
     at_once = False  # masks are plain bools, therefore
 
@@ -360,8 +366,8 @@ class _Trial:
             attempt.obstacle = (Unsettled if watch.is_filled else NoStandIns)(changes_of(watch))
             attempt.watch = watch
         elif observed.writes:
-            attempt.obstacle = attempt.obstacle or Unsettled(PRINTS)
-        attempt.ran = (out,)
+            attempt.obstacle, attempt.writes = attempt.obstacle or Unsettled(PRINTS), True
+        attempt.ran = self.ran = (out,)
         return attempt if attempt.obstacle else None
 
     def run(self, reads: bool) -> Attempt:
@@ -406,6 +412,7 @@ class _Trial:
                 watch.was_observed = True  # and is no more known from the code alone
             attempt = Attempt()
             attempt.writes = observed.writes
+            attempt.is_repeatable = is_repeatable and not (drawn or observed.drew or is_changed)
             hidden = ""
             if not watch.holds():
                 watch.settle(settled)

@@ -79,7 +79,8 @@ class Traced:
         self.recordings: list[Recorded] = []  # the one made or used last first
         self.obstacle = ""  # why f is run eagerly
         self.made = 0  # recordings, or attempts
-        self.unsettled = 0  # recordings on end that changed what is watched
+        self.unsettled = 0  # recordings on end that changed what is watched, or printed
+        self.writes = False  # the last of them printed
         self.loop: LoopFinder | None = None  # that recordings differ in the turns of, if so
         self.compared: WeakKeyDictionary[Recorded, Comparisons] = WeakKeyDictionary()
         self.comes_to_errors = False  # which f handles, and for which nothing is recorded

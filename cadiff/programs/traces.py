@@ -88,6 +88,7 @@ class Traces:
         self.is_quiet = False  # whether no warnings are given
         self.no_stand_ins: set[NoStandIns] = set()  # why f runs on its own arguments, if it does
         self.runs_on_own = False  # whether plain calls that no recording serves do so, too
+        self.may_judge = False  # whether f may run once more beside a derivative, and may differ
         self.left_nothing: set[int] = set()  # threads in which f raised, and no more
         _alive.add(self)
         self.clear()
@@ -95,7 +96,7 @@ class Traces:
     def clear(self) -> None:
         self.fast_paths.clear()
         self.no_stand_ins.clear()
-        self.runs_on_own = False
+        self.runs_on_own = self.may_judge = False
         self.counts = {"recordings": 0, "branch_changes": 0, "derivative_misses": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
@@ -522,7 +523,8 @@ class Traces:
             if traced.comes_to_errors:
                 self.pace.forget(what)
         try:
-            return self._made(call, within, on_own and traced.unsettled == 0, loop)
+            is_seen = traced.unsettled > 0 and not traced.writes  # f has changed what it reads
+            return self._made(call, within, on_own and not is_seen, loop)
         except Exception as error:
             if not within:
                 raise binding.callers.shortened(error)  # noqa: B904
@@ -614,6 +616,7 @@ class Traces:
             raise
         self._kept = attempt.watch or self._kept
         self.runs_on_own |= attempt.may_tell
+        self.may_judge = attempt.may_tell and attempt.is_repeatable
         recorded = attempt.recorded
         if recorded in recordings:  # of a loop, with another number of turns
             self.backoff.open()
@@ -634,6 +637,7 @@ class Traces:
         if recorded is None:
             if isinstance(attempt.obstacle, Unsettled) and traced.unsettled < MOST_UNSETTLED:
                 traced.unsettled += 1
+                traced.writes = attempt.writes
             elif isinstance(attempt.obstacle, OfThisCall):
                 traced.comes_to_errors = True
                 self._missing_derivatives[attempt.obstacle] = None

@@ -87,7 +87,8 @@ class _Walk(Findings):
         self.watch.asks_types |= reads.asks_types
         for named in reads.types:
             self.watch.asks_types |= may_be_of_numbers(named, function, owner)
-        self.handles = self.handles or reads.catches or reads.catches_all
+        asks = reads.asks_attributes or reads.catches or reads.catches_all
+        self.handles = self.handles or asks
         if reads.catches_all:
             self.exceptions.append(BaseException)
         self.names.update(reads.names)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import contextlib
 import datetime
 import decimal
 import math
@@ -373,3 +374,84 @@ def test_comparisons_are_guards_only_where_types_are_looked_at(name: str) -> Non
             expected = f(x) if ask(cadiff.compile(f), x).ndim == 1 else cadiff.jacobian(f)(x)
             np.testing.assert_allclose(ask(program, x), expected, rtol=1e-14)
         assert program.stats()["recordings"] <= most
+
+
+# --- what tells stand-ins from arguments, where no recording serves ------------------------------
+
+
+def has_a_method(x: Any) -> Any:
+    return x * (1.0 if hasattr(x, "hex") else 2.0) + round(x, 1)
+
+
+def is_a_scalar(x: Any) -> Any:
+    return x * (1.0 if np.isscalar(x) else 2.0) + len(str(x))
+
+
+def gets_a_shape(x: Any) -> Any:
+    return x * (1.0 if getattr(x, "shape", None) is None else 2.0) + float(cadiff.value(x))
+
+
+def matches(x: Any) -> Any:
+    match x:
+        case float():
+            return x + round(x, 1)
+    return 2.0 * x + round(x, 1)
+
+
+def reads_its_value(x: Any) -> Any:
+    return x ** int(cadiff.value(x)) * (1.0 if isinstance(x, float) else 2.0)
+
+
+def comes_to_a_value(x: Any) -> Any:
+    return (1.0 if isinstance(x, float) else 2.0) * round(x, 1) if x > 2.0 else x * 3.0
+
+
+def prints_and_asks(x: Any) -> Any:
+    print(end="")
+    return x * (1.0 if isinstance(x, float) else 2.0)
+
+
+def prints_and_asks_for_scalars(x: Any) -> Any:
+    print(end="")
+    return x * (1.0 if np.isscalar(x) else 2.0)
+
+
+def prints_and_handles(x: Any) -> Any:
+    print(end="")
+    try:
+        return 1.0 / (x - 2.25)
+    except ZeroDivisionError:
+        return 7.0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("verify", ["first", "always"])
+@pytest.mark.parametrize(
+    "f",
+    [has_a_method, is_a_scalar, gets_a_shape, matches, reads_its_value, comes_to_a_value]
+    + [prints_and_asks, prints_and_asks_for_scalars, prints_and_handles],
+)
+def test_plain_calls_are_those_of_f_where_no_recording_serves(f: Any, verify: Any) -> None:
+    program, others = (cadiff.compile(f, verify=verify) for _ in range(2))
+    for x in (1.5, 2.25, 0.6, 1.5, 2.25, 2.25, 2.25):
+        assert program(x) == f(x)
+    for x in (1.5, 2.25, 0.6, 2.25):
+        with contextlib.suppress(cadiff.numpy.linalg.NoDerivativeError):
+            others.grad(x)
+        assert others(x) == f(x)
+
+
+def test_attributes_of_other_objects_tell_nothing() -> None:
+    """Such a function is compiled though it prints."""
+
+    class Model:
+        rate = 2.0
+
+        def cost(self, x: Any) -> Any:
+            print(end="")
+            return getattr(self, "rate", 1.0) * x if hasattr(math, "sin") else x
+
+    program = cadiff.compile(Model().cost)
+    for x in (1.5, 2.5, 3.5, 4.5):
+        assert program(x) == 2.0 * x
+    assert program.stats()["eager"] < 3
