@@ -520,12 +520,27 @@ def roots(p: Any) -> Number:
     if first == n:
         return np.array([])
     last = next(k for k in reversed(range(n)) if not _is_zero(p[k]))
-    at_zero = like(p, np.zeros(n - 1 - last))
+    whole, at_zero = p, like(p, np.zeros(n - 1 - last))
     p = p[first : last + 1]
     if len(p) == 1:
-        return at_zero
+        return _with_all(at_zero, whole)
     divide = complexes.quotient if binding.is_complex_number(p) else np.divide
     companion = np.concatenate(
         [divide(-p[1:], p[0])[None], like(p, np.eye(len(p) - 2, len(p) - 1))]
     )
-    return np.concatenate([eigvals(companion), at_zero])  # which may be complex
+    found = np.concatenate([eigvals(companion), at_zero])  # which may be complex
+    return found if len(p) == n else _with_all(found, whole)
+
+
+def _with_all(found: Number, p: Number) -> Number:
+    """Roots that move with the coefficients that are 0, too: by two of Newton's steps, of length 0.
+
+    A root of several at the same place has no derivative, and stays.
+    """
+    if not binding.carries(p) or len(p) < 2:
+        return found
+    for _ in range(2):
+        value, slope = np.polyval(p, found), np.polyval(np.polyder(p), found)
+        slope = np.where(slope == 0.0, np.inf, slope)
+        found = found - (value - binding.stop_gradient(value)) / slope
+    return found

@@ -217,3 +217,29 @@ def test_what_depends_on_no_phase_has_a_gradient(name: str) -> None:
     change = (f(a + 1e-3 * t) + f(a - 1e-3 * t) - 2.0 * f(a)) / 1e-6
     second = cadiff.hessian(lambda s: f(a + s * t))(0.0)
     assert second == pytest.approx(change, rel=1e-2, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "c", [[1.0, -3.0, 2.0, 0.0], [0.0, 1.0, -3.0, 2.0], [0.0, 2.0, 1.0, 3.0, 0.0], [3.0, 0.0]]
+)
+def test_roots_move_with_coefficients_that_are_zero(c: list[float]) -> None:
+    """As each simple root does: by -rᵏ / p'(r), and the whole sum by differences of that."""
+    point, powers = numpy.array(c), numpy.arange(len(c))[::-1]
+
+    def slopes(p: Any) -> Any:
+        r = numpy.roots(p)[:, None]
+        by_root = -(r**powers) / numpy.polyval(numpy.polyder(p), r)
+        return numpy.sum(numpy.exp(r) * by_root, axis=0).real
+
+    def f(p: Any) -> Any:
+        return np.sum(np.exp(np.roots(p))).real
+
+    wanted, program = slopes(point), cadiff.compile(f)
+    numpy.testing.assert_array_equal(cadiff.value(np.roots(cadiff.Var(point))), numpy.roots(point))
+    program.grad(point + 0.1)
+    for gradient in (cadiff.grad(f)(point), cadiff.jacfwd(f)(point), program.grad(point)):
+        numpy.testing.assert_allclose(gradient, wanted, rtol=1e-12)
+    if c[0] != 0.0:  # else a root comes from infinity
+        step = 1e-5 * numpy.eye(len(c))
+        rows = [(slopes(point + e) - slopes(point - e)) / 2e-5 for e in step]
+        numpy.testing.assert_allclose(cadiff.hessian(f)(point), rows, rtol=1e-6, atol=1e-8)
