@@ -533,7 +533,7 @@ def roots(p: Any) -> Number:
 
 
 def _with_all(found: Number, p: Number) -> Number:
-    """Roots that move with the coefficients that are 0, too: by two of Newton's steps, of length 0.
+    """Roots that move with coefficients that are 0, too: by two of Newton's steps, of length 0.
 
     A root of several at the same place has no derivative, and stays.
     """

@@ -229,8 +229,7 @@ class Eager:
 
     def run_once(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._traces.no_stand_ins or self._traces.runs_on_own:
-            result = self._traces.function(*args, **kwargs)
-            return float(result) if type(result) is np.float64 else result  # as of replays
+            return _as_replayed(self._traces.function(*args, **kwargs))
         ways = self._traces.ways(args, kwargs)
         return run_once(self._traces.function, args, kwargs, ways, self._traces)
 
@@ -250,7 +249,7 @@ class Eager:
         if what == "value" and attempt is not None and attempt.ran:
             self._traces.change_arguments(call, attempt)
             self._traces.counts["eager"] += 1
-            return attempt.ran[0]
+            return _as_replayed(attempt.ran[0])
         if fallback is None:
             return self._traces.run(self.method(what, argnums), args, call.kwargs)
         return fallback(args, call.kwargs)
@@ -331,6 +330,10 @@ class Eager:
 
         done, result = self._traces.replayed_once(call, enter, within=True)
         return result if done else NOT_ENTERED
+
+
+def _as_replayed(result: Any) -> Any:
+    return float(result) if type(result) is np.float64 else result
 
 
 def run_once(

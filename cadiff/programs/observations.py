@@ -58,7 +58,9 @@ class Observation(Observer):
 
     def __init__(self, watch: Watch) -> None:
         self._asking = {*filter(_asks_types, watch.codes)} if watch.asks_types else set()
-        known = [code for code in watch.codes if code not in self._asking]
+        known = watch.codes
+        if self._asking:
+            known = [code for code in known if code not in self._asking]
         super().__init__(known, any(map(has_handlers, watch.codes)))
         # Whether code that looks at types has run; where another profiler is at work, it may have.
         self.asked = bool(self._asking) and not isinstance(sys.getprofile(), (type(None), Sight))

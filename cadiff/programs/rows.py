@@ -257,14 +257,14 @@ class RowProgram:
         if columns is None:
             return None
         n, beside = vectors.layout.n, vectors.beside(rows, root)
-        if not self._note(n, beside.key):
-            return None
         batches = self._program.batches
         key = key_of_batch(n, beside)
         found = batches.again(key, columns, beside.vector(), None)
         if found is not None:
             self._n_failures = 0
             return Computed(found[1], found[0].form, n)
+        if not self._note(n, beside.key):
+            return None
         batch = MappedBatch(self._forms, columns, vectors.given(rows, root), rows, root.f)
         batch.key = key
         with contextlib.suppress(Exception):  # f itself raises what there is to raise
