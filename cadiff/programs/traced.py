@@ -87,6 +87,16 @@ class Traced:
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served
 
+    def note_unsettled(self, writes: bool) -> None:
+        """Note that f has changed what is watched, or printed."""
+        self.unsettled += 1
+        self.writes = writes
+
+    @property
+    def may_run_on_own(self) -> bool:
+        """Whether f may run before it is recorded: unless each run changes what it reads."""
+        return self.unsettled == 0 or self.writes
+
     def untried(self, tried: list[Recorded], miss: Missed | None) -> Recorded | None:
         """A recording that may serve a call, besides those that were tried.
 

@@ -87,8 +87,7 @@ class Traces:
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.no_stand_ins: set[NoStandIns] = set()  # why f runs on its own arguments, if it does
-        self.runs_on_own = False  # whether plain calls that no recording serves do so, too
-        self.may_judge = False  # whether f may run once more beside a derivative, and may differ
+        self.runs_on_own = False  # whether plain calls that no recording serves do so, too, ...
         self.left_nothing: set[int] = set()  # threads in which f raised, and no more
         _alive.add(self)
         self.clear()
@@ -96,7 +95,7 @@ class Traces:
     def clear(self) -> None:
         self.fast_paths.clear()
         self.no_stand_ins.clear()
-        self.runs_on_own = self.may_judge = False
+        self.runs_on_own = self.may_judge = False  # ... and judge some derivatives of f
         self.counts = {"recordings": 0, "branch_changes": 0, "derivative_misses": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
@@ -523,8 +522,7 @@ class Traces:
             if traced.comes_to_errors:
                 self.pace.forget(what)
         try:
-            is_seen = traced.unsettled > 0 and not traced.writes  # f has changed what it reads
-            return self._made(call, within, on_own and not is_seen, loop)
+            return self._made(call, within, on_own and traced.may_run_on_own, loop)
         except Exception as error:
             if not within:
                 raise binding.callers.shortened(error)  # noqa: B904
@@ -594,7 +592,7 @@ class Traces:
     ) -> Attempt:
         recordings = self._known.get(call.key, _NOTHING).recordings
         known = self._current_watch(call, recordings) if recordings else None
-        key, lifted = call.key, call.taken.lifted
+        key, lifted, me = call.key, call.taken.lifted, threading.get_ident()
         compared = None if self.on_branch_change == "retrace" else Comparisons()
         try:
             attempt = record(
@@ -605,9 +603,7 @@ class Traces:
                 within,
                 known,
                 self.machines.least_loop if self.keeps_loops else binding.NO_LOOPS,
-                None
-                if within
-                else functools.partial(self.left_nothing.add, threading.get_ident()),
+                None if within else functools.partial(self.left_nothing.add, me),
                 on_own,
                 compared or loop,
             )
@@ -636,8 +632,7 @@ class Traces:
         traced = self._traced(call.key)
         if recorded is None:
             if isinstance(attempt.obstacle, Unsettled) and traced.unsettled < MOST_UNSETTLED:
-                traced.unsettled += 1
-                traced.writes = attempt.writes
+                traced.note_unsettled(attempt.writes)
             elif isinstance(attempt.obstacle, OfThisCall):
                 traced.comes_to_errors = True
                 self._missing_derivatives[attempt.obstacle] = None
