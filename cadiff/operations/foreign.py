@@ -47,14 +47,30 @@ class _Finder:
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def execute_and_note(module: ModuleType) -> None:
-                execute(module)
-                self.then(module)
-
-            spec.loader.exec_module = execute_and_note  # type: ignore[method-assign]
+            loader: Any = _Followed(spec.loader, self.then)
+            spec.loader = loader
         return spec
+
+
+class _Followed:
+    """The loader of a module until that is executed, which something is to follow.
+
+    Loaders may be classes that cannot be changed, as those of frozen programs are.
+    """
+
+    def __init__(self, loader: Any, then: Callable[[ModuleType], None]) -> None:
+        self._loader = loader
+        self._then = then
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute it, as its own loader does, whose it is from then on."""
+        if module.__spec__ is not None:
+            module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._then(module)
 
 
 def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:

@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 from fractions import Fraction
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from scipy import linalg, stats
 import cadiff
 from cadiff import optimize
 from cadiff.binding import _core, foreign_names
+from cadiff.operations import foreign
 
 from ..helpers.lent import take_back
 
@@ -560,3 +563,31 @@ def test_labels_and_positions_of_tables() -> None:
     with pytest.raises(IndexError) as outside:
         cadiff.grad(lambda x: x[5])(np.ones(2))
     assert not hasattr(outside.value, "__notes__")
+
+
+class _Fixed:
+    """A loader without room for an attribute, as those of frozen programs are."""
+
+    __slots__ = ()
+
+    def create_module(self, spec: Any) -> None:
+        """Python makes it."""
+
+    def exec_module(self, module: Any) -> None:
+        module.answer = 42
+
+
+def test_what_follows_an_import_leaves_the_loader_as_it_is(monkeypatch: Any) -> None:
+    loader: Any = _Fixed()
+    finder = SimpleNamespace(
+        find_spec=lambda name, path=None, target=None: (
+            ModuleSpec(name, loader) if name == "fixed_module" else None
+        )
+    )
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    followed: list[Any] = []
+    foreign.when_imported("fixed_module", followed.append)
+    module: Any = importlib.import_module("fixed_module")
+    monkeypatch.delitem(sys.modules, "fixed_module")
+    assert followed == [module]
+    assert (module.answer, module.__loader__, module.__spec__.loader) == (42, loader, loader)

@@ -16,7 +16,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -85,11 +84,11 @@ def main(asked: list[str]) -> int:
             place.mkdir()
             reports.append(f"{freezer}: {freeze(freezer, place)}")
             print(reports[-1], flush=True)
-        spec = find_spec("cadiff")
-        assert spec is not None
-        assert spec.submodule_search_locations is not None
+        # `-I` leaves out this folder, which may have a cadiff that was not built.
+        command = [sys.executable, "-I", "-c", "import cadiff; print(*cadiff.__path__)"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         site = Path(name, "é 数")
-        shutil.copytree(spec.submodule_search_locations[0], site / "cadiff")
+        shutil.copytree(done.stdout.strip(), site / "cadiff")
         shutil.copy(PROGRAM, site)
         program = [str(site / PROGRAM.name), "scipy", "sources"]
         with unwritable(site):
