@@ -656,6 +656,8 @@ def test_arrays_are_sorted_as_jax_sorts(jax: Any) -> None:
     x = np.array([2.0, 1.0, 3.0])
     module = {"jnp": jax.numpy, "x": x}
     assert eval("x.sort().tolist()", module) == [1.0, 2.0, 3.0]
+    exec("y = x.copy()\ny.sort()", module)  # as NumPy's arrays are, of which nothing is returned
+    assert module["y"].tolist() == [1.0, 2.0, 3.0]
     assert x.tolist() == [2.0, 1.0, 3.0]
     assert x.sort() is None and x.tolist() == [1.0, 2.0, 3.0]
 

@@ -1,6 +1,7 @@
 """Arrays: what JAX's have beside NumPy's is lent to these and to numbers with derivatives."""
 
 import contextlib
+import dis
 import math
 import sys
 from abc import ABC
@@ -119,12 +120,17 @@ CPU = Device(id=0, process_index=0, platform="cpu", device_kind="cpu")
 
 
 _sort_in_place = onp.ndarray.sort
+_POP_TOP = dis.opmap["POP_TOP"]
 
 
 def _sort(x: Any, *how: Any, **named: Any) -> Any:
-    """Sorted in place, or, in modules that have JAX's names, what is sorted, as JAX has it."""
-    names = sys._getframe(1).f_globals
-    if any(f"{getattr(names.get(k), '__name__', '')}.".startswith(_OWN) for k in ("jax", "jnp")):
+    """Sorted in place; where modules that have JAX's names use what is returned, a sorted copy."""
+    frame = sys._getframe(1)
+    names, code = frame.f_globals, frame.f_code.co_code[frame.f_lasti + 2 :: 2].lstrip(b"\0")
+    is_of_jax = any(
+        f"{getattr(names.get(k), '__name__', '')}.".startswith(_OWN) for k in ("jax", "jnp")
+    )
+    if is_of_jax and code[:1] != bytes([_POP_TOP]):
         return np.sort(x, *how, **named)
     return _sort_in_place(x, *how, **named)
 
