@@ -63,7 +63,7 @@ class _Followed:
         self._then = then
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
+        return getattr(vars(self).get("_loader"), name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute it, as its own loader does, whose it is from then on."""

@@ -150,7 +150,8 @@ _CHANGES = frozenset(
         *("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap"),
     )
 )
-_OF_ATTRIBUTES = frozenset(("hasattr", "getattr", "dir", "vars", "callable", "isscalar"))
+# What asks for attributes of so many arguments, and gets an answer if there are none.
+_OF_ATTRIBUTES = (("hasattr", 2), ("getattr", 3), *((x, 1) for x in ("dir", "vars", "isscalar")))
 _FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
 _LASTING = (type(None), bool, type(...), str, bytes)  # constants of code that no stand-in is for
 _LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -370,7 +371,7 @@ class _Reader:
         """Of what marks no call a value; then come the arguments, perhaps their names."""
         callee, arguments = values[0], values[1 : n + 1]
         if n > 0 and isinstance(callee, Operand) and callee.chain[-1:]:
-            is_asked = callee.where == "globals" and callee.chain[-1] in _OF_ATTRIBUTES
+            is_asked = callee.where == "globals" and (callee.chain[-1], n) in _OF_ATTRIBUTES
             self.found.asks_attributes |= is_asked and not self._is_own(arguments[0])
         if callee in self.asking:
             loaded = self.asking[callee][-1]
@@ -398,8 +399,9 @@ class _Reader:
     def _is_own(self, value: Any) -> bool:
         """Whether it is no argument, nor what is computed of them."""
         value = _root(value)
-        is_outside = isinstance(value, Operand) and value.where in _OUTSIDE
-        return is_outside or isinstance(value, Constant) or self._is_receiver(value)
+        where = value.where if isinstance(value, Operand) else ""
+        is_part = where == "first" and self.code.co_varnames[0] in ("self", "cls")
+        return is_part or where in _OUTSIDE or isinstance(value, Constant)
 
     def _ask(self, what: str, line: int, values: list[Any]) -> None:
         for value in values:

@@ -51,6 +51,7 @@ def as_told(reads: Reads) -> dict[str, Any]:
         "handed": {told(one) for one in reads.handed if one.where in ("first", "cells")},
         "asks_types": reads.asks_types,
         "types": [told(one) for one in reads.types],
+        "asks_attributes": reads.asks_attributes,
         "catches": reads.catches,
         "catches_all": reads.catches_all,
         "asked": [f"{one.what}: {', '.join(map(told, one.operands))}" for one in reads.identities],
@@ -490,6 +491,21 @@ def keeps_a_type(self: Any, x: Any) -> Any:
 @case("type; rate; str", asks_types=True)
 def asks_for_one_of_types(self: Any, x: Any) -> Any:
     return type(x) in (rate, str)
+
+
+@case("hasattr", asks_attributes=True)
+def asks_for_an_attribute(self: Any, x: Any) -> Any:
+    return hasattr(x, "shape")
+
+
+@case("TABLE.isscalar", asks_attributes=True)
+def asks_for_a_scalar(self: Any, x: Any) -> Any:
+    return TABLE.isscalar(x[0])
+
+
+@case("hasattr; getattr; TABLE; self.a")
+def asks_others_for_attributes(self: Any, x: Any) -> Any:
+    return hasattr(TABLE, "a"), getattr(self.a, "b", None), getattr(x, "shape")  # noqa: B009
 
 
 @case("isinstance; int; float", asks_types=True)

@@ -52,7 +52,7 @@ LOOSE = (
     # Elements in order, whose places are drawn from few orders.
     *("union1d", "intersect1d", "setdiff1d", "setxor1d"),
     *("corrcoef", "pad odd reflect,", "pad odd symmetric,", "angle", "angle(deg)"),
-    "poly of a matrix",
+    *("poly of a matrix", "roots, zeros"),
 )
 # Matrices with zeros here and there: of what is padded, of spectra that are real or halves, of
 # frequencies at which a wave is 0.
