@@ -50,7 +50,7 @@ def triangular_solve(
     a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
     conjugate_a: bool = False, unit_diagonal: bool = False,
 ) -> Any:  # fmt: skip
-    """What times a, or a times it if `left_side`, is b."""
+    """The solution x of x a = b, or of a x = b if `left_side`."""
     a = np.conj(a) if conjugate_a else a
     if not left_side:
         b = np.swapaxes(b, -1, -2)

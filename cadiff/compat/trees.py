@@ -23,7 +23,7 @@ class Kind(NamedTuple):
 
 
 def kind_by(flatten: Any, make: Function, with_places: Any, places: Function) -> Kind:
-    """That of a class by functions that were registered, and that programs do not look into.
+    """The kind of a class, by its registered functions; programs do not look into these.
 
     `with_places`, or None, gives children with their places beside them.
     """

@@ -126,7 +126,7 @@ def register_container(
 
 
 _functions: dict[type, tuple[Callable[..., Any], ...]] = {}
-# What opens and makes containers, of which programs are not to know what it reads.
+# Code for opening and making containers; programs do not look into it.
 UNWATCHED: set[CodeType | None] = set()
 
 

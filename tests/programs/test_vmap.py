@@ -724,12 +724,11 @@ def test_batch_of_two_arrays_of_rows_names_vmap(what: str) -> None:
     assert (values if what == "value" else values[0]).tolist() == P.sum(axis=1).tolist()
 
 
+@pytest.mark.parametrize("way", ["by a program"], indirect=True)
 def test_closures_of_other_numbers_have_to_have_rows_enough(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each would be a recording of its own, which takes as long as many rows."""
-    if way == "by a loop":
-        return
     monkeypatch.setattr(rows, "ENOUGH_ROWS", 2 * len(V))
     inner: list[Any] = []
 
