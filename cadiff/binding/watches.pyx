@@ -636,6 +636,7 @@ cdef class Watch:
         )
         other.handles, other.catches_numbers = self.handles, self.catches_numbers
         other.unwatched_steps, other.n_followed = self.unwatched_steps, self.n_followed
+        other.suspects = self.suspects
         other.was_observed, other.is_over = self.was_observed, self.is_over
         return other
 

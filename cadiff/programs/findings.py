@@ -79,20 +79,21 @@ class Findings(ABC):
         self.watch = watch
         watch.asks_types = False  # whether the user's code looks at types
         watch.codes = []  # of the user's, whose names were followed
+        watch.suspects = {}  # of these, and why what they read cannot be watched
         # Why what the functions of primitives give is no constant, by the primitive's number
         watch.unwatched_steps = {}
         watch.generators = []  # of random numbers, and what they are called
         self.is_in_step = False  # of which replays run the code, with all that it changes
         self.locks: list[tuple[str, Any]] = []
         self.classes: list[type] = []  # of the user's
-        self.functions: list[tuple[str, FunctionType]] = []
+        # Of the user's: where they were found, and all names and strings in each
+        self.functions: list[tuple[str, FunctionType, Set[str]]] = []
         self.gets_loggers = False
         self.handles = False  # exceptions, or asks what numbers have
         self.raising: set[str] = set()  # libraries in which it is set which are raised
         self.exceptions: list[type[BaseException]] = []
         self.names: set[str] = set()  # that the user's code has: methods, strings and all else
         self.modules: dict[int, tuple[str, ModuleType]] = {}  # and names, looked into at last
-        self.asked: list[tuple[str, str]] = []  # names of methods, and what these ask
         self.sees_loaded = False  # those of sys.modules
         self.values: dict[tuple[int, str], Any] = {}  # of names that are watched
         self._seen: set[Any] = set()
@@ -136,14 +137,13 @@ class Findings(ABC):
             )
         return True
 
-    def check_identities(self) -> None:
-        """Raise where something is asked of arguments that stand-ins do not answer.
+    def forget(self, *what: Any) -> None:
+        """Have the walk come to some objects anew, of which not all could be watched."""
+        self._seen.discard(tuple(map(id, what)))
 
-        In methods, if their names are anywhere in the code, or if Python itself calls them.
-        """
-        for name, text in self.asked:
-            if not name or name.startswith("__") or name in self.names:
-                raise UnwatchableError(NoStandIns(text))
+    def suspect(self, function: FunctionType, reason: str) -> None:
+        """Have f run eagerly where a function is seen to run."""
+        self.watch.suspects.setdefault(function.__code__, NoStandIns(reason))
 
     def check_names(self) -> None:
         """The questions of the code, by names, and the exceptions that it may catch."""
@@ -153,7 +153,7 @@ class Findings(ABC):
         for name in _BESIDE & self.names:
             for base in dict.fromkeys(base for kind in self.classes for base in bases(kind)):
                 self.value(inside(base).get(name), f"{name_of(base)}.{name}")
-            for path, function in self.functions if name == "__annotations__" else ():
+            for path, function, _ in self.functions if name == "__annotations__" else ():
                 self.attribute(function, name, f"{path}.{name}")
         if self.locks and not _OF_LOCKS.isdisjoint(self.names):
             for path, lock in self.locks:
@@ -165,13 +165,12 @@ class Findings(ABC):
             for ask, name in seen_by(kind, self.raising):
                 if self.is_new(ask):
                     self.watch.answer(ask, name)
-        if not _UNWATCHED.isdisjoint(self.names):
-            asked = _unwatched(self.names, self.gets_loggers)
-            if asked:
-                raise UnwatchableError(OUTSIDE.format(name=asked))
-        if self.asked:
-            self.check_identities()
         # A generator's state may be read without drawing.
         generators = self.watch.generators
-        if generators and (asked := min(_OF_STATES & self.names, default="")):
-            raise UnwatchableError(OUTSIDE.format(name=f"{generators[0][0]}.{asked}"))
+        texts = _UNWATCHED | _OF_STATES if generators else _UNWATCHED
+        for _, function, names in [] if texts.isdisjoint(self.names) else self.functions:
+            asked = _unwatched(names, self.gets_loggers)
+            if not asked and generators and (state := min(_OF_STATES & names, default="")):
+                asked = f"{generators[0][0]}.{state}"
+            if asked:
+                self.suspect(function, OUTSIDE.format(name=asked))

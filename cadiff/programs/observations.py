@@ -58,13 +58,16 @@ class Observation(Observer):
 
     def __init__(self, watch: Watch) -> None:
         self._asking = {*filter(_asks_types, watch.codes)} if watch.asks_types else set()
+        self._suspects = watch.suspects
         known = watch.codes
-        if self._asking:
-            known = [code for code in known if code not in self._asking]
+        if self._asking or self._suspects:
+            asked = self._asking | self._suspects.keys()
+            known = [code for code in known if code not in asked]
         super().__init__(known, any(map(has_handlers, watch.codes)))
         # Whether code that looks at types has run; where another profiler is at work, it may have.
-        self.asked = bool(self._asking) and not isinstance(sys.getprofile(), (type(None), Sight))
-        self.obstacle = ""
+        sees_nothing = not isinstance(sys.getprofile(), (type(None), Sight))
+        self.asked = bool(self._asking) and sees_nothing
+        self.obstacle = next(iter(self._suspects.values()), "") if sees_nothing else ""
         self.writes = False  # to a file, which another run would repeat
         self.errors = 0  # a number that tells those that came to code of the user's from others
         self.last_error = ("", "")  # its name, and where it came from
@@ -96,8 +99,9 @@ class Observation(Observer):
         return error.__cause__ if is_made else None
 
     def on_code(self, code: CodeType) -> int:
-        if code in self._asking:
-            self.asked = True
+        if code in self._asking or code in self._suspects:
+            self.asked |= code in self._asking
+            self._note(self._suspects.get(code, ""))
             return _KNOWN
         if code in _ONCE or code in _OF_STATES or code in UNWATCHED:
             return _ASIDE

@@ -231,9 +231,10 @@ def record(
         except UnwatchableError as error:
             return Attempt(error.reason)
     trial = _Trial(f, call, known, optimize, exact)
-    if on_own and known.may_tell and (attempt := trial.run_on_own()) is not None:
-        attempt.may_tell = True
-        return attempt
+    if on_own and (known.may_tell or known.suspects):
+        if (attempt := trial.run_on_own()) is not None:
+            attempt.may_tell = known.may_tell
+            return attempt
     trial.at_once = asked or trial.asked
     if trial.at_once:
         call.lift(frozenset())
@@ -359,6 +360,8 @@ class _Trial:
             return None
         self.asked = observed.asked
         attempt = Attempt(_drawn_by(observed, watch, generators.forget_unused()))
+        if isinstance(observed.obstacle, NoStandIns):  # what it reads cannot be watched
+            attempt.obstacle = observed.obstacle
         if self._before.are_arguments_changed:
             attempt.obstacle = CHANGED if contents.are_changed else WRITES
         elif not watch.holds():

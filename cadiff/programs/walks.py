@@ -59,7 +59,11 @@ class _Walk(Findings):
             if not callers.is_class_of_library(kind):
                 self.value(kind, library_types.name_of(kind))
         elif self.is_new(value):
-            of_value(self, value, path)
+            try:
+                of_value(self, value, path)
+            except UnwatchableError:
+                self.forget(value)
+                raise
 
     def _note_module(self, module: ModuleType, path: str) -> None:
         self.modules.setdefault(id(module), (path, module))
@@ -69,14 +73,23 @@ class _Walk(Findings):
     ) -> None:
         if not self.is_new(function, owner):
             return
-        if not library_types.is_code_read(function.__code__):
-            self.of_library(function, path)
-            if owner is not None and not library_types.is_log(function):
-                self.value(owner, path.rpartition(".")[0] or path)  # it may read all of it
-            return
+        code = function.__code__
+        is_read = library_types.is_code_read(code)
+        try:
+            if is_read:
+                self._of_user(function, path, owner, kind)
+            else:
+                self._of_library(function, path, owner)
+        except UnwatchableError as error:
+            if not is_read or self.is_in_step:
+                self.forget(function, owner)
+                raise
+            self.suspect(function, error.reason)
+
+    def _of_user(self, function: FunctionType, path: str, owner: Any, kind: type | None) -> None:
         reads = reads_of(function.__code__)
         self.watch.codes.append(function.__code__)
-        self.functions.append((path, function))
+        self.functions.append((path, function, reads.names))
         if reads.has_functions:
             self._note_codes_in(function.__code__)
         if self.watch.function(function, f"code of {path}"):
@@ -96,9 +109,7 @@ class _Walk(Findings):
         for identity in () if answers_as_numpy() else reads.identities:
             if needs_arguments(identity, function, owner, kind):
                 where = f"line {identity.line} of {path}"
-                name = "" if kind is None else path.rpartition(".")[2]
-                self.asked.append((name, IDENTITY.format(what=identity.what, where=where)))
-                self.check_identities()
+                self.suspect(function, IDENTITY.format(what=identity.what, where=where))
         if owner is not None or reads.begins_outside:
             self.of_names(function, owner, reads, path)
 
@@ -110,7 +121,7 @@ class _Walk(Findings):
 
     # --- names of functions
 
-    def of_library(self, function: FunctionType, path: str) -> None:
+    def _of_library(self, function: FunctionType, path: str, owner: Any) -> None:
         is_known = callers.is_of_known_library(function.__code__.co_filename)
         reason = library_types.unsafe(function) if is_known else ""
         self.names.add(ASKING.get(function.__module__, ""))
@@ -125,6 +136,8 @@ class _Walk(Findings):
         for k, name in enumerate(function.__code__.co_freevars):  # of a wrapper
             text = f"{name} in {path}"
             self.value(self.watch.free_variable(function, k, text), text)
+        if owner is not None and not library_types.is_log(function):
+            self.value(owner, path.rpartition(".")[0] or path)  # it may read all of it
 
     def of_names(self, function: FunctionType, owner: Any, reads: Reads, path: str) -> None:
         """What the names in the code of a function stand for."""
@@ -353,8 +366,9 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
 
     Its `asks_types` says whether f, or what it calls, may ask for the type of an argument;
     `generators` has those that they may draw random numbers from, and `codes` all code
-    of the user's that was looked at; `unwatched_steps` has reasons why functions of primitives are
-    not watched, which matters where they get plain numbers alone.
+    of the user's that was looked at; `suspects` has reasons why some of that cannot be watched,
+    which matters where it is seen to run; `unwatched_steps` has reasons why functions of
+    primitives are not watched, which matters where they get plain numbers alone.
     """
     watch = Watch()
     walk = _Walk(watch)
@@ -367,6 +381,8 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
         if walk.modules or walk.sees_loaded:
             walk.of_modules()
         walk.check_names()
+        if own := watch.suspects.get(getattr(f, "__code__", None)):  # which is sure to run
+            raise UnwatchableError(own)
     except RecursionError:
         raise NestedTooDeepError(
             "it reads containers that are nested too deeply to be watched: pass what it computes "
@@ -383,6 +399,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
 def watch_of(f: Any, args: tuple[Any, ...] = ()) -> Watch | None:
     """What f reads beside numbers; None if that cannot be watched."""
     try:
-        return watch_call(f, [*args])
+        watch = watch_call(f, [*args])
     except UnwatchableError:
         return None
+    return None if watch.suspects else watch

@@ -278,8 +278,9 @@ def _children(item: Any) -> list[Any]:
 
 
 def _own_parts(function: FunctionType) -> list[Any]:
-    """What a function has of its own: its closure, and defaults."""
-    return [*(function.__closure__ or ()), function.__defaults__, function.__kwdefaults__]
+    """What a function has of its own: its closure, defaults, and attributes."""
+    parts = [*(function.__closure__ or ()), function.__defaults__, function.__kwdefaults__]
+    return [*parts, *function.__dict__.values()]
 
 
 def _globals_of(function: FunctionType) -> dict[str, Any]:
@@ -519,7 +520,7 @@ class _Exchange:
         there.update({name: self.of(read[name]) for name in changed})
         if there is not item.__globals__:
             there[_OTHERS] = changed, there.get(_OTHERS, (changed, item.__globals__))[1]
-        copied.__dict__.update(item.__dict__)
+        copied.__dict__.update((name, self.of(value)) for name, value in vars(item).items())
         copied.__qualname__ = item.__qualname__
         copied.__defaults__ = self.of(item.__defaults__)
         copied.__kwdefaults__ = self.of(item.__kwdefaults__)
