@@ -28,8 +28,9 @@ from ..transforms._closed import Closed
 from ..transforms._mapped import FLOAT, NUMBERS, Form, dtype_of, is_plain, stacked
 from ..transforms._outputs import Shape, places
 from .kept import FEWEST, Loop
-from .loop_steps import GIVEN, RAN, UNTIL, AnyLoop, Apart, keep
+from .loop_steps import GIVEN, RAN, SERVED, UNTIL, AnyLoop, Apart, keep
 from .rows import Piece
+from .verification import rounding, told_apart
 
 MOST_IN_PYTHON = 16  # turns, at a recording; then they are recorded themselves
 
@@ -233,14 +234,14 @@ def _in_python(
     form = Form.of(state, kind.first)
     outputs: list[Any] = []
     goes_on = kind.begins is None or kind.begins(functions, state)
-    if goes_on:
-        for row in rows:
-            new, output = kind.turn(functions, state, row)
-            state = _checked(form, new, kind.returned, kind.first)
-            if output is not None:
-                outputs.append(output)
-            if kind.begins is not None and not kind.begins(functions, state):
-                break
+    for row in rows if goes_on else ():
+        new, output = kind.turn(functions, state, row)
+        state = _checked(form, new, kind.returned, kind.first)
+        if output is not None:
+            outputs.append(output)
+        goes_on = kind.begins is None or kind.begins(functions, state)
+        if not goes_on:
+            break
     return form, state, outputs, goes_on
 
 
@@ -264,10 +265,38 @@ def _run(
     """
     if _may_be_a_step():
         result = _as_a_step(kind, functions, state, rows, count)
-        if result is not None:
-            return result
+    else:
+        result = _as_served(kind, functions, state, rows, count)
+    if result is not None:
+        return result
     _, state, outputs, _ = _in_python(kind, functions, state, rows.each(count))
     return state, _stacked(outputs, rows.n)
+
+
+def _as_served(
+    kind: _Kind, functions: tuple[Any, ...], state: Any, rows: _Rows, count: Any
+) -> tuple[Any, Any] | None:
+    """The same where a recording that ran such a loop is compared with f; None if none did.
+
+    The first turns are Python's. If the recording's give the same, it goes on with these.
+    """
+    if SERVED.are_noted or not SERVED.loops or binding.is_guarding():
+        return None
+    first = _vector(state), rows.vector
+    like = [(loop, loop.inputs_like(x, kind.name, count, *first)) for loop, x in SERVED.loops]
+    found = [(loop, x) for loop, x in like if x is not None]
+    if not found:
+        return None
+    each = rows.each(count)
+    form, last, outputs, goes_on = _in_python(kind, functions, state, islice(each, MOST_IN_PYTHON))
+    n = _size(form)
+    expected = np.concatenate([_vector(last), *map(_vector, outputs)])
+    for loop, x in found if goes_on and next(each, _END) is not _END else ():
+        if not told_apart(loop.begun(x, MOST_IN_PYTHON), expected, rounding) and loop.agrees():
+            value = loop.value(x)
+            ys = _of_rows(Form.of(outputs[0] if outputs else None), value[n:], rows.n)
+            return _of_vector(form, value[:n]), ys
+    return None
 
 
 def _may_be_a_step() -> bool:
@@ -395,7 +424,8 @@ def mapped(f: Function, args: Any, kwargs: Any, given: _mapped.Rows) -> Any:
 
     It is one if f has loops or branches of its own.
     """
-    if given.layout.n < FEWEST or not _has_steps():
+    makes_steps = _has_steps()
+    if given.layout.n < FEWEST or not (makes_steps or SERVED.loops):
         return None
     leaves, tree = binding.flattened((args, kwargs), None, True)
     axes = given.layout.axes
@@ -411,7 +441,8 @@ def mapped(f: Function, args: Any, kwargs: Any, given: _mapped.Rows) -> Any:
     rows = _Rows(binding.flattened([*given.columns])[1], given.columns, given.layout.n)
     kind = _Kind("vmap", "", "", turn, is_map=True)
     try:
-        result = _as_a_step(kind, (f, shared), None, rows, None)
+        run = _as_a_step if makes_steps else _as_served
+        result = run(kind, (f, shared), None, rows, None)
     except Exception:  # f itself raises what there is to raise
         return None
     return result and result[1]
@@ -584,7 +615,7 @@ def while_loop(
     """
     check_function("while_loop", cond_fun)
     check_function("while_loop", body_fun)
-    if _may_be_a_step():
+    if _may_be_a_step() or SERVED.loops:
         return _run(_WHILE, (cond_fun, body_fun), init_val, _NO_ROWS)[0]
     form = Form.of(init_val, "init_val")
     while _truth(cond_fun(init_val), "what cond_fun returned"):
@@ -637,7 +668,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     for name, bound in (("lower", lower), ("upper", upper)):
         if not is_int(bound):
             raise TypeError(f"{name} is an int, not {_described(bound)}")
-    if _may_be_a_step():
+    if _may_be_a_step() or SERVED.loops:
         return _run(_FORI, (body_fun,), (lower, init_val), _NO_ROWS, upper - lower)[0][1]
     i, value, form = lower, init_val, Form.of(init_val, "init_val")
     for _ in range(upper - lower):

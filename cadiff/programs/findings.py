@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Set
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..binding import Watch
@@ -84,6 +84,7 @@ class Findings(ABC):
         watch.unwatched_steps = {}
         watch.generators = []  # of random numbers, and what they are called
         self.is_in_step = False  # of which replays run the code, with all that it changes
+        self.in_steps: set[CodeType] = set()  # codes that may run there
         self.locks: list[tuple[str, Any]] = []
         self.classes: list[type] = []  # of the user's
         # Of the user's: where they were found, and all names and strings in each
@@ -125,7 +126,7 @@ class Findings(ABC):
 
     def is_new(self, *what: Any) -> bool:
         """Whether the walk comes to some objects for the first time."""
-        key = tuple(map(id, what))
+        key = (self.is_in_step, *map(id, what))
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -139,10 +140,12 @@ class Findings(ABC):
 
     def forget(self, *what: Any) -> None:
         """Have the walk come to some objects anew, of which not all could be watched."""
-        self._seen.discard(tuple(map(id, what)))
+        self._seen.discard((self.is_in_step, *map(id, what)))
 
     def suspect(self, function: FunctionType, reason: str) -> None:
-        """Have f run eagerly where a function is seen to run."""
+        """Have f run eagerly where a function is seen to run; within steps nobody sees that."""
+        if function.__code__ in self.in_steps:
+            raise UnwatchableError(NoStandIns(reason))
         self.watch.suspects.setdefault(function.__code__, NoStandIns(reason))
 
     def check_names(self) -> None:

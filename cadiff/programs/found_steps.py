@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -192,8 +193,8 @@ class FoundLoop(AnyLoop):
     def _is_known(self, turns: Turns) -> bool:
         return self._root.ways.have(turns, (*self._turns,))
 
-    def _forth(self, x: FloatArray, most: int = 0) -> Turns:
-        turns: Turns = super()._forth(x, most)
+    def _forth(self, x: FloatArray, most: int = 0, behind: int = sys.maxsize) -> Turns:
+        turns: Turns = super()._forth(x, most, behind)
         if self._of is not None and not self._is_known(turns):
             raise _UnservedError
         return turns

@@ -21,6 +21,7 @@ from .native import Machines, Native
 from .program import Program
 from .recorded import NOT_SERVED, FloatArray, Recorded, met
 from .rows import pays
+from .verification import rounding, told_apart
 
 MOST_RECORDINGS = 64  # of a turn
 FEWEST = 8  # turns with steps of Python's in them that go side by side,
@@ -59,7 +60,7 @@ class Steps:
     def __init__(self, function: Callable[[Any], Any], runs: Any, native: Native) -> None:
         self._function = function
         self._runs = runs  # the functions of the user's that it runs: a program looks into these
-        # The program around it is verified, and with it what it keeps.
+        # The program around it is verified, and with it what it keeps: see `agree`.
         run: Callable[..., Any] = lambda x, _: function(x)  # noqa: E731
         self._program = Program(run, max_traces=MOST_RECORDINGS, native=native, verify=False)
         self._program.be_quiet()
@@ -68,6 +69,8 @@ class Steps:
         self.codes: list[Any] = []
         self.pulls: list[Any] = []
         self._of_lanes: dict[str, list[Any]] = {}  # by what they are for
+        # Where they were made, and what they gave, as long as Python was not asked for that
+        self._unjudged: list[tuple[FloatArray, FloatArray]] = []
 
     @property
     def codes_of_lanes(self) -> list[Any]:
@@ -122,11 +125,22 @@ class Steps:
         with traces.lock():
             if recorded not in self._recordings:
                 self._recordings.append(recorded)
+                self._unjudged.append((x.copy(), out))
                 self.pulls.append(None)
                 self.codes.append(code)
                 if "value" in self._of_lanes:
                     self._made_of_lanes("value")  # for turns that go on
             return out, self._recordings.index(recorded)
+
+    @on_its_own
+    def agree(self) -> bool:
+        """Whether all recordings give what Python does where they were made."""
+        while self._unjudged:
+            x, out = self._unjudged[-1]
+            if told_apart(out, plain(self._function(x)), rounding):
+                return False
+            self._unjudged.pop()
+        return True
 
     @on_its_own
     def pulled(self, x: FloatArray, u: FloatArray, k: int) -> FloatArray:
@@ -202,6 +216,10 @@ class Loop(AnyLoop):
 
     def pays_over(self, n: int, x: FloatArray) -> bool:
         return self._bodies.pay_over(n, x)
+
+    def agrees(self) -> bool:
+        parts = (vars(self).get(name) for name in ("_steps", "_bodies", "_entrance"))
+        return all(part.agree() for part in parts if part is not None)
 
     @functools.cached_property
     def pushed(self) -> Loop:

@@ -17,6 +17,7 @@ are turns of one point that hand nothing on (`Apart`): each is a point of a loop
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import sys
@@ -40,6 +41,7 @@ Sizes = tuple[int, int, int, int]  # of what turns share, of the state, of rows 
 
 MOST_SHARED = 64  # numbers that turns share, for which they go side by side
 MOST_NUMBERS = 1 << 20  # of what turns that go side by side take and give
+MOST_SERVED = 64  # loops that are noted in a call
 MOST_BYTES = 1 << 26  # of states that are kept for the way back; beyond, turns are run again
 
 UNTIL = -1  # turns go on until one says that it was the last
@@ -53,6 +55,30 @@ class _Ran(threading.local):
 
 
 RAN = _Ran()
+
+
+class Served(threading.local):
+    """Loops that a recording has run in a call in which f is asked whether that is right.
+
+    There f need not run all turns once more. `loops`: which have run, and of what vectors.
+    """
+
+    loops: tuple[tuple[AnyLoop, FloatArray], ...] = ()
+    are_noted = False  # now; else they are looked up
+
+
+SERVED = Served()
+
+
+@contextlib.contextmanager
+def served_loops() -> Iterator[Served]:
+    """Note the loops that run from now on."""
+    before = SERVED.loops, SERVED.are_noted
+    SERVED.loops, SERVED.are_noted = (), True
+    try:
+        yield SERVED
+    finally:
+        SERVED.loops, SERVED.are_noted = before
 
 
 class AnyLoop:
@@ -132,7 +158,7 @@ class AnyLoop:
     def _steps_of(self, turns: Any) -> Any:
         return self._bodies if isinstance(turns, LaneTurns) else self._steps
 
-    def _forth(self, x: FloatArray, most: int = 0) -> Any:
+    def _forth(self, x: FloatArray, most: int = 0, behind: int = sys.maxsize) -> Any:
         count, sizes, entrance, inputs = (
             self._count,
             self._sizes,
@@ -144,7 +170,7 @@ class AnyLoop:
         end = self._most_turns if count == UNTIL else count
         end = min(end, n_rows) if m else end
         if x.ndim == 1:
-            end = max(0, int(x[0])) if count == GIVEN else end
+            end = min(max(0, int(x[0])) if count == GIVEN else end, behind)
             codes = self._steps.codes, entrance and entrance.codes
             return self._run(Turns(*codes, sizes, inputs, n_rows, 0, end, most))
         ends = np.full(x.shape[1], x[0] if count == GIVEN else end, np.intp)
@@ -162,10 +188,32 @@ class AnyLoop:
     def value(self, x: FloatArray) -> FloatArray:
         """The last state, and the rows of results; of many points, those of each in a column."""
         RAN.n += 1
+        if SERVED.are_noted and x.ndim == 1 and len(SERVED.loops) < MOST_SERVED:
+            SERVED.loops += ((self, x.copy()),)
         known, self._known = self._known, None
         if known is not None and known[0] == x.tobytes():
             return known[1]
         return self._value(x)
+
+    def inputs_like(
+        self, x: FloatArray, name: str, count: int | None, state: FloatArray, rows: FloatArray
+    ) -> FloatArray | None:
+        """Those that it had, with another state and other rows; None if it is another loop."""
+        p, n, m, _ = self._sizes
+        is_like = name == self.name and (n, self._n_rows * m) == (len(state), len(rows))
+        if not is_like or (self._count == GIVEN and x[0] != count):
+            return None
+        return np.concatenate([x[:p], state, rows])
+
+    def begun(self, x: FloatArray, turns: int) -> FloatArray:
+        """The state behind so many turns, and their results."""
+        _, n, _, k = self._sizes
+        results: FloatArray = self._forth(x, 0, turns).results
+        return results[: n + turns * k]
+
+    def agrees(self) -> bool:
+        """Whether recordings of turns give what Python does where they were made."""
+        raise NotImplementedError
 
     def _value(self, x: FloatArray) -> FloatArray:
         # A gradient asks for values first: then its turns need not run forth once more.
@@ -228,6 +276,12 @@ class Apart(AnyLoop):
             pays = self._sizes[0] <= MOST_SHARED
             self._is_faster = pays and self._turn.pays_over(self._n_rows, columns[:, 0])
         return self._is_faster
+
+    def begun(self, x: FloatArray, turns: int) -> FloatArray:
+        return self._value(x)[: turns * self._sizes[-1]]
+
+    def agrees(self) -> bool:
+        return self._turn.agrees() if self._is_faster else self._loop.agrees()
 
     @functools.cached_property
     def pushed(self) -> Apart:

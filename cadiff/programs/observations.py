@@ -53,10 +53,19 @@ _OF_SOURCES = ("linecache", "tokenize")  # which read what is in tracebacks
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
-class Observation(Observer):
-    """As a context, in which f is run: then `obstacle` says why no replay would do what it did."""
+class SuspectError(BaseException):
+    """Code begins to run that reads what cannot be watched: raised in its place."""
 
-    def __init__(self, watch: Watch) -> None:
+
+class Observation(Observer):
+    """As a context, in which f is run: then `obstacle` says why no replay would do what it did.
+
+    If it `stops`, it raises SuspectError where f comes to code that is suspect, unless f has done
+    what running it again would repeat.
+    """
+
+    def __init__(self, watch: Watch, stops: bool = False) -> None:
+        self._stops = stops and not watch.generators
         self._asking = {*filter(_asks_types, watch.codes)} if watch.asks_types else set()
         self._suspects = watch.suspects
         known = watch.codes
@@ -102,6 +111,8 @@ class Observation(Observer):
         if code in self._asking or code in self._suspects:
             self.asked |= code in self._asking
             self._note(self._suspects.get(code, ""))
+            if code in self._suspects and self._stops and not (self.writes or self.drew):
+                raise SuspectError
             return _KNOWN
         if code in _ONCE or code in _OF_STATES or code in UNWATCHED:
             return _ASIDE

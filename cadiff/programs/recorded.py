@@ -131,6 +131,11 @@ class Recorded:
         return not was_observed and is_portable((self.graph.steps, self.output))
 
     @property
+    def has_loops(self) -> bool:
+        """Whether some of its steps are loops."""
+        return any("loop" in getattr(step.rule, "kwargs", ()) for step in self.graph.steps)
+
+    @property
     def is_trusted(self) -> bool:
         """Whether it may serve at any inputs."""
         return self.trust is None or self.trust.is_full

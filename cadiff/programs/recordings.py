@@ -37,7 +37,7 @@ from ..transforms._base import Function
 from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
-from .observations import DRAWS, Observation
+from .observations import DRAWS, Observation, SuspectError
 from .reasons import CAUSED, NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
@@ -231,10 +231,10 @@ def record(
         except UnwatchableError as error:
             return Attempt(error.reason)
     trial = _Trial(f, call, known, optimize, exact)
-    if on_own and (known.may_tell or known.suspects):
-        if (attempt := trial.run_on_own()) is not None:
-            attempt.may_tell = known.may_tell
-            return attempt
+    on_own = on_own and not binding.answers_as_numpy()  # JAX's numbers have stand-ins in each call
+    if on_own and known.may_tell and (attempt := trial.run_on_own()) is not None:
+        attempt.may_tell = True
+        return attempt
     trial.at_once = asked or trial.asked
     if trial.at_once:
         call.lift(frozenset())
@@ -382,10 +382,13 @@ class _Trial:
             args, kwargs = self._stand_ins.arguments()
             contents = Contents(args, kwargs)
             generators = Generators(watch.generators)
-            observed = Observation(watch)
+            observed = Observation(watch, stops=True)
             try:
                 with self.loop.standings(watch) if self.loop else _NOTHING, observed:
                     out = self._function(*args, **kwargs)
+            except SuspectError:
+                self._before.restore()
+                return Attempt(observed.obstacle)
             except BaseException as error:
                 watch.settle(settled)
                 is_seen = observed.writes or generators.forget_unused()

@@ -6,7 +6,6 @@ recordings.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import threading
@@ -32,7 +31,6 @@ from ..binding import (
     ways_to_take,
 )
 from ..binding.callers import warn_caller
-from ..operations.guards import NoDerivativeError
 from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .library_types import n_followed
@@ -43,7 +41,7 @@ from .recorded import NOT_SERVED, MissedError, Recorded, Vain, is_portable, met
 from .recordings import WRITES, Attempt, Changes, changes_of, record
 from .settling import settled
 from .traced import Integers, Traced
-from .verification import RAISES, StaleProgramWarning, Verify, difference, slope_difference
+from .verification import RAISES, StaleProgramWarning, Verify, verified
 from .walks import watch_of
 
 if TYPE_CHECKING:
@@ -338,7 +336,8 @@ class Traces:
         is_known = is_known and self.verify != "always" and not has_nan and not is_new
         if is_known and not recorded.may_be_caught(result):
             return True
-        told = self._verified(call, recorded)
+        replay = functools.partial(self._value, recorded=recorded)
+        told = verified(self.function, call, recorded, replay, self.verify == "always")
         if told == RAISES:  # as f will do
             self.runs_on_own = True
             return False
@@ -357,22 +356,6 @@ class Traces:
             StaleProgramWarning,
         )
         return False
-
-    def _verified(self, call: Call, recorded: Recorded) -> str:
-        """How a recording differs from f in a call; "" if it does not."""
-        try:
-            value = self._value(call, recorded) if call.replied is None else call.replied()
-        except NOT_SERVED:
-            return ""  # a derivative may be known where the value is not
-        told = difference(
-            *(self.function, call, value, lambda near: self._value(near, recorded)),
-            recorded.may_be_caught(value),
-        )
-        is_sloped = recorded.output.is_differentiable and call.ranges
-        if not told and self.verify == "always" and is_sloped:
-            with contextlib.suppress(*NOT_SERVED, NoDerivativeError):
-                told = slope_difference(self.function, call, recorded)
-        return told
 
     def _value(self, call: Call, recorded: Recorded) -> Any:
         return recorded.returned(met(self.code(recorded, "value").evaluate(call.vector())))

@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Call, Recording, StandIns
+from ..operations.guards import NoDerivativeError
 from ..operations.scalars import stand_in
 from ..transforms._base import Function
 from ..transforms._outputs import Output
-from .recorded import Recorded, leaves_of, met
+from .loop_steps import served_loops
+from .recorded import NOT_SERVED, Recorded, leaves_of, met
 from .recordings import own_arguments, run_plain
 
 Verify = Literal["first", "always", False]
@@ -59,6 +61,32 @@ def checked_verify(verify: Any) -> Verify:
     return mode  # type: ignore[return-value]
 
 
+def verified(
+    f: Function,
+    call: Call,
+    recorded: Recorded,
+    replay: Callable[[Call], Any],
+    is_always: bool,
+) -> str:
+    """How a recording differs from f in a call; "" if it does not.
+
+    If `is_always`, in a derivative, too. Else f goes only a few turns through loops that the
+    recording has run, and on with what their recordings give, if these agree with it.
+    """
+    with contextlib.nullcontext() if is_always else served_loops() as served:
+        try:
+            value = replay(call) if call.replied is None or recorded.has_loops else call.replied()
+        except NOT_SERVED:
+            return ""  # a derivative may be known where the value is not
+        if served is not None:
+            served.are_noted = False
+        told = difference(f, call, value, replay, recorded.may_be_caught(value))
+    if not told and is_always and recorded.output.is_differentiable and call.ranges:
+        with contextlib.suppress(*NOT_SERVED, NoDerivativeError):
+            told = slope_difference(f, call, recorded)
+    return told
+
+
 # --- values --------------------------------------------------------------------------------------
 
 
@@ -79,7 +107,7 @@ def difference(
             if by_floats and not isinstance(error, (AttributeError, MemoryError, TypeError)):
                 return RAISES
         else:
-            told = _told_apart(result, expected, rounding)
+            told = told_apart(result, expected, rounding)
             if not told:
                 return ""
         # Where Python's floats raise, or become complex, those of NumPy are infinite, or nan.
@@ -97,8 +125,8 @@ def difference_of_eager(f: Function, call: Call, result: Any) -> str:
     for change in (_unchanged, _as_of_numpy):  # nobody knows which the caller's are
         with contextlib.suppress(Exception):
             expected = run_plain(f, call, change)
-            told = _told_apart(result, expected, _coarse)
-            if not told or _told_apart(run_plain(f, call, change), expected, _coarse):
+            told = told_apart(result, expected, _coarse)
+            if not told or told_apart(run_plain(f, call, change), expected, _coarse):
                 return ""
     return told
 
@@ -137,7 +165,7 @@ def _beyond_noise(call: Call, result: Any, expected: Any, replay: Callable[[Call
             max(bound, move + AMPLIFIED * growth / GROWTH)
             for bound, move, growth in ((*each[:1], *map(_finite, each[1:])) for each in pairs)
         ]
-    return _told_apart(result, expected, lambda there, k: max(bounds[k], rounding(there)))
+    return told_apart(result, expected, lambda there, k: max(bounds[k], rounding(there)))
 
 
 def _finite(move: float) -> float:
@@ -154,7 +182,7 @@ def _moved(one: Any, other: Any) -> list[float]:
     ]
 
 
-def _told_apart(result: Any, expected: Any, bound: Callable[[Any, int], float]) -> str:
+def told_apart(result: Any, expected: Any, bound: Callable[[Any, int], float]) -> str:
     """Where two results differ by more than a bound for each leaf, and how."""
     leaves, others = _plain(result), _plain(expected)
     if len(leaves) != len(others):

@@ -21,6 +21,7 @@ from types import (
     ClassMethodDescriptorType,
     CodeType,
     FunctionType,
+    MethodType,
     ModuleType,
 )
 from typing import Any
@@ -90,6 +91,8 @@ class _Walk(Findings):
         reads = reads_of(function.__code__)
         self.watch.codes.append(function.__code__)
         self.functions.append((path, function, reads.names))
+        if self.is_in_step:
+            self.in_steps.add(function.__code__)
         if reads.has_functions:
             self._note_codes_in(function.__code__)
         if self.watch.function(function, f"code of {path}"):
@@ -248,7 +251,12 @@ class _Walk(Findings):
                 done[number] |= new
                 for name in sorted(new):
                     is_done = False
-                    self.value(self._name_of_module(module, name, path), f"{path}.{name}")
+                    try:
+                        self.value(self._name_of_module(module, name, path), f"{path}.{name}")
+                    except UnwatchableError as error:
+                        for _, function, words in self.functions:
+                            if name in words:
+                                self.suspect(function, error.reason)
 
     def _loaded_modules(self) -> None:
         """Modules in `sys.modules`: those of the user's, and others that are named."""
@@ -381,8 +389,8 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
         if walk.modules or walk.sees_loaded:
             walk.of_modules()
         walk.check_names()
-        if own := watch.suspects.get(getattr(f, "__code__", None)):  # which is sure to run
-            raise UnwatchableError(own)
+        if type(f) in (FunctionType, MethodType) and f.__code__ in watch.suspects:  # sure to run
+            raise UnwatchableError(watch.suspects[f.__code__])
     except RecursionError:
         raise NestedTooDeepError(
             "it reads containers that are nested too deeply to be watched: pass what it computes "
