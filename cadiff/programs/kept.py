@@ -69,8 +69,7 @@ class Steps:
         self.codes: list[Any] = []
         self.pulls: list[Any] = []
         self._of_lanes: dict[str, list[Any]] = {}  # by what they are for
-        # Where they were made, and what they gave, as long as Python was not asked for that
-        self._unjudged: list[tuple[FloatArray, FloatArray]] = []
+        self._made: list[tuple[FloatArray, FloatArray]] = []  # at which points, what they gave
 
     @property
     def codes_of_lanes(self) -> list[Any]:
@@ -125,7 +124,7 @@ class Steps:
         with traces.lock():
             if recorded not in self._recordings:
                 self._recordings.append(recorded)
-                self._unjudged.append((x.copy(), out))
+                self._made.append((x.copy(), out))
                 self.pulls.append(None)
                 self.codes.append(code)
                 if "value" in self._of_lanes:
@@ -134,13 +133,11 @@ class Steps:
 
     @on_its_own
     def agree(self) -> bool:
-        """Whether all recordings give what Python does where they were made."""
-        while self._unjudged:
-            x, out = self._unjudged[-1]
-            if told_apart(out, plain(self._function(x)), rounding):
-                return False
-            self._unjudged.pop()
-        return True
+        """Whether all recordings, and loops in them, give what Python does where they were made."""
+        made = ((out, plain(self._function(x))) for x, out in self._made)
+        if any(told_apart(*outs, rounding) for outs in made):
+            return False
+        return all(loop.agrees() for recorded in self._recordings for loop in recorded.loops)
 
     @on_its_own
     def pulled(self, x: FloatArray, u: FloatArray, k: int) -> FloatArray:

@@ -131,9 +131,10 @@ class Recorded:
         return not was_observed and is_portable((self.graph.steps, self.output))
 
     @property
-    def has_loops(self) -> bool:
-        """Whether some of its steps are loops."""
-        return any("loop" in getattr(step.rule, "kwargs", ()) for step in self.graph.steps)
+    def loops(self) -> list[Any]:
+        """Those that are steps of it."""
+        kwargs = (getattr(step.rule, "kwargs", {}) for step in self.graph.steps)
+        return [one["loop"] for one in kwargs if "loop" in one]
 
     @property
     def is_trusted(self) -> bool:

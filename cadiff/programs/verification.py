@@ -75,7 +75,7 @@ def verified(
     """
     with contextlib.nullcontext() if is_always else served_loops() as served:
         try:
-            value = replay(call) if call.replied is None or recorded.has_loops else call.replied()
+            value = replay(call) if call.replied is None or recorded.loops else call.replied()
         except NOT_SERVED:
             return ""  # a derivative may be known where the value is not
         if served is not None:

@@ -17,9 +17,11 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.binding import Watch
 from cadiff.operations.guards import NoDerivativeError
-from cadiff.programs import recordings, walks
+from cadiff.programs import observations, recordings, walks
 from cadiff.programs.observations import Observation
 from cadiff.programs.recorded import Recorded
+
+from ..helpers.programs import quiet
 
 X = np.array([1.0, 2.0, 3.0])
 SCALE = [2.0]
@@ -49,6 +51,7 @@ def blind(monkeypatch):
 
     monkeypatch.setattr(recordings, "watch_call", nothing)
     monkeypatch.setattr(walks, "watch_call", nothing)
+    monkeypatch.setattr(observations, "_ONCE", (*observations._ONCE, nothing.__code__))
     yield
     SCALE[0] = 2.0
 
@@ -308,6 +311,62 @@ def test_the_price_is_a_run_at_two_calls():
         program = cadiff.compile(f, verify=verify)
         points = (X, X, X + 1.0, X + 2.0)
         assert [runs_of(f, lambda x=x: program.grad(x)) for x in points] == counts  # noqa: B023
+
+
+LOOPS = {
+    "scan": lambda turn: lambda x: cadiff.scan(turn, x, None, 1000)[0],
+    "outputs": lambda turn: lambda x: cnp.sum(cadiff.scan(turn, x, np.ones((1000, 2)))[1]),
+    "fori_loop": lambda turn: lambda x: cadiff.fori_loop(0, 1000, lambda k, y: turn(y, k)[0], x),
+    "while_loop": lambda turn: (
+        lambda x: cadiff.while_loop(lambda y: y < 1e3 * x, lambda y: turn(y, 0)[0] + 0.1 * x, x)
+    ),
+    "nested": lambda turn: (
+        lambda x: cadiff.scan(lambda y, _: cadiff.scan(turn, y, None, 20), x, None, 200)[0]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_long_loops_are_judged_by_their_first_turns(name):
+    def turn(y, _):
+        return y + 0.001 * cadiff.sin(y), y
+
+    f = LOOPS[name](turn)
+    n_eager = runs_of(turn, lambda: f(2.0))
+    for verify, most in (("first", n_eager // 2), ("always", 3 * n_eager)):
+        program = cadiff.compile(f, verify=verify)
+        counts = [runs_of(turn, lambda x=x: program(x)) for x in (2.0, 2.5, 3.0)]  # noqa: B023
+        assert max(counts) <= most
+        assert (counts[2] >= n_eager // 2) == (verify == "always")
+        assert all(program(x) == pytest.approx(f(x), rel=1e-12) for x in (2.0, 2.5, 3.0))
+
+
+LONG = ["scan", "outputs", "fori_loop"]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_turns_that_are_stale_are_told(blind, name):
+    f = LOOPS[name](lambda y, _: (y + SCALE[0], y))
+    program = cadiff.compile(f)
+    assert program(1.0) == f(1.0)
+    SCALE[0] = 3.0
+    with pytest.warns(cadiff.StaleProgramWarning):
+        assert program(1.5) == f(1.5)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_ways_through_later_turns_are_judged(name):
+    def turn(y, _):
+        return (y + told(y) if cnp.max(y) > 500.0 else y + 1.0), y
+
+    def told(y):
+        return 2.0 if hasattr(y, "is_integer") else 3.0
+
+    f = LOOPS[name](turn)
+    program = cadiff.compile(f)
+    with quiet(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", cadiff.StaleProgramWarning)
+        assert [program(x) for x in (1.0, 1.5, 2.5)] == [f(x) for x in (1.0, 1.5, 2.5)]
 
 
 def logistic_map(x):
