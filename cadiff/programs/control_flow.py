@@ -285,7 +285,7 @@ def _as_served(
     first = _vector(state), rows.vector
     like = [(loop, loop.inputs_like(x, kind.name, count, *first)) for loop, x in SERVED.loops]
     found = [(loop, x) for loop, x in like if x is not None]
-    if not found:
+    if not found or Closed((functions, state, rows.arrays)).carries:
         return None
     each = rows.each(count)
     form, last, outputs, goes_on = _in_python(kind, functions, state, islice(each, MOST_IN_PYTHON))

@@ -345,6 +345,20 @@ LONG = ["scan", "outputs", "fori_loop"]
 
 
 @pytest.mark.parametrize("name", LONG)
+def test_derivatives_within_go_through_all_turns(name):
+    def slope(x, k):
+        g = LOOPS[name](lambda y, _: (y * x, y))
+        return cadiff.grad(lambda k: g(k) * k)(k) + cadiff.grad(
+            lambda x: LOOPS[name](lambda y, _: (y * x, y))(k)
+        )(x)
+
+    program = cadiff.compile(slope, verify="first")
+    for x in (0.999, 1.001, 1.0005):
+        assert program(x, 2.0) == pytest.approx(slope(x, 2.0), rel=1e-10)
+    assert program.stats()["eager"] == 0
+
+
+@pytest.mark.parametrize("name", LONG)
 def test_turns_that_are_stale_are_told(blind, name):
     f = LOOPS[name](lambda y, _: (y + SCALE[0], y))
     program = cadiff.compile(f)
