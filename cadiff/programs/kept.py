@@ -133,7 +133,7 @@ class Steps:
 
     @on_its_own
     def agree(self) -> bool:
-        """Whether all recordings, and loops in them, give what Python does where they were made."""
+        """Whether recordings, and loops in them, give what Python does where they were made."""
         made = ((out, plain(self._function(x))) for x, out in self._made)
         if any(told_apart(*outs, rounding) for outs in made):
             return False

@@ -88,7 +88,7 @@ class Mapped(Transform):
                 numbers = None if is_plain else _differentiable(computed, vectors, rows, root)
                 return self._completed(rows, computed, computed.columns(numbers))
         if binding.is_guarding():
-            from .control_flow import mapped
+            from .kept_loops import mapped
 
             if (as_step := mapped(self._function, args, kwargs, rows)) is not None:
                 leaves, tree = binding.flattened(as_step)

@@ -166,6 +166,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"program"},
             {"rows", "sparse"},
             {"kept"},
+            {"kept_loops"},
             {"control_flow"},
             {"mapping"},
             {"__init__"},
