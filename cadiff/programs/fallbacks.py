@@ -278,8 +278,10 @@ class Eager:
         recording serves.
         """
         traces = self._traces
+        is_part = binding.is_opened() or binding.is_guarding()  # of what another program does
         if binding.is_opened() and not carries_derivatives(args, kwargs):
             traces.counts["eager"] += 1
+            traces.partings.n_excused += is_part
             return self.run_once(*args, **kwargs)
         call: Call | None = None
         if (
@@ -299,6 +301,7 @@ class Eager:
                 return result
             traces.backoff.note_in_vain()
         traces.counts["eager"] += 1
+        traces.partings.n_excused += is_part
         if call is None or traces.on_branch_change != "retrace" or not traces.is_full(call):
             return self.assignable(*args, **kwargs)
         known = call

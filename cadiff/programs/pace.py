@@ -162,13 +162,18 @@ class Partings:
         self._counts = counts
         self._may_tell = may_tell
         self._asks = FIRST
+        self.n_excused = 0  # calls that nobody is to be told of
         self._choices: list[list[tuple[Place, int]]] = []
         self._place: Place | None = None  # where most of those that were compared part
 
     @property
     def is_due(self) -> bool:
         """Whether the choices of this call are to be noted."""
-        return self._counts["eager"] > self._asks - LOOKED_AT
+        return self._n_eager > self._asks - LOOKED_AT
+
+    @property
+    def _n_eager(self) -> int:
+        return self._counts["eager"] - self.n_excused
 
     def noted(self, eager: Callable[..., Any]) -> Callable[..., Any]:
         """What runs f eagerly, and notes how it chooses."""
@@ -191,7 +196,7 @@ class Partings:
         watched: Mapping[str, str | None],
     ) -> str:
         """What is to be said if most calls run f eagerly, and nothing else is known to be why."""
-        n_eager = self._counts["eager"]
+        n_eager = self._n_eager
         if n_eager < self._asks:
             return ""
         self._asks *= 2
@@ -214,7 +219,7 @@ class Partings:
 
     def why(self, watched: Mapping[str, str | None]) -> str:
         """Why calls run f eagerly, where no obstacle is known."""
-        least = self._counts["eager"] // 2
+        least = self._n_eager // 2
         text = "comparisons come to outcomes that no recording has"
         if self._place is not None:
             return f"{text}, at {self._place}"
