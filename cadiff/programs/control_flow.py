@@ -26,7 +26,7 @@ from ..transforms import _mapped
 from ..transforms._base import Function, answering, check_function, is_int
 from ..transforms._closed import Closed
 from ..transforms._mapped import FLOAT, NUMBERS, Form, dtype_of, is_plain, stacked
-from ..transforms._outputs import Shape, places
+from ..transforms._outputs import Shape, is_vector, places
 from .kept import FEWEST, Loop
 from .loop_steps import GIVEN, RAN, UNTIL, AnyLoop, Apart, keep
 from .rows import Piece
@@ -485,7 +485,7 @@ def scan(
     """
     check_function("scan", f)
     leaves, tree = binding.flattened(xs, _is_row)
-    arrays = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in leaves]
+    arrays = [as_array(x) if isinstance(x, (list, tuple)) else x for x in leaves]
     lengths: dict[int, None] = {}
     for x in arrays:
         if not isinstance(x, NUMBERS) or not binding.shape(x):
@@ -511,8 +511,8 @@ def scan(
 
 
 def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
-    """Whether a container is a list of floats, which is one leaf."""
-    return container.is_sequence and not container.beside and set(map(type, parts)) == {float}
+    """Whether a container is a list of numbers, which is one leaf."""
+    return not container.beside and is_vector(container, parts)
 
 
 def _none_of(f: Function, init: Any, x: Any) -> Any:
