@@ -583,10 +583,7 @@ def made_by(parts: dict[str, Any], k: int, of_lanes: bool = False) -> Iterator[M
 
 
 def lines_of_ends(
-    scan: ScanPlan,
-    values: Sequence[str],
-    number: Callable[[int, int], str],
-    index: str = "",
+    scan: ScanPlan, values: Sequence[str], number: Callable[[int, int], str], index: str = ""
 ) -> tuple[list[Line], list[Line], list[Line]]:
     """What a recurrence does with the values of its ends: before, in, and behind its turns.
 

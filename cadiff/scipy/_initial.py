@@ -17,7 +17,7 @@ from ..transforms import jvp
 from ..transforms._solutions import Equation, solution, vector_of
 from ._calls import SolverCall, as_args, may_jump, plainly
 from ._flows import FloatArray, Flow, RightSide, solution_at
-from ._jumps import Noted, jumps, moved, stays
+from ._integrals import Noted, jumps, moved, stays
 from ._reports import Report
 from .interpolate import CubicHermiteSpline
 

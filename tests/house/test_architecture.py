@@ -93,7 +93,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {"_differences", "_jumps", "_quadratures", "_stacks"},
+            {"_differences", "_quadratures", "_stacks"},
             {"_arrays", "_structures"},
             {"_formulas", "_mirror", "_structured"},
             {"_signatures"},
@@ -118,7 +118,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "transforms",
         [
             {"_base", "_generators", "_outputs", "_pages"},
-            {"_frozen", "_holomorphic"},
+            {"_holomorphic"},
             {"_blocks", "_flat", "_forward", "_mapped", "_reverse"},
             {"_jacobians", "_second", "_points"},
             {"_checkpoints", "_linearize"},
@@ -180,7 +180,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "optimize",
         [
             {"_progress", "_vectors"},
-            {"_boxes", "_history", "_newton", "_structures"},
+            {"_boxes", "_history"},
             {"_differences"},
             {"_objectives"},
             {"_solutions"},
@@ -209,7 +209,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     ),
     ("interop", [{"_seams"}, {"casadi", "jax", "pytensor", "torch"}, {"__init__"}]),
     ("", [{"version"}, {"__init__"}]),
-    ("compat", [{"__init__", "aliases", "places", "trees"}]),
+    ("compat", [{"__init__", "aliases", "trees"}]),
     ("compat", [{"calls", "draws", "images", "matrices", "optimizers"}]),
     ("compat.autograd", [{"trees", "wrap_util"}, {"core"}]),
     ("compat.autograd", [{"builtins", "differential_operators", "test_util"}]),
