@@ -25,6 +25,7 @@ from ..binding import (
     holds_complex,
     is_differentiating,
     is_forward,
+    make_complex,
     plain_constants,
 )
 from ..operations import arrays
@@ -235,6 +236,10 @@ def full_like(
 def _like(original: Callable[..., Any], fill: float) -> None:
 
     def like(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        x = as_number(a)
+        if isinstance(x, Complex) and isinstance(x.real, Dual) and dtype is None:
+            im = np.zeros_like(x.imag, None, *args, **kwargs)
+            return make_complex(like(x.real, None, *args, **kwargs), im)
         return full_like(a, fill, dtype, *args, **kwargs)
 
     like.__doc__ = _open(original).__doc__
