@@ -194,8 +194,6 @@ def odeint(
     return trees.tree_map(lambda *leaves: np.stack(leaves), *map(apart, rows))
 
 
-# --- namespaces ----------------------------------------------------------------------------------
-
 _CHANGES: dict[str, dict[str, Any]] = {
     "linalg": {
         "eigh": of_symmetric(_linalg.eigh),
