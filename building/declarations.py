@@ -33,17 +33,16 @@ FOLDERS = [ROOT / "src", BINDING, ROOT / "src" / "generated"]  # where the compi
 # that needs it; whoever looks into it cimports the file of the header that defines it, too.
 FILES = {
     "entries": "memory/memory.h table/codes.h tape/entries.h kernels/digest.h kernels/kernels.h "
-    "kernels/pairs.h kernels/single.h kernels/stacks.h kernels/vectors.h kernels/whole.h",
+    "kernels/columns.h kernels/single.h kernels/stacks.h kernels/vectors.h kernels/whole.h",
     "numbers": "numbers/objects/types.h numbers/objects/[ceh]*.h numbers/objects/state.h "
-    "numbers/objects/threads.h numbers/objects/views.h numbers/operations/*.h "
+    "numbers/objects/views.h numbers/operations/*.h "
     "numbers/var/var.h numbers/array/array.h numbers/dual/dual.h numbers/module/module.h",
     "callbacks": "numbers/objects/binding.h",
     "tape": "tape/tape.h tape/[abcfg]*.h numbers/objects/slabs.h",
     "sweeps": "arrays/arrays.h arrays/lanes.h sweeps/*.h",
     "matrices": "kernels/matrices.h",
     "linear": "linear/linear.h",
-    "graph": "graph/pattern.h graph/coloring.h graph/graph.h graph/edges.h graph/sparsity.h "
-    "loops/loops.h",
+    "graph": "graph/pattern.h graph/graph.h graph/edges.h loops/loops.h",
     "program": "kernels/borrowed.h kernels/transforms.h program/native.h program/program.h "
     "program/callback.h",
 }

@@ -29,6 +29,7 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
+import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 
@@ -39,6 +40,7 @@ from .binding import foreign_names as _foreign_names
 from .operations import custom, primitive
 from .operations import foreign as _foreign
 from .operations.dispatch import WHEN_IMPORTED as _WHEN_IMPORTED
+from .operations.guards import NoDerivativeError
 from .operations.table import *
 from .ops import *
 from .transforms import *
@@ -72,7 +74,23 @@ def _know_sparse_matrices(module: _typing.Any) -> None:
     _foreign.lend_methods(classes, _foreign.METHODS, _answer_for_sparse)
 
 
+def _answer_for_series(function: _typing.Any, *args: object) -> object:
+    from .numpy import _own
+
+    return _own.of_series(function)(*args)
+
+
+def _know_series(module: _typing.Any) -> None:
+    _foreign.lend_function(module.polyutils, "mapdomain", _answer_for_series)
+    kinds = ("Polynomial", "Chebyshev", "Hermite", "HermiteE", "Laguerre", "Legendre")
+    for kind in (getattr(module, name) for name in kinds):
+        roots = kind._roots.__name__
+        asking = _foreign.lend_function(_sys.modules[kind.__module__], roots, _answer_for_series)
+        kind._roots = staticmethod(asking)
+
+
 _foreign.when_imported("scipy.sparse", _know_sparse_matrices)
+_foreign.when_imported("numpy.polynomial", _know_series)
 _foreign.when_imported(
     "numba.core.dispatcher", lambda module: _foreign.run_as_python(module._DispatcherBase)
 )
@@ -128,6 +146,7 @@ __all__ = [
     "Complex",
     "Dual",
     "MissingRuleError",
+    "NoDerivativeError",
     "NonFiniteError",
     "PerformanceWarning",
     "Program",

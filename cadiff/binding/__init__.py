@@ -27,7 +27,6 @@ from .graphs import *
 from .guards import *
 from .jacobians import *
 from .lane_turns import *
-from .loop_graphs import *
 from .nan_check import *
 from .observers import *
 from .recorded_sweeps import *

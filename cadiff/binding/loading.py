@@ -41,7 +41,6 @@ MODULES = (
     "lane_turns",
     "graph_numbers",
     "graphs",
-    "loop_graphs",
     "sparse",
     "entries",
     "signatures",

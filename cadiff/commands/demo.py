@@ -56,7 +56,10 @@ def run(options: argparse.Namespace) -> int:
     sound = worst >= REQUIRED_DIGITS
     if options.json:
         rows = {"parameters": parameters, "standard deviations": deviations}
-        found = {what: [row.as_dict() for row in some] for what, some in rows.items()}
+        found = {
+            what: [{**row._asdict(), "digits": row.digits} for row in some]
+            for what, some in rows.items()
+        }
         print(json.dumps({**found, "digits": worst, "sound": sound}, indent=2))
         return 0 if sound else 1
     print_comparisons("Parameters fitted with exact Jacobians", parameters)
@@ -88,10 +91,6 @@ class Comparison(NamedTuple):
     parameter: str
     computed: float
     certified: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """With the digits that agree."""
-        return {**self._asdict(), "digits": self.digits}
 
     @property
     def digits(self) -> float:

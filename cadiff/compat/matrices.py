@@ -16,9 +16,7 @@ from .trees import Function
 def of_symmetric(function: Function) -> Function:
     """For functions that take a matrix as symmetric: they are of its symmetric part."""
     return lambda a, *how, symmetrize_input=True, **named: function(
-        0.5 * (a + np.conj(np.swapaxes(a, -1, -2))) if symmetrize_input else a,
-        *how,
-        **named,
+        0.5 * (a + np.conj(np.swapaxes(a, -1, -2))) if symmetrize_input else a, *how, **named
     )
 
 

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, tril
 from scipy.sparse.linalg import LinearOperator
 
 from ..optimize._boxes import sides_of
-from ..optimize._structures import MissingEntryError, Structure, entries, structure_of
+from ..optimize._constraints import MissingEntryError, Structure, entries, structure_of
 from ._conditions import Task, conditions_of, custom_method, stopped_by
 
 __all__ = ["minimize"]

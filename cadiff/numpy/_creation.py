@@ -237,7 +237,7 @@ def _like(original: Callable[..., Any], fill: float) -> None:
 
     def like(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         x = as_number(a)
-        if isinstance(x, Complex) and dtype is None:
+        if isinstance(x, Complex) and isinstance(x.real, Dual) and dtype is None:
             im = np.zeros_like(x.imag, None, *args, **kwargs)
             return make_complex(like(x.real, None, *args, **kwargs), im)
         return full_like(a, fill, dtype, *args, **kwargs)

@@ -41,10 +41,7 @@ _kept.defvjp(
     lambda ans, a, p: lambda g: g @ H(p @ ans) + H(ans @ p) @ g,
     lambda ans, a, p: lambda g: H(a) @ g @ H(a),
 )
-_kept.defjvp(
-    lambda g, ans, a, p: g @ (p @ ans) + (ans @ p) @ g,
-    lambda g, ans, a, p: a @ g @ a,
-)
+_kept.defjvp(lambda g, ans, a, p: g @ (p @ ans) + (ans @ p) @ g, lambda g, ans, a, p: a @ g @ a)
 _kept.defpattern("...ij->...kl", "...ji->...kl")
 
 
@@ -162,11 +159,7 @@ def _lstsq_push_a(g: Any, ans: Any, a: Any, b: Any, cutoff: float) -> Any:
 
 lstsq.calls_lapack(lapack.lstsq)
 lstsq.defvjp(
-    curried(_lstsq_pull_a),
-    lambda ans, a, b, cutoff: lambda g: H(pinv(a, rcond=cutoff)) @ g,
+    curried(_lstsq_pull_a), lambda ans, a, b, cutoff: lambda g: H(pinv(a, rcond=cutoff)) @ g
 )
-lstsq.defjvp(
-    _lstsq_push_a,
-    lambda g, ans, a, b, cutoff: pinv(a, rcond=cutoff) @ g,
-)
+lstsq.defjvp(_lstsq_push_a, lambda g, ans, a, b, cutoff: pinv(a, rcond=cutoff) @ g)
 lstsq.defpattern("...ij->...kl", "...kj->...ij")

@@ -133,10 +133,7 @@ class on_matrices:  # noqa: N801 - a decorator
 
         A kernel of src/kernels/matrices.c is called for complex matrices, too.
         """
-        for form, own in (
-            (self.of_real, loop),
-            (self.of_complex.primitive, of_pairs(loop)),
-        ):
+        for form, own in ((self.of_real, loop), (self.of_complex.primitive, of_pairs(loop))):
             form.loop, form.loop_takes, form.loop_rounds = own, takes, rounds
 
     def calls_lapack(self, loops: Callable[..., Any]) -> None:

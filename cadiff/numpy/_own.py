@@ -12,17 +12,20 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Sequence
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from .. import binding
 from ..binding import carries
 from ..operations import arrays, table
 from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS, implements
+from ..operations.guards import EQUAL
 from ..operations.replayed import is_mask
 from ._common import Number, as_number, as_view
 
@@ -63,6 +66,25 @@ def copied(original: Any, written: tuple[str, ...] = (), **instead: Any) -> Call
         return copy(*map(_whole, args), **{name: _whole(x) for name, x in kwargs.items()})
 
     return enter
+
+
+@functools.cache
+def of_series(original: FunctionType) -> Callable[..., Any]:
+    """A function of numpy.polynomial, which NumPy does not offer to numbers with derivatives."""
+    utils = sys.modules["numpy.polynomial.polyutils"]
+    known = _globals.setdefault(utils.__name__, {"__builtins__": builtins, "trimseq": _trimmed})
+    copy = _copied(original)
+    furnish(vars(sys.modules[__package__]))
+    copy.__globals__["pu"] = SimpleNamespace(**known)
+    return copy
+
+
+def _trimmed(series: Number) -> Number:
+    """Coefficients without zeros at the end; that one is 0 is no accident."""
+    n = len(series)
+    while n > 1 and binding.compare(abs(series[n - 1]), 0.0, EQUAL, False):
+        n -= 1
+    return series[:n]
 
 
 def _pieces(x: Any) -> Sequence[Any]:
@@ -148,6 +170,8 @@ def furnish(namespace: dict[str, Any]) -> None:
         for key, thing in vars(sys.modules[name]).items():
             if key in known:
                 continue
+            if name.startswith("numpy.polynomial"):  # whose functions may ask here
+                thing = inspect.unwrap(thing) if isinstance(thing, FunctionType) else thing
             if isinstance(thing, ModuleType) and thing.__name__.startswith("numpy"):
                 known[key] = _Instead(thing, functions)
             elif isinstance(thing, FunctionType) and thing.__module__ == name:

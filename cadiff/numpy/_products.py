@@ -418,8 +418,7 @@ def _convolved_pattern(mode: str, slid: int, other: int) -> Any:
 
 _convolved.loop_takes = (0, 1)
 _convolved.defvjp(
-    lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
-    _convolved_pull_short,
+    lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]), _convolved_pull_short
 )
 _convolved.defjvp(linear_in(_convolved, 0), linear_in(_convolved, 1))
 _convolved.defpattern(

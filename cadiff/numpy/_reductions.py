@@ -288,8 +288,7 @@ recurrence.defvjp(
     lambda s, a, b: lambda g: recurrence_adjoint(g, a),
 )
 recurrence.defjvp(
-    lambda g, s, a, b: recurrence(a, g * _shifted(s, 0.0)),
-    lambda g, s, a, b: recurrence(a, g),
+    lambda g, s, a, b: recurrence(a, g * _shifted(s, 0.0)), lambda g, s, a, b: recurrence(a, g)
 )
 recurrence.defpattern(lambda s, a, b: chained(s.shape, first=1), lambda s, a, b: chained(s.shape))
 

@@ -78,10 +78,7 @@ def solves(
 
     nothing = [None] * factors
     operation.defvjp(
-        curried(lambda *given, **how: pulls(*given, **how)[0]),
-        pull_b,
-        *nothing,
-        unread=unread,
+        curried(lambda *given, **how: pulls(*given, **how)[0]), pull_b, *nothing, unread=unread
     )
     operation.defjvp(
         push_a, lambda g, ans, a, b, *more, **how: again(a, g, *more, **how), *nothing
@@ -356,15 +353,26 @@ def _slogdet_factored(a: Any, lu: Any, order: Any) -> Any:
 # i sign imag(t); a real one does not change.
 
 
+def _logarithm_by(a: Any, lu: Any, order: Any) -> Any:
+    """The derivative of the logarithm, which is infinite at a singular matrix."""
+    try:
+        return _inverse_adjoint(a, lu, order)
+    except np.linalg.LinAlgError:
+        raise np.linalg.LinAlgError(
+            f"Singular matrix: slogdet of one, here of the shape {a.shape}, has no derivative, "
+            "since the logarithm is -inf; write numpy.linalg.det, which has one"
+        ) from None
+
+
 def _slogdet_pull(ans: Any, a: Any, lu: Any, order: Any, g: Any) -> Any:
     weight = g[1]
     if is_complex_number(a):
         weight = weight - 1j * imag(conjugate(g[0]) * ans[0])
-    return scalars(weight, a) * _inverse_adjoint(a, lu, order)
+    return scalars(weight, a) * _logarithm_by(a, lu, order)
 
 
 def _slogdet_push(g: Any, ans: Any, a: Any, lu: Any, order: Any) -> Any:
-    change = inner(conjugate(_inverse_adjoint(a, lu, order)), g)
+    change = inner(conjugate(_logarithm_by(a, lu, order)), g)
     turn = 1j * ans[0] * imag(change) if is_complex_number(a) else np.zeros(a.shape[:-2])
     return turn, real(change)
 

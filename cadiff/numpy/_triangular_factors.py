@@ -154,9 +154,13 @@ def _independent(r: Any) -> None:
     """Refuse a triangle of a matrix with a column that is a combination of former ones."""
     sizes = np.abs(held(r))
     lengths = np.sqrt(np.add.reduce(sizes * sizes, -2))
-    if np.any(diagonal(sizes) <= EPSILON * r.shape[-1] * lengths):
+    dependent = diagonal(sizes) <= EPSILON * r.shape[-1] * lengths
+    if np.any(dependent):
+        k = np.argwhere(binding.unguarded(dependent))[0][-1]
         raise np.linalg.LinAlgError(
-            "the qr factors of a matrix with linearly dependent columns have no derivative"
+            "the qr factors of a matrix with linearly dependent columns have no derivative, and "
+            f"column {k} depends on those before it: leave such columns out, or write "
+            "numpy.linalg.lstsq for least squares"
         )
 
 

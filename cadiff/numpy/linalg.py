@@ -355,7 +355,7 @@ def _root_of_squares(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
         return NotImplemented
     rows = moveaxis(x, axis, -1)
     squares = (rows[..., None, :] @ rows[..., :, None])[..., 0, 0]
-    none = held(squares) == 0.0
+    none = held(squares) <= 0.0
     norm = where(none, 0.0, sqrt(where(none, 1.0, squares)))
     return _kept(norm, x, axis) if keepdims else norm
 
@@ -369,7 +369,7 @@ def _direction(x: Any, norm: Any, p: float, axis: Any) -> Any:
     In terms of x / norm nothing overflows that the norm itself does not; and for even p it is a
     polynomial, with right derivatives at elements 0.
     """
-    none = held(norm) == 0.0
+    none = held(norm) <= 0.0
     unit = x / where(none, 1.0, norm)
     if p == 2:
         slope = unit
@@ -462,10 +462,10 @@ def cond(x: Any, p: Any = None) -> Any:
         s = factor.svdvals(x)
         largest, smallest = s[..., 0], s[..., -1]
         ratio = smallest / largest if p == -2 else largest / smallest
-        return where(held(largest) == 0.0, np.inf, ratio)
+        return where(held(largest) <= 0.0, np.inf, ratio)
     x = square(x)
-    pivots = held(diagonal(systems.factors_of(x)[0]))
-    singular = np.any(pivots == 0.0, axis=-1)
+    pivots = np.abs(held(diagonal(systems.factors_of(x)[0])))
+    singular = np.any(pivots <= 0.0, axis=-1)
     one = np.eye(x.shape[-1], dtype=np.dtype(x.dtype))
     matrices = where(singular[..., None, None], one, x)
     numbers = norm(matrices, p, (-2, -1)) * norm(systems.inv(matrices), p, (-2, -1))

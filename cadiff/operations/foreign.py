@@ -128,6 +128,19 @@ def lend_methods(classes: Iterable[type], names: Iterable[str], answer: Answer) 
             setattr(kind, name, _asking(vars(kind)[name], name, answer))
 
 
+def lend_function(module: ModuleType, name: str, answer: Answer) -> Callable[..., Any]:
+    """Have `answer(function, *args, **kwargs)` be called if an argument carries a derivative."""
+    function = getattr(module, name)
+
+    @functools.wraps(function)
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        is_asked = carries((args, kwargs))
+        return answer(function, *args, **kwargs) if is_asked else function(*args, **kwargs)
+
+    setattr(module, name, asking)
+    return asking
+
+
 def run_as_python(compiled: Any) -> None:
     """Have functions of a class run as Python where an argument carries a derivative.
 

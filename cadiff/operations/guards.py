@@ -29,6 +29,8 @@ Note = Callable[..., Any]
 class NoDerivativeError(binding.MissingRuleError):
     """A function was given a number by which it has no derivative."""
 
+    __module__ = "cadiff"
+
 
 def _taken(x: Any) -> Any:
     """A list as an array, of objects if it holds numbers with derivatives."""

@@ -20,11 +20,6 @@ MOST_ORIGINS = 16  # that something has, else a sum of n ints would remember n *
 Outcomes = tuple[Any, int, bool]  # a Var, the serial of its recording, whether it is an equality
 
 
-def is_wide_dtype(dtype: Any) -> bool:
-    """Whether float32 with numbers of a dtype is float64."""
-    return dtype is not None and np.result_type(dtype, np.float32) == np.float64
-
-
 class Memory:
     """What masks share that are views of one array."""
 
@@ -106,8 +101,9 @@ class Replayed:
     def __init__(
         self, plain: Any, outcomes: Any, serial: int, equality: bool, memory: Memory | None = None
     ) -> None:
-        if binding.is_single(outcomes) and is_wide_dtype(getattr(plain, "dtype", None)):
-            outcomes = binding.widened(outcomes)  # as int64 makes float64 of float32
+        kind = np.result_type(getattr(plain, "dtype", np.float32), np.float32)
+        if binding.is_single(outcomes) and kind == np.float64:  # as int64 makes of float32
+            outcomes = binding.widened(outcomes)
         self._plain = plain
         self._outcomes = outcomes
         self._serial = serial

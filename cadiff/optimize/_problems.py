@@ -9,10 +9,9 @@ import numpy as np
 
 from ..numpy import asarray, concatenate
 from ..programs.program import program_of
-from ._constraints import weighted
+from ._constraints import Structure, entries, structure_of, weighted
 from ._objectives import Objective
 from ._progress import Progress
-from ._structures import Structure, entries, structure_of
 from ._vectors import FloatArray, Parameters
 
 Function = Callable[..., Any]

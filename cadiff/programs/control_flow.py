@@ -16,9 +16,11 @@ import numpy as np
 
 from .. import binding
 from ..binding import Container
+from ..operations.arrays import as_array
 from ..operations.replayed import Replayed
 from ..transforms._base import Function, answering, check_function, is_int
 from ..transforms._mapped import NUMBERS, Form
+from ..transforms._outputs import is_vector
 from .kept_loops import (
     NO_ROWS,
     Kind,
@@ -101,7 +103,7 @@ def scan(
     """
     check_function("scan", f)
     leaves, tree = binding.flattened(xs, _is_row)
-    arrays = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in leaves]
+    arrays = [as_array(x) if isinstance(x, (list, tuple)) else x for x in leaves]
     lengths: dict[int, None] = {}
     for x in arrays:
         if not isinstance(x, NUMBERS) or not binding.shape(x):
@@ -125,8 +127,8 @@ def scan(
 
 
 def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
-    """Whether a container is a list of floats, which is one leaf."""
-    return container.is_sequence and not container.beside and set(map(type, parts)) == {float}
+    """Whether a container is a list of numbers, which is one leaf."""
+    return not container.beside and is_vector(container, parts)
 
 
 def _none_of(f: Function, init: Any, x: Any) -> Any:

@@ -23,8 +23,7 @@ from ..transforms._base import Function, show_as
 from .counters import counter_of, keeps_nothing
 from .reasons import OTHER, NoStandIns, TellsApart
 from .recorded import NOT_ENTERED, MissedError, Recorded
-from .recordings import Attempt, carries_derivatives, is_raising, run
-from .settling import settled
+from .recordings import Attempt, carries_derivatives, is_raising, run, settled
 from .traces import Traces
 from .verification import difference_of_eager
 from .walks import watch_of

@@ -1,7 +1,7 @@
 """The findings of a walk: values that f reads, and questions to ask of them at the end.
 
-The modules of kinds of objects (contents.py, classes.py) and of names (walks.py, named.py) add to
-the findings. They know no more of the walk than stands here.
+The modules of kinds of objects (contents.py) and of names (walks.py, named.py) add to the
+findings. They know no more of the walk than stands here.
 """
 
 from __future__ import annotations

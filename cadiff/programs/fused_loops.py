@@ -368,11 +368,7 @@ def overlapped(one: Loop, other: Loop) -> tuple[list[Loop], Loop, list[Loop]] | 
 
 
 def loop_of(
-    parts: dict[str, Any],
-    k: int,
-    forms: Sequence[str],
-    tiles: Tiles | None,
-    is_kept: bool,
+    parts: dict[str, Any], k: int, forms: Sequence[str], tiles: Tiles | None, is_kept: bool
 ) -> Loop | None:
     """The loop that an instruction is, perhaps one for each tile; None if it is none."""
     each = _each(parts, k, forms, tiles is not None)

@@ -14,20 +14,14 @@ import sys
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum
-from types import (
-    BuiltinFunctionType,
-    CodeType,
-    FrameType,
-    FunctionType,
-    MethodType,
-    ModuleType,
-)
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..binding import GuardsTold
 from ..binding.callers import is_own_file
+from ..transforms._checkpoints import is_set
 
 MOST_STANDINGS = 64  # that a function has at choices in a loop
 MOST_PARTS = 256  # of what f holds
@@ -176,7 +170,7 @@ class _Parts:
             content = self._all(value.ravel()) if is_of_objects else value.tobytes()
             return value.shape, value.dtype.str, content
         if isinstance(value, FunctionType):
-            cells = [cell.cell_contents for cell in value.__closure__ or () if _is_full(cell)]
+            cells = [cell.cell_contents for cell in value.__closure__ or () if is_set(cell)]
             defaults = value.__defaults__, value.__kwdefaults__, value.__dict__
             return value.__code__, *self._all([*cells, *defaults])
         if isinstance(value, MethodType):
@@ -193,14 +187,6 @@ class _Parts:
         if type(value).__dictoffset__ == 0 or not all(k.__flags__ & _OF_A_CLASS for k in kinds):
             raise _ElusiveError
         return self._all(object.__getattribute__(value, "__dict__").items())
-
-
-def _is_full(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def _goes_on(code: CodeType) -> bool:

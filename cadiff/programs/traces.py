@@ -38,8 +38,7 @@ from .native import Machines, make_machine_code, make_machine_code_later, note
 from .pace import Comparisons, Pace, Partings, PerformanceWarning
 from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled
 from .recorded import NOT_SERVED, MissedError, Recorded, Vain, is_portable, met
-from .recordings import WRITES, Attempt, Changes, changes_of, record
-from .settling import settled
+from .recordings import WRITES, Attempt, Changes, changes_of, record, settled
 from .traced import Integers, Traced
 from .verification import RAISES, StaleProgramWarning, Verify, verified
 from .walks import watch_of

@@ -2,8 +2,8 @@
 
 A walk takes the names in the code (reads.py) and follows their chains, such as `settings.rate`, to
 their values. It runs no code of the user's: where a property or a `__getattr__` would have to run,
-it looks into the whole object instead. It looks into each value as a whole (contents.py,
-classes.py), and reads the functions in it in their turn. It leaves out the code of libraries,
+it looks into the whole object instead. It looks into each value as a whole
+(contents.py), and reads the functions in it in their turn. It leaves out the code of libraries,
 unless that was seen to run and nothing is known of the library (observations.py). A `Watch` keeps
 what the walk has met; if it cannot, f is run eagerly. This module does not know what is recorded.
 """

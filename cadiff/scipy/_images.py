@@ -442,11 +442,6 @@ def _pieces(n: int, order: int) -> Real:
     return pieces
 
 
-def b_splines(n: int, u: Real, order: int) -> list[Real]:
-    """The n + 1 B-splines between two knots, or a derivative; u is the distance from the first."""
-    return [np.polyval(piece, u) for piece in _pieces(n, order).T[::-1]]
-
-
 def _led_back(x: Real, n: int, mode: int, order: int) -> tuple[Real, Real]:
     """Coordinates led back to an axis of n elements, and how they follow the given ones.
 
@@ -525,7 +520,7 @@ class Located:
         """How much coefficients count along an axis, or a further derivative of that."""
         u, slope = self._axes[axis]
         order = self.how.orders[axis] + further
-        found = b_splines(self.how.order, u, order)
+        found = [np.polyval(piece, u) for piece in _pieces(self.how.order, order).T[::-1]]
         return [w * slope**order for w in found] if order else found
 
     def within(self, found: Real) -> Real:

@@ -529,11 +529,7 @@ class Twin:
     """
 
     def __init__(
-        self,
-        original: Any,
-        mirror: Any,
-        called: str,
-        parameters: dict[str, Any] | None = None,
+        self, original: Any, mirror: Any, called: str, parameters: dict[str, Any] | None = None
     ) -> None:
         self.original, self.mirror = original, mirror
         self.called, self.parameters = called, parameters or {}

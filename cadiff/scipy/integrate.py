@@ -21,7 +21,7 @@ from typing import Any
 
 from scipy import integrate as _original
 
-from . import _boundary, _initial, _integrals
+from . import _initial, _integrals
 from ._calls import SolverCall, plainly, public, refuse
 from ._mirror import Namespace, kernels, mirror_of
 
@@ -59,7 +59,7 @@ _SOLVED: list[tuple[str, Callable[[SolverCall], Any], str]] = [
     ),
     (
         "solve_bvp",
-        _boundary.solve_bvp,
+        _initial.solve_bvp,
         """`scipy.integrate.solve_bvp`, whose y, yp, p and sol have derivatives.
 
         Those of the equations of the collocation on the mesh that SciPy has chosen, which stays.

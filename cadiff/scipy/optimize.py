@@ -41,8 +41,15 @@ from ..operations.guards import NoDerivativeError, valued
 from ..transforms import jacobian
 from ..transforms._solutions import vector_of
 from ._calls import SolverCall, public, refuse
-from ._conditions import (
+from ._mirror import Namespace
+from ._optima import (
+    Arguments,
     Condition,
+    FixedPoint,
+    Minimum,
+    Root,
+    Solver,
+    Squares,
     by_pairs,
     by_sides,
     dense,
@@ -51,8 +58,6 @@ from ._conditions import (
     of_functions,
     within,
 )
-from ._mirror import Namespace
-from ._optima import Arguments, FixedPoint, Minimum, Root, Solver, Squares
 
 # --- conditions ----------------------------------------------------------------------------------
 

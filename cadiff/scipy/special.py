@@ -72,8 +72,8 @@ from . import (
     _steps,
 )
 from ._bessel_functions import SEVERAL
+from ._families import has_ufunc, scipys_ufunc, ufunc_of
 from ._formulas import CONSTANT, Tabulated, choose, formulas_of, rows_of
-from ._ufuncs import has_ufunc, scipys_ufunc, ufunc_of
 
 Function = Callable[..., Any]
 

@@ -14,13 +14,7 @@ from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, P, Transform, answering, check_mode
 from ._blocks import InBlocks, blocks_of_matrix, blocks_of_tangents
 from ._forward import parted, run_forward
-from ._holomorphic import (
-    COMPLEX_RESULT,
-    NO_COMPLEX_RESULT,
-    AlongReal,
-    RealParts,
-    check_complex,
-)
+from ._holomorphic import COMPLEX_RESULT, NO_COMPLEX_RESULT, AlongReal, RealParts, check_complex
 from ._outputs import Output, Shape, as_result
 
 

@@ -14,10 +14,9 @@ from .. import binding
 from ..binding import FrozenMap, Recording, Structure
 from ..operations.arrays import stack
 from ._base import check_function, run_at
-from ._frozen import carried, joined, parted
 from ._outputs import Output, Shape, handed_out
 from ._pages import page
-from ._reverse import vjp
+from ._reverse import carried, joined, parted, vjp
 
 
 class _Frozen:

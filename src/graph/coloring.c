@@ -1,6 +1,6 @@
-/* See coloring.h. Greedy: columns take, one after the other, the first colour that is free; those
+/* See pattern.h. Greedy: columns take, one after the other, the first colour that is free; those
  * with the most neighbours go first. */
-#include "graph/coloring.h"
+#include "graph/pattern.h"
 
 #include <string.h>
 

@@ -622,4 +622,9 @@ CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt, con
 CadStatus cad_graph_jacobian(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                              size_t n_outputs, CadPattern *pattern, CadId **entries);
 
+/* The structure of the Jacobian of outputs by variables, by sets of bits. What is 0 by the rules
+ * of differentiation, whatever the inputs, is no part of it. */
+CadStatus cad_sparsity(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
+                       size_t n_outputs, CadPattern *pattern);
+
 #endif

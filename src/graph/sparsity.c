@@ -1,8 +1,7 @@
-/* See sparsity.h. Each number has a set: of the variables that it depends on, or of the outputs
- * that depend on it, whichever are fewer. Sets are lists, and numbers with equal sets share one
- * list; or, where lists would be long, bits, which are found for a strip of them at a time. */
-#include "graph/sparsity.h"
-
+/* Which outputs of a graph depend on which variables. Each number has a set: of the variables that
+ * it depends on, or of the outputs that depend on it, whichever are fewer. Sets are lists, and
+ * numbers with equal sets share one list; or, where lists would be long, bits, which are found for
+ * a strip of them at a time. */
 #include "graph/edge_rows.h"
 
 #include <string.h>

@@ -59,3 +59,29 @@ void cad_columns_split(double *to, ptrdiff_t apart, const double *from, ptrdiff_
         }
     }
 }
+
+/* --- pairs --- */
+
+CAD_CLONES static void split_pairs(const double *restrict pairs, double *restrict re,
+                                   double *restrict im, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        re[i] = pairs[2 * i];
+        im[i] = pairs[2 * i + 1];
+    }
+}
+
+CAD_CLONES static void join_pairs(double *restrict pairs, const double *restrict re,
+                                  const double *restrict im, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        pairs[2 * i] = re[i];
+        pairs[2 * i + 1] = im[i];
+    }
+}
+
+void cad_pairs_split(const double *pairs, double *re, double *im, size_t n) {
+    split_pairs(pairs, re, im, n);
+}
+
+void cad_pairs_join(double *pairs, const double *re, const double *im, size_t n) {
+    join_pairs(pairs, re, im, n);
+}

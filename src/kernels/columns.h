@@ -14,4 +14,10 @@ void cad_columns_join(double *to, ptrdiff_t row, const CadStrip *columns, size_t
 void cad_columns_split(double *to, ptrdiff_t apart, const double *from, ptrdiff_t row,
                        size_t count, size_t n);
 
+/* Complex numbers are pairs of floats: the parts of n, one after the other. */
+void cad_pairs_split(const double *pairs, double *re, double *im, size_t n);
+
+/* The n complex numbers that have these parts. */
+void cad_pairs_join(double *pairs, const double *re, const double *im, size_t n);
+
 #endif

@@ -2,8 +2,6 @@
 #include "kernels/elementwise.h"
 
 #include "kernels/densities.h"
-#include "kernels/scipy_fixes.h"
-#include "kernels/tails.h"
 
 #include <math.h>
 

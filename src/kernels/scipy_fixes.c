@@ -1,8 +1,7 @@
-/* See scipy_fixes.h. Each function comes as a pair: where SciPy's value is wrong, and what is
- * right there. */
-#include "kernels/scipy_fixes.h"
-
+/* Functions of SciPy's where its values are not right. Each comes as a pair: where SciPy's value
+ * is wrong, and what is right there. */
 #include "kernels/densities.h"
+#include "kernels/elementwise.h"
 #include "table/special.h"
 
 #include <math.h>

@@ -1,10 +1,9 @@
-/* See tails.h.
+/* The incomplete gamma and beta functions: see elementwise.h.
  *
  * In a tail a probability divided by the density is an integral whose integrand starts at 1 and
  * falls off: it neither underflows nor cancels. */
-#include "kernels/tails.h"
-
 #include "kernels/densities.h"
+#include "kernels/elementwise.h"
 #include "table/special.h"
 
 #include <math.h>

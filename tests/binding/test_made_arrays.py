@@ -373,3 +373,16 @@ def test_shared_memory_is_found_element_by_element() -> None:
 
     for way in ("reverse", "forward", "compiled"):
         numpy.testing.assert_array_equal(TRANSFORMS[way](f)(X), [1.0, 0.0])
+
+
+@pytest.mark.parametrize("way", [cadiff.grad, cadiff.jacfwd, lambda f: cadiff.compile(f).grad])
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])
+def test_parts_of_complex_arrays_are_assigned_to(name: str, way: Any) -> None:
+    def f(x: Any) -> Any:
+        z = getattr(np, name)(x * 1j)
+        z[0] = x[0] * 1j
+        z.real[1] = x[1]
+        z.imag[1] = 3.0 * x[1]
+        return np.sum(np.abs(z) ** 2)
+
+    numpy.testing.assert_allclose(way(f)(X), [2.0 * X[0], 20.0 * X[1]])

@@ -3,7 +3,7 @@
 #include "program/program.h"
 
 #include "check.h"
-#include "graph/sparsity.h"
+#include "graph/graph.h"
 #include "on_tape.h"
 #include "replay.h"
 

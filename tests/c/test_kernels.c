@@ -4,7 +4,6 @@
 
 #include "kernels/kernels.h"
 #include "kernels/columns.h"
-#include "kernels/pairs.h"
 #include "kernels/vectors.h"
 #include "table/special.h"
 

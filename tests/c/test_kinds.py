@@ -35,7 +35,6 @@ static void cad_alternate_term(const CadTerm *term) {
 PROGRAM = """
 #include "arrays/arrays.h"
 #include "graph/edges.h"
-#include "graph/sparsity.h"
 #include "sweeps/sweeps.h"
 #include "tape/tape.h"
 

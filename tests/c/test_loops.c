@@ -1,7 +1,7 @@
 /* Recurrences: found on a tape, whatever they are made of; written down and read again; and all of
  * it survives want of memory. */
 #include "arrays/arrays.h"
-#include "graph/sparsity.h"
+#include "graph/graph.h"
 #include "loops/loops.h"
 #include "program/program.h"
 

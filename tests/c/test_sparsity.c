@@ -1,9 +1,8 @@
 /* Patterns, colourings, and the structure of graphs: against what can be seen entry by entry, and
  * with memory that runs out. */
 #include "check.h"
-#include "graph/coloring.h"
+#include "graph/graph.h"
 #include "on_tape.h"
-#include "graph/sparsity.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -31,7 +31,6 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"state"},
             {"binding", "classify", "errors", "references", "slabs", "views"},
             {"components", "handles"},
-            {"threads"},
         ],
     ),
     (

@@ -28,7 +28,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         "kernels",
         [
             {"coefficients", "kernels"},
-            {"columns", "digest", "factors", "loops", "masks", "pairs", "room"}
+            {"columns", "digest", "factors", "loops", "masks", "room"}
             | {"single", "vectors", "whole"},
             {"directions", "exponentials", "series"},
             {"matrices"},
@@ -46,7 +46,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"entries"},
             {"tape"},
-            {"adjoints", "blocks", "find", "hook"},
+            {"adjoints", "blocks", "find"},
             {"reclaim", "captures", "guards"},
             {"inner"},
             {"marks"},
@@ -59,7 +59,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"lanes"},
             {"walk"},
             {"short_rows"},
-            {"singles", "terms"},
+            {"terms"},
             {"kinds"},
             {"values", "moves", "entry_tangent", "entry_reverse", "entry_taylor"},
             {"runs"},
@@ -76,7 +76,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"steps"},
             {"validate", "sweep"},
             {"inner"},
-            {"spans", "adds", "array_steps", "rows"},
+            {"adds", "array_steps", "rows"},
             {"build"},
         ],
     ),
@@ -91,7 +91,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"bodies", "cotangents"},
             {"fold", "maps", "written", "records", "read", "partials", "products"},
             {"live", "derivatives", "shifts"},
-            {"blocks", "described", "insert"},
+            {"described", "insert"},
             {"scan_blocks"},
             {"scan"},
             {"scan_derivatives"},

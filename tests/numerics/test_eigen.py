@@ -6,6 +6,8 @@ for real matrices. What depends on the phase that LAPACK chooses for a vector ha
 
 from __future__ import annotations
 
+import importlib
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as np
-from cadiff.operations.guards import NoDerivativeError
+from cadiff import NoDerivativeError
 
 from ..helpers.programs import quiet
 
@@ -243,3 +245,51 @@ def test_roots_move_with_coefficients_that_are_zero(c: list[float]) -> None:
         step = 1e-5 * numpy.eye(len(c))
         rows = [(slopes(point + e) - slopes(point - e)) / 2e-5 for e in step]
         numpy.testing.assert_allclose(cadiff.hessian(f)(point), rows, rtol=1e-6, atol=1e-8)
+
+
+# --- roots of series -----------------------------------------------------------------------------
+
+SERIES = ["Polynomial", "Chebyshev", "Hermite", "HermiteE", "Laguerre", "Legendre"]
+COEFFICIENTS = numpy.array([1.0, -3.0, 2.2, 0.5])
+
+
+@pytest.mark.parametrize("kind", SERIES)
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
+def test_roots_of_series(kind: str, n: int, is_complex: bool) -> None:
+    """NumPy does not offer these functions to numbers with derivatives."""
+    series = getattr(numpy.polynomial, kind)
+    find = getattr(importlib.import_module(series.__module__), series._roots.__name__)
+    factor = 1.0 + 0.5j if is_complex else 1.0
+    shift = 0.2j if is_complex else 0.0
+
+    def f(c: Any) -> Any:
+        found = find(factor * c + shift)
+        return np.sum(np.abs(found) ** 2 * numpy.arange(1.0, len(found) + 1.0))
+
+    c = COEFFICIENTS[:n]
+    by_steps = [(f(c + h) - f(c - h)) / 2e-6 for h in 1e-6 * numpy.eye(n)]
+    gradient = cadiff.grad(f)(c)
+    numpy.testing.assert_allclose(gradient, by_steps, rtol=1e-6, atol=1e-8)
+    numpy.testing.assert_allclose(cadiff.jacfwd(f)(c), gradient, rtol=1e-10, atol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        numpy.testing.assert_allclose(cadiff.compile(f).grad(c), gradient, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", SERIES)
+def test_series_with_derivatives_have_roots(kind: str) -> None:
+    def f(c: Any) -> Any:
+        series = getattr(np.polynomial, kind)(c, domain=[-1.0, 3.0])
+        return np.sum(np.abs(series.roots()) ** 2)
+
+    by_steps = [(f(COEFFICIENTS + h) - f(COEFFICIENTS - h)) / 2e-6 for h in 1e-6 * numpy.eye(4)]
+    numpy.testing.assert_allclose(cadiff.grad(f)(COEFFICIENTS), by_steps, rtol=1e-6, atol=1e-5)
+
+
+def test_zeros_behind_the_coefficients_of_a_series_have_no_roots() -> None:
+    find = numpy.polynomial.polynomial.polyroots
+    f = lambda c: np.sum(np.abs(find(np.append(c, [0.0, 0.0]))))  # noqa: E731
+    g = lambda c: np.sum(np.abs(np.roots(c[::-1])))  # noqa: E731
+    numpy.testing.assert_allclose(cadiff.grad(f)(COEFFICIENTS), cadiff.grad(g)(COEFFICIENTS))
+    assert cadiff.grad(lambda x: np.sum(find([x])) + x)(2.0) == 1.0

@@ -330,3 +330,14 @@ def test_the_determinant_of_a_matrix_with_inf_has_derivatives_nan(number: float)
         a[0, 1], a[2, 3] = number, number
         assert np.isnan(cadiff.grad(np.linalg.det)(a)).any()
         assert np.isnan(cadiff.hvp(np.linalg.det)(a, np.eye(4))).any()
+
+
+def test_what_has_no_derivative_says_what_has_one() -> None:
+    a = np.array([[1.0, 2.0], [2.0, 4.0]])
+    f: Any
+    for f in (lambda a: np.linalg.slogdet(a)[1], lambda a: np.linalg.slogdet(a + 0j)[1]):
+        for way in (cadiff.grad, cadiff.jacfwd):
+            with pytest.raises(np.linalg.LinAlgError, match=r"\(2, 2\).*write numpy.linalg.det"):
+                way(f)(a)
+    with pytest.raises(np.linalg.LinAlgError, match=r"column 1 depends .* numpy.linalg.lstsq"):
+        cadiff.grad(lambda a: cadiff.numpy.sum(np.linalg.qr(a)[1]))(a)

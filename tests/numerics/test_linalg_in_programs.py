@@ -316,3 +316,38 @@ def test_a_basis_of_eigenvectors_may_be_lost_in_a_replay() -> None:
     program(np.diag([1.0, 2.0]))
     assert np.isnan(program(np.array([[1.0, 1.0], [0.0, 1.0]]))).all()
     np.testing.assert_allclose(program(np.diag([3.0, 2.0])), np.eye(2), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 9])
+@pytest.mark.parametrize("number", [np.inf, np.nan])
+def test_eigenvalues_of_what_is_not_finite_are_numpys(n: int, number: float) -> None:
+    program = cadiff.compile(linalg.eigvalsh)
+    a = np.diag(np.arange(1.0, n + 1.0))
+    program(a)
+    program(a + 1.0)
+    a[-1, 0] = number
+    found, wanted = answer_of(lambda: program(a)), answer_of(lambda: np.linalg.eigvalsh(a))
+    np.testing.assert_equal(found, wanted)
+
+
+def test_vectors_of_what_is_not_finite_do_not_converge() -> None:
+    for f in (lambda a: linalg.svd(a)[0], lambda a: linalg.eigh(a)[1]):
+        program = cadiff.compile(f)
+        program(np.eye(3))
+        with pytest.raises(LinAlgError, match="did converge: there is inf or nan in the matrix"):
+            program(np.full((3, 3), np.inf))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [linalg.eigvals, lambda a: linalg.eig(a)[1], linalg.norm, linalg.cond, cnp.poly]
+    + [lambda a: linalg.norm(a, axis=0), lambda a: linalg.cond(a, 1)],
+)
+def test_no_derivative_of_a_matrix_rests_on_an_equality(f: Function) -> None:
+    gradient = cadiff.grad(lambda a: cnp.sum(cnp.abs(f(a)) ** 2))
+    program = cadiff.compile(gradient)
+    a = np.array([[1.0, 0.3, 0.2], [0.1, 2.0, 0.4], [0.5, 0.2, 3.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in range(2):
+            np.testing.assert_allclose(program(a + k), gradient(a + k), rtol=1e-9)

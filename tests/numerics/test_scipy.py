@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.operations.guards import NoDerivativeError
+from cadiff import NoDerivativeError
 
 from ..helpers.cases_scipy import ASKED, CALLS, OTHERS, POINT, SOLVED, Call
 

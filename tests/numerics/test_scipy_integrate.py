@@ -18,8 +18,17 @@ import scipy.optimize
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.operations.guards import NoDerivativeError
-from cadiff.scipy import _flows, _jumps, integrate, interpolate, linalg, optimize, sparse, stats
+from cadiff import NoDerivativeError
+from cadiff.scipy import (
+    _flows,
+    _integrals,
+    integrate,
+    interpolate,
+    linalg,
+    optimize,
+    sparse,
+    stats,
+)
 from cadiff.scipy._calls import JUMPING
 
 from ..helpers.cases_scipy import STEPPING
@@ -639,14 +648,16 @@ def jumping(row: Any) -> bool:
         at = np.linspace(*windows[k], 41)
         values = np.array([along(x) for x in at.tolist()])
         finite = np.isfinite(values[:, 0])
-        for jump in _jumps.jumps(along, at[finite], values[finite]) if finite.sum() > 1 else ():
+        for jump in (
+            _integrals.jumps(along, at[finite], values[finite]) if finite.sum() > 1 else ()
+        ):
             if np.abs(along(jump.below)) < 1e4:  # else it is a pole
                 return True
     return False
 
 
 def test_every_operation_that_jumps_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_jumps, "MOST", 4000)  # poles are divided for ever
+    monkeypatch.setattr(_integrals, "MOST", 4000)  # poles are divided for ever
     with np.errstate(all="ignore"):
         found = {row.name for row in ROWS if jumping(row)}
     assert {"floor", "mod"} <= found

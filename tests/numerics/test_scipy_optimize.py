@@ -12,7 +12,7 @@ import scipy.optimize
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.operations.guards import NoDerivativeError
+from cadiff import NoDerivativeError
 from cadiff.scipy import optimize
 
 from ..helpers.solvers import Case, agree, check

@@ -16,8 +16,7 @@ import scipy.special as sp
 from mpmath import mp
 
 import cadiff
-from cadiff import Dual
-from cadiff.operations.guards import NoDerivativeError
+from cadiff import Dual, NoDerivativeError
 from cadiff.scipy import _differences, special, stats
 from cadiff.scipy._differences import differentiated
 

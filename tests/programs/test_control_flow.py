@@ -608,3 +608,15 @@ def test_a_first_run_goes_on_by_the_recording_of_a_turn(f: Any, monkeypatch: Any
                 assert np.asarray(one).dtype == np.asarray(other).dtype
                 np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
     assert program.stats()["eager"] == 0
+
+
+def test_a_list_of_numbers_with_derivatives_is_an_array_of_them() -> None:
+    def product(x: Any, rows: Any) -> Any:
+        return cadiff.scan(lambda c, row: (c * row, c), 1.0, rows)[0] * x
+
+    for way in (cadiff.grad, cadiff.jacfwd):
+        assert way(lambda x: product(x, [x, 2.0 * x, 3]))(2.0) == 72.0
+        assert way(lambda x: product(1.0, (x, 2.0 * x)))(3.0) == 12.0
+    check(lambda x: product(x, [x, 2.0 * x]), lambda x: 2.0 * x**3, [(2.0,), (3.0,)], 1)
+    assert cadiff.grad(product, 1)(1.0, [2.0, 3.0, 4.0]) == [12.0, 8.0, 6.0]
+    assert cadiff.scan(lambda c, row: (c + row, c), 0, [1, 2, 3])[0] == 6

@@ -15,8 +15,8 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff import NoDerivativeError
 from cadiff.binding import Watch
-from cadiff.operations.guards import NoDerivativeError
 from cadiff.programs import observations, recordings, walks
 from cadiff.programs.observations import Observation
 from cadiff.programs.recorded import Recorded

@@ -12,7 +12,7 @@ import scipy.integrate
 import scipy.optimize
 
 import cadiff
-from cadiff.operations.guards import NoDerivativeError
+from cadiff import NoDerivativeError
 from cadiff.scipy import integrate, optimize
 
 LAST = 0.0

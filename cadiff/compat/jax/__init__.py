@@ -20,10 +20,10 @@ import cadiff as _cadiff
 from .. import aliases as _aliases
 from .. import images as _images
 from .. import optimizers as _optimizers
-from ..places import limits as _limits
 from . import arrays as _arrays
 from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
 from .arrays import Array, Device, ShapeDtypeStruct  # noqa: F401
+from .arrays import limits as _limits
 from .transforms import *  # noqa: F403
 
 __version__ = "0.10.2"  # the release whose names these are

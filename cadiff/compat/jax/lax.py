@@ -16,10 +16,9 @@ from cadiff.scipy import special
 
 from .. import matrices
 from ..aliases import have_modules, named
-from ..places import part_places
 from ..trees import Function
 from . import tree_util as trees
-from .arrays import given_back
+from .arrays import given_back, part_places
 from .transforms import linear_transpose as linear_transpose
 from .transforms import owning, vmap
 

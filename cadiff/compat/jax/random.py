@@ -9,12 +9,11 @@ import cadiff
 from cadiff import numpy as np
 from cadiff.scipy import special
 
-from ..draws import BY_FORMULA, gamma, poisson
+from ..draws import BY_FORMULA, WORD, WORDS, gamma, order_of, poisson, whole
+from ..draws import bits as bits_of
 from ..draws import normal as normal
+from ..draws import split as split
 from ..draws import uniform as uniform
-from ..threefry import WORD, WORDS, order_of, whole
-from ..threefry import bits as bits_of
-from ..threefry import split as split
 
 _SQRT2 = math.sqrt(2.0)
 _as_ints: Any = lambda x, dtype=int: np.asarray(x).astype(dtype)[()]  # noqa: E731

@@ -15,8 +15,8 @@ from typing import Any
 
 import cadiff
 
+from ..calls import in_a_row
 from ..trees import Function, Kind, Tree, kind_by
-from ..vectors import in_a_row
 from .arrays import given_back
 
 _NONE: Any = object()

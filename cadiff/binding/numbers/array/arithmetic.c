@@ -5,7 +5,6 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/references.h"
-#include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
 

@@ -6,7 +6,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/threads.h"
+#include "numbers/objects/handles.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"

@@ -3,7 +3,6 @@
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
-#include "numbers/objects/threads.h"
 
 #include "tape/guards.h"
 

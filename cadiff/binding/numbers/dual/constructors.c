@@ -6,7 +6,7 @@
 #include "numbers/objects/components.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/references.h"
-#include "numbers/objects/threads.h"
+#include "numbers/objects/handles.h"
 
 #include "tape/tape.h"
 

@@ -9,7 +9,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/threads.h"
+#include "numbers/objects/handles.h"
 #include "numbers/operations/operations.h"
 #include "table/special.h"
 #include "tape/tape.h"

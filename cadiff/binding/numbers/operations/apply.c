@@ -9,7 +9,6 @@
 #include "numbers/objects/handles.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/threads.h"
 
 /* The table of an array with derivatives; NULL for anything else. */
 static const CadTypeTable *table_of_array(PyObject *object) {

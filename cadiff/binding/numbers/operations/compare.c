@@ -7,7 +7,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/threads.h"
+#include "numbers/objects/handles.h"
 
 #include "tape/guards.h"
 #include "tape/tape.h"

@@ -5,7 +5,7 @@
 #include "numbers/objects/classify.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/threads.h"
+#include "numbers/objects/handles.h"
 #include "numbers/objects/views.h"
 
 #include "tape/blocks.h"

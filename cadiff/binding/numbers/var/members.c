@@ -8,7 +8,6 @@
 #include "numbers/objects/handles.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ...vectors import in_a_row
+from ...calls import in_a_row
 from ..trees import Tree
 
 
