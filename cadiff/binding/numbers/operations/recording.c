@@ -76,7 +76,11 @@ void cad_read_quietly(PyObject *object, const char *what) {
     }
 }
 
+/* But for JAX's names: what is traced there prints once. */
 void cad_note_text(PyObject *number) {
+    if (cad_answers_as_numpy()) {
+        return;
+    }
     cad_read_quietly(number, "the text of a number is made, which a replay would not make again: "
                              "return the number, and write it when the call is over");
 }
@@ -85,7 +89,7 @@ int cad_note_repr(PyObject *number) {
     CadTape *const tape = noting_tape(number);
     if (tape != NULL) {
         cad_note_text(number);
-        tape->guards->is_shown = 1;
+        tape->guards->is_shown |= !cad_answers_as_numpy();
     }
     return tape != NULL;
 }
