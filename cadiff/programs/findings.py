@@ -96,7 +96,13 @@ class Findings(ABC):
         self.sees_loaded = False  # those of sys.modules
         self.values: dict[tuple[int, str], Any] = {}  # of names that are watched
         self._seen: set[Any] = set()
+        self.asks_once = False  # clocks and the like: replays have what they told in a recording
         self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
+
+    def refuse(self, name: str) -> None:
+        """Have f run eagerly for what it calls, unless that is called once."""
+        if not self.asks_once:
+            raise UnwatchableError(OUTSIDE.format(name=name))
 
     @abstractmethod
     def value(self, value: Any, path: str) -> None:
@@ -168,10 +174,10 @@ class Findings(ABC):
         if not _UNWATCHED.isdisjoint(self.names):
             asked = _unwatched(self.names, self.gets_loggers)
             if asked:
-                raise UnwatchableError(OUTSIDE.format(name=asked))
+                self.refuse(asked)
         if self.asked:
             self.check_identities()
         # A generator's state may be read without drawing.
         generators = self.watch.generators
         if generators and (asked := min(_OF_STATES & self.names, default="")):
-            raise UnwatchableError(OUTSIDE.format(name=f"{generators[0][0]}.{asked}"))
+            self.refuse(f"{generators[0][0]}.{asked}")
