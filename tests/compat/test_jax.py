@@ -624,7 +624,7 @@ def test_arrays_do_not_change_where_a_name_is_bound_anew(jax: Any) -> None:
             (a, b), rows = f(ones)
             assert [*rows[:, 0], b[0], a[0]] == [1.0, 2.0, 3.0, 5.0, 8.0, 8.0, 13.0]
     z = X + 1j
-    for f in (by_call["kept"], jax.jit(by_call["kept"])):
+    for f in (by_name["kept"], jax.jit(by_call["kept"])):
         for _ in range(3):
             np.testing.assert_allclose(f(z), expected(X + 1j), rtol=1e-14)
     assert f.program.stats()["eager"] == 0

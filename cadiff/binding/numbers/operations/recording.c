@@ -76,9 +76,9 @@ void cad_read_quietly(PyObject *object, const char *what) {
     }
 }
 
-/* But for JAX's names: what is traced there prints once. */
 void cad_note_text(PyObject *number) {
-    if (cad_answers_as_numpy()) {
+    const CadTape *const tape = noting_tape(number);
+    if (tape != NULL && tape->as_numpy > 0) { /* as JAX, which prints where it traces */
         return;
     }
     cad_read_quietly(number, "the text of a number is made, which a replay would not make again: "
@@ -89,7 +89,7 @@ int cad_note_repr(PyObject *number) {
     CadTape *const tape = noting_tape(number);
     if (tape != NULL) {
         cad_note_text(number);
-        tape->guards->is_shown |= !cad_answers_as_numpy();
+        tape->guards->is_shown |= tape->as_numpy == 0;
     }
     return tape != NULL;
 }
