@@ -748,7 +748,7 @@ cdef class ComplexArray(Complex):
         return self.copy()
 
     cdef object in_place(self, result):
-        if result is NotImplemented:
+        if result is NotImplemented or cad_binds_anew():
             return result
         if shape_of(result) != self.shape and np.broadcast_shapes(
             np.shape(result), self.shape

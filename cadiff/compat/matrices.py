@@ -10,6 +10,7 @@ from cadiff import numpy as np
 from cadiff.scipy import linalg as scipy_linalg
 
 from .. import binding
+from ..numpy._triangular_factors import cholesky_of_whole
 from .trees import Function
 
 
@@ -42,6 +43,14 @@ def with_nan(function: Function) -> Function:
             return found + (beside if found.ndim >= beside.ndim else beside[..., 0])
 
     return lenient
+
+
+def cholesky(a: Any, lower: bool = False, **_: Any) -> Any:
+    """Of one triangle of a; the derivative is by both, for changes that are not symmetric too."""
+    return _cholesky(np.asarray(a), upper=not lower)
+
+
+_cholesky = with_nan(cholesky_of_whole)
 
 
 def triangular_solve(

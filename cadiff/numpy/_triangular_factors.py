@@ -115,15 +115,36 @@ def _halved(x: Any) -> Any:
     return part(x, triangle(x.shape[-1], strict=True)) + 0.5 * real_diagonal(x)
 
 
+def _whole_back(low: Any, g: Any) -> Any:
+    half = solve_triangle(low, _halved(H(low) @ g), lower=True, adjoint=True)
+    return H(solve_triangle(low, H(half), lower=True, adjoint=True))
+
+
+def _whole_along(low: Any, t: Any) -> Any:
+    half = solve_triangle(low, t, lower=True)
+    return low @ _halved(H(solve_triangle(low, H(half), lower=True)))
+
+
 def _complex_back(low: Any, g: Any) -> Any:
-    middle = hermitian(_halved(H(low) @ g))
-    half = solve_triangle(low, middle, lower=True, adjoint=True)
-    return folded(hermitian(solve_triangle(low, H(half), lower=True, adjoint=True)))
+    return folded(hermitian(_whole_back(low, g)))
 
 
 def _complex_along(low: Any, t: Any) -> Any:
-    half = solve_triangle(low, mirrored(t), lower=True)
-    return low @ _halved(solve_triangle(low, H(half), lower=True))
+    return _whole_along(low, mirrored(t))
+
+
+@on_matrices
+def cholesky_of_whole(a: Any, *, upper: bool = False) -> Any:
+    """As `cholesky`; derivatives are `along` for changes t of all elements, symmetric or not."""
+    return np.linalg.cholesky(a, upper=upper)
+
+
+def _whole_pull(ans: Any, a: Any, g: Any, upper: bool = False) -> Any:
+    return H(_whole_back(H(ans), H(g))) if upper else _whole_back(ans, g)
+
+
+def _whole_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
+    return H(_whole_along(H(ans), H(g))) if upper else _whole_along(ans, g)
 
 
 def cholesky_pull(ans: Any, a: Any, g: Any, upper: bool = False) -> Any:
@@ -136,8 +157,11 @@ def cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
     return H(along(H(ans), H(g))) if upper else along(ans, g)
 
 
-cholesky.calls_lapack(lapack.cholesky)
-cholesky.defrules(cholesky_pull, cholesky_push, "...ij->...kl", unread=(0,))
+for _function, _pull, _push in (
+    (cholesky, cholesky_pull, cholesky_push), (cholesky_of_whole, _whole_pull, _whole_push),
+):  # fmt: skip
+    _function.calls_lapack(lapack.cholesky)
+    _function.defrules(_pull, _push, "...ij->...kl", unread=(0,))
 
 
 @partial(on_matrices, real=(False, False))

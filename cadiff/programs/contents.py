@@ -39,7 +39,6 @@ from .findings import Findings
 from .reasons import (
     COMPILED,
     IDENTITY,
-    OUTSIDE,
     OWN_ARITHMETIC,
     UNKNOWN,
     NoStandIns,
@@ -188,7 +187,7 @@ def _builtin(walk: Findings, value: Any, path: str) -> None:
         raise UnwatchableError(NoStandIns(IDENTITY.format(what=value.__name__, where=path)))
     reason = library_types.unsafe(value)
     if reason:
-        raise UnwatchableError(OUTSIDE.format(name=reason))
+        walk.refuse(reason)
     if not isinstance(value.__self__, types.ModuleType):
         walk.value(value.__self__, path)
 
@@ -326,7 +325,7 @@ def _cache(walk: Findings, value: Any, path: str) -> None:
 
 def _generator(walk: Findings, value: Any, path: str) -> None:
     if isinstance(value, random.SystemRandom):
-        raise UnwatchableError(OUTSIDE.format(name="random.SystemRandom"))
+        walk.refuse("random.SystemRandom")
     walk.watch.generators.append((path, value))
 
 

@@ -98,7 +98,13 @@ class Findings(ABC):
         self.sees_loaded = False  # those of sys.modules
         self.values: dict[tuple[int, str], Any] = {}  # of names that are watched
         self._seen: set[Any] = set()
+        self.asks_once = False  # clocks and the like: replays have what they told in a recording
         self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
+
+    def refuse(self, name: str) -> None:
+        """Have f run eagerly for what it calls, unless that is called once."""
+        if not self.asks_once:
+            raise UnwatchableError(OUTSIDE.format(name=name))
 
     @abstractmethod
     def value(self, value: Any, path: str) -> None:
@@ -171,7 +177,8 @@ class Findings(ABC):
         # A generator's state may be read without drawing.
         generators = self.watch.generators
         texts = _UNWATCHED | _OF_STATES if generators else _UNWATCHED
-        for _, function, names in [] if texts.isdisjoint(self.names) else self.functions:
+        is_free = self.asks_once or texts.isdisjoint(self.names)
+        for _, function, names in () if is_free else self.functions:
             asked = _unwatched(names, self.gets_loggers)
             if not asked and generators and (state := min(_OF_STATES & names, default="")):
                 asked = f"{generators[0][0]}.{state}"

@@ -18,7 +18,7 @@ import sys
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-from ..binding import Observer, Sight, Watch
+from ..binding import Observer, Sight, Watch, answers_as_numpy
 from ..binding.bytecode import has_handlers, raises_at
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library, is_own_file
 from ..operations import primitives
@@ -40,6 +40,7 @@ HIDDEN = (
     "it runs {name} (line {line} of {file}), to which no name in its code leads: call it by name, "
     "or outside, and pass what it gives as an argument"
 )
+_BESIDE = tuple(text.partition("{")[0] for text in (DRAWS, OUTSIDE))
 PICKLED = OUTSIDE.format(name="pickle.loads of what names a global")
 
 _OPAQUE, _KNOWN, _ASIDE, _UNTOLD, _STANDARD = range(5)  # how a code stands, for an Observer
@@ -111,7 +112,8 @@ class Observation(Observer):
         if code in self._asking or code in self._suspects:
             self.asked |= code in self._asking
             self._note(self._suspects.get(code, ""))
-            if code in self._suspects and self._stops and not (self.writes or self.drew):
+            is_suspect = code in self._suspects and bool(self.obstacle)
+            if is_suspect and self._stops and not (self.writes or self.drew):
                 raise SuspectError
             return _KNOWN
         if code in _ONCE or code in _OF_STATES or code in UNWATCHED:
@@ -214,7 +216,9 @@ class Observation(Observer):
         self._note(DRAWS.format(name=name) if name else "")  # else it is f's own, with its seed
 
     def _note(self, obstacle: str) -> None:
-        if obstacle and self.obstacle in ("", AGAIN, PICKLED):
+        if obstacle.startswith(_BESIDE) and answers_as_numpy():  # as JAX, which asks once
+            self.drew = True
+        elif obstacle and self.obstacle in ("", AGAIN, PICKLED):
             self.obstacle = obstacle
 
 

@@ -298,9 +298,9 @@ def changes_of(watch: Watch) -> str:
     )
 
 
-def _drawn_by(observed: Observation, watch: Watch, drawn: Sequence[str]) -> str:
+def _drawn_by(f: Function, observed: Observation, watch: Watch, drawn: Sequence[str]) -> str:
     """The same: the generators of random numbers from which it has drawn."""
-    if not drawn:
+    if not drawn or getattr(f, "asks_once", False):
         return ""
     is_own = observed.drew or any(name in drawn for name, _ in watch.generators)
     may_be_anothers = not is_own and threading.active_count() > 1
@@ -364,7 +364,7 @@ class _Trial:
             self.fails_on_own = True  # numbers may be infinite where floats raise
             return None
         self.asked = observed.asked
-        attempt = Attempt(_drawn_by(observed, watch, generators.forget_unused()))
+        attempt = Attempt(_drawn_by(self._function, observed, watch, generators.forget_unused()))
         if isinstance(observed.obstacle, NoStandIns):  # what it reads cannot be watched
             attempt.obstacle = observed.obstacle
         if self._before.are_arguments_changed:
@@ -431,7 +431,7 @@ class _Trial:
             else:
                 hidden = observed.obstacle
             hidden = hidden or observed.decided
-            hidden = _drawn_by(observed, watch, drawn) or hidden
+            hidden = _drawn_by(self._function, observed, watch, drawn) or hidden
             self._take(attempt, guarded, output, hidden)
             if is_changed:  # f has to run on what was given
                 self._before.restore()

@@ -600,8 +600,8 @@ class Traces:
             self.backoff.open()
             return attempt
         if recorded is not None:
-            # What f has changed, or written, another run would change again.
-            is_repeatable = recorded.is_current and not attempt.writes
+            # What f has changed, drawn or written, another run would change again.
+            is_repeatable = recorded.is_current and attempt.is_repeatable
             recorded.trust = Trust() if self.verify and is_repeatable else None
             self.share(recorded)
         if recorded is not None and lifted:

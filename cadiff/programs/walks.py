@@ -35,7 +35,7 @@ from .contents import of_value
 from .findings import ASKING, BY_NAME, Findings
 from .named import may_be_of_numbers, needs_arguments
 from .reads import Chain, Import, Operand, Reads, reads_of
-from .reasons import IDENTITY, OUTSIDE, UNKNOWN, NestedTooDeepError, UnwatchableError
+from .reasons import IDENTITY, UNKNOWN, NestedTooDeepError, UnwatchableError
 
 # What an import leaves in a module, which nobody looks into but by these names.
 _OF_IMPORTS = frozenset(("__builtins__", "__loader__", "__spec__"))
@@ -52,7 +52,7 @@ class _Walk(Findings):
                 f"it reads {path}, which a function around it has computed: pass it as an argument"
             )
         if kind is type(np.sum) and (reason := library_types.unsafe(value)):  # some write files
-            raise UnwatchableError(OUTSIDE.format(name=reason))
+            self.refuse(reason)
         if kind in library_types.CONSTANTS or value is MISSING or issubclass(kind, (Var, Dual)):
             return
         if issubclass(kind, ModuleType):
@@ -135,7 +135,7 @@ class _Walk(Findings):
         elif function in (copy.copy, copy.deepcopy):
             self.watch.mapping(copyreg.dispatch_table, "how classes are copied")
         elif reason:
-            raise UnwatchableError(OUTSIDE.format(name=reason))
+            self.refuse(reason)
         for k, name in enumerate(function.__code__.co_freevars):  # of a wrapper
             text = f"{name} in {path}"
             self.value(self.watch.free_variable(function, k, text), text)
@@ -172,7 +172,7 @@ class _Walk(Findings):
                 ):
                     seedless = " without a seed" if library_types.is_random(value) else ""
                     name = f"{'.'.join(operand.chain)}(){seedless}"
-                    raise UnwatchableError(OUTSIDE.format(name=name))
+                    self.refuse(name)
             except UnwatchableError as error:
                 raise error.at(f"line {line} of {path}") from None
         for imported in sorted(reads.imports):
@@ -380,6 +380,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     """
     watch = Watch()
     walk = _Walk(watch)
+    walk.asks_once = getattr(f, "asks_once", False)
     try:
         walk.value(f, own_attribute(f, "__qualname__", library_types.name_of(type(f))))
         for item in statics:

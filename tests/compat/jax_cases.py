@@ -87,6 +87,7 @@ j.lax.dot_general(n.ones((2, 3, 4)), n.arange(40.0).reshape(2, 5, 4), (((2,), (2
 j.lax.reduce(n.asarray(A), 1.0, lambda x, y: x * y, (1,)), j.lax.select_n(n.array([2, 0]), X[:2], X[2:], X[1:3])
 j.lax.broadcast_in_dim(n.asarray(X), (2, 4, 3), (1,)), j.lax.broadcasted_iota(int, (2, 3), 1)
 j.lax.associative_scan(n.matmul, n.stack([n.asarray(A) * t for t in (0.1, 0.5, 0.7, 0.3, 0.2)]))
+j.lax.associative_scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), [n.asarray(X), n.ones(4)])
 j.lax.associative_scan(n.add, n.arange(7.0), reverse=True), j.lax.map(n.sin, n.asarray(X))
 n.asarray(X).at[n.array([0, 0, 2])].add(1.0), n.asarray(X).at[1].set(9.0), n.asarray(X).at[1:3].multiply(2.0)
 n.asarray(A).at[n.array([0, 0]), n.array([1, 1])].min(-1.0), n.asarray(X).at[n.asarray(X) > 0].apply(n.log)
@@ -106,6 +107,9 @@ j.jit(j.grad(lambda x, p: n.sum(x**p)), static_argnums=1)(n.asarray(X), 3)
 j.grad(j.checkpoint(lambda x: n.sum(n.sin(x) ** 2)))(n.asarray(X))
 j.flatten_util.ravel_pytree({"b": n.asarray(A), "a": (1.0, n.asarray(X))})[0]
 n.linalg.cholesky(n.asarray(A)), j.grad(lambda a: n.sum(n.linalg.cholesky(a)))(n.asarray(A))
+[j.grad(lambda a: n.sum(B[0] * f(a)))(n.asarray(A)) for l in (j.scipy.linalg, j.lax.linalg) for f in (l.cholesky, lambda a: l.eigh(a)[0], lambda a: abs(l.cholesky(a + 0.1j * (a - a.T) * B[1])))]
+j.jvp(lambda a: j.scipy.linalg.cho_factor(a, lower=True)[0], (n.asarray(A),), (n.arange(9.0).reshape(3, 3),))
+j.grad(lambda a: n.sum(B @ j.scipy.linalg.solve(a, B.T, assume_a="pos")))(n.asarray(A)), j.scipy.linalg.cho_factor(-A)[0][1, 1], j.scipy.linalg.inv(0.0 * A)[0, 0]
 j.scipy.special.logsumexp(n.asarray(A), axis=1), j.scipy.stats.norm.logpdf(X), j.scipy.linalg.expm(A)
 j.scipy.optimize.minimize(lambda x: n.sum((x - 1.0) ** 2), n.zeros(2), method="BFGS").x.round(5)
 j.eval_shape(lambda x: n.dot(x, x), j.ShapeDtypeStruct((3, 3), float)).shape

@@ -7,6 +7,8 @@ import functools
 import gc
 import json
 import pickle
+import random
+import time
 import typing
 from collections import OrderedDict, namedtuple
 from collections.abc import Iterator
@@ -621,7 +623,12 @@ def test_arrays_do_not_change_where_a_name_is_bound_anew(jax: Any) -> None:
         for _ in range(3):
             (a, b), rows = f(ones)
             assert [*rows[:, 0], b[0], a[0]] == [1.0, 2.0, 3.0, 5.0, 8.0, 8.0, 13.0]
-    assert (x == X).all() and ones == (1.0, 1.0)
+    z = X + 1j
+    for f in (by_name["kept"], jax.jit(by_call["kept"])):
+        for _ in range(3):
+            np.testing.assert_allclose(f(z), expected(X + 1j), rtol=1e-14)
+    assert f.program.stats()["eager"] == 0
+    assert (x == X).all() and (z == X + 1j).all() and ones == (1.0, 1.0)
     # NumPy's own code writes to views, wherever it is called; so does all where no JAX is.
     theirs = program(__name__="numpy.views")["through_a_view"]
     for f in (by_call["through_a_view"], jax.jit(theirs), jax.jit(theirs)):
@@ -672,3 +679,21 @@ def test_what_is_the_same_is_asked_within_programs(jax: Any) -> None:
     program = jax.jit(lambda x, y: step(x) + step(x, y))
     assert [program(float(x), 3.0) for x in range(3)] == [3.0, 7.0, 11.0]
     assert program.program.stats()["eager"] == 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_beside_a_result_happens_where_it_is_traced(
+    jax: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(x: Any) -> Any:
+        print(f"the sum is {x.sum()}")
+        return x.sum() * 2.0
+
+    def drawn(x: Any) -> Any:
+        return x.sum() * np.random.normal() + random.random() + time.time()
+
+    f, g = jax.jit(told), jax.jit(drawn)
+    assert [float(f(X * k)) for k in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+    assert capsys.readouterr().out.count("the sum is") == 1
+    assert len({float(g(X)) for _ in range(5)}) == 1
+    assert jax.grad(g)(X).shape == X.shape

@@ -598,7 +598,7 @@ def _nested(x: Any) -> Any:
 
 @pytest.mark.parametrize("f", [_until, _outputs, _nested])
 def test_a_first_run_goes_on_by_the_recording_of_a_turn(f: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("cadiff.programs.control_flow.MOST_IN_PYTHON", 2)
+    monkeypatch.setattr("cadiff.programs.kept_loops.MOST_IN_PYTHON", 2)
     program = cadiff.compile(f)
     for x in (np.array([0.3, 0.5]), np.array([1.0, -2.0])):
         ways = (program, f), (program.jacobian, cadiff.jacobian(f))

@@ -74,6 +74,10 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
 
     fn is called with arrays of many elements: of pairs, whose results are scanned likewise.
     """
+    structure = trees.tree_flatten(elems)[1]
+
+    def joint(x: Any, y: Any) -> Any:  # in other containers, perhaps
+        return structure.unflatten(trees.tree_flatten(fn(x, y))[0])
 
     def part(tree: Any, start: int, limit: int, stride: int = 1) -> Any:
         return trees.tree_map(lambda x: slice_in_dim(x, start, limit, stride, axis), tree)
@@ -85,9 +89,9 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
         n = np.shape(trees.tree_flatten(tree)[0][0])[axis]
         if n < 2:
             return tree
-        odd, even = scanned(fn(part(tree, 0, n - 1, 2), part(tree, 1, n, 2))), part(tree, 0, 1)
+        odd, even = scanned(joint(part(tree, 0, n - 1, 2), part(tree, 1, n, 2))), part(tree, 0, 1)
         if n > 2:  # results at 2, 4, ..., of those before
-            even = joined(even, fn(part(odd, 0, (n - 1) // 2), part(tree, 2, n, 2)))
+            even = joined(even, joint(part(odd, 0, (n - 1) // 2), part(tree, 2, n, 2)))
         in_turn = onp.argsort([*range(0, n, 2), *range(1, n, 2)])
         return trees.tree_map(lambda x: np.take(x, in_turn, axis), joined(even, odd))
 
@@ -286,9 +290,13 @@ globals().update(
 )
 
 
-_LINALG = named("cholesky svd", np.linalg) | {
+_eigh = matrices.of_symmetric(np.linalg.eigh)
+_LINALG = named("svd", np.linalg) | {
+    "cholesky": matrices.of_symmetric(functools.partial(matrices.cholesky, lower=True)),
     "eig": matrices.eig,
-    "eigh": lambda x, **_: tuple(np.linalg.eigh(x))[::-1],
+    "eigh": lambda x, lower=True, symmetrize_input=True, **_: tuple(
+        _eigh(x, "L" if lower else "U", symmetrize_input=symmetrize_input)
+    )[::-1],
     "qr": matrices.qr,
     "triangular_solve": matrices.triangular_solve,
 }

@@ -15,7 +15,7 @@ from cadiff.scipy.sparse import linalg as _iterations
 from ...binding import carries, is_guarding, stop_gradient
 from ...programs.control_flow import scan, while_loop
 from .. import aliases
-from ..matrices import of_symmetric
+from ..matrices import cholesky, of_symmetric, with_nan
 from ..trees import Function
 from . import tree_util as trees
 
@@ -194,10 +194,24 @@ def odeint(
     return trees.tree_map(lambda *leaves: np.stack(leaves), *map(apart, rows))
 
 
+def _unchecked(function: Function) -> Function:
+    """For functions that refuse infinite numbers and nan, which JAX computes with."""
+    return lambda *args, **how: function(*args, **how | {"check_finite": False})
+
+
+_FUNCTIONS = {k: f for k, f in vars(_linalg).items() if hasattr(f, "__signature__")}
+_FINITE = {
+    k: _unchecked(f) for k, f in _FUNCTIONS.items() if "check_finite" in f.__signature__.parameters
+}
+_solve = with_nan(np.linalg.solve)
 _CHANGES: dict[str, dict[str, Any]] = {
-    "linalg": {
-        "eigh": of_symmetric(_linalg.eigh),
-        "cho_factor": lambda a, lower=False, **_: (_linalg.cholesky(a, lower), lower),
+    "linalg": _FINITE
+    | {
+        "eigh": of_symmetric(_FINITE["eigh"]),
+        "cholesky": cholesky,
+        "inv": with_nan(np.linalg.inv),
+        "solve": lambda a, b, **_: _solve(a, b),
+        "cho_factor": lambda a, lower=False, **_: (cholesky(a, lower), lower),
         "polar": lambda a, side="right", **_: _linalg.polar(a, side),
     },
     "optimize": {"minimize": minimize, "OptimizeResults": OptimizeResults},

@@ -138,6 +138,7 @@ PyObject *cad_outcome(PyObject *left, PyObject *right, int how);
  * y = y + v there, and in modules that have names of a package, of NumPy's arrays once it was
  * asked for. */
 int cad_answers_as_numpy(void);
+int cad_binds_anew(void);
 void cad_have_arrays_bound_anew(const char *package);
 
 int cad_contains(PyObject *array, PyObject *item);

@@ -77,6 +77,10 @@ void cad_read_quietly(PyObject *object, const char *what) {
 }
 
 void cad_note_text(PyObject *number) {
+    const CadTape *const tape = noting_tape(number);
+    if (tape != NULL && tape->as_numpy > 0) { /* as JAX, which prints where it traces */
+        return;
+    }
     cad_read_quietly(number, "the text of a number is made, which a replay would not make again: "
                              "return the number, and write it when the call is over");
 }
@@ -85,7 +89,7 @@ int cad_note_repr(PyObject *number) {
     CadTape *const tape = noting_tape(number);
     if (tape != NULL) {
         cad_note_text(number);
-        tape->guards->is_shown = 1;
+        tape->guards->is_shown |= tape->as_numpy == 0;
     }
     return tape != NULL;
 }

@@ -64,7 +64,7 @@ static int is_within(const char *module, const char *package) {
 
 /* Whether y += v is y = y + v for arrays, as in JAX, whose arrays cannot change: in code that has
  * names for JAX, and in all that its transforms call. Libraries of NumPy's kind write to views. */
-static int binds_anew(void) {
+int cad_binds_anew(void) {
     static const char *const names[] = {"jax", "jnp"};
     static const char *const libraries[] = {"cadiff", "numpy", "scipy"};
     PyObject *const globals = of_numpy.nb_add == NULL ? NULL : PyEval_GetGlobals();
@@ -104,13 +104,13 @@ static int binds_anew(void) {
     SLOT(rshift, Rshift)
 #define OF_ARRAY(slot, Name)                                                                      \
     static PyObject *array_##slot(PyObject *left, PyObject *right) {                              \
-        return binds_anew() ? PyNumber_##Name(left, right)                                        \
+        return cad_binds_anew() ? PyNumber_##Name(left, right)                                        \
                             : of_numpy.nb_inplace_##slot(left, right);                            \
     }
 ARRAY_OPERATORS(OF_ARRAY)
 
 static PyObject *array_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
-    return binds_anew() ? PyNumber_Power(base, exponent, modulus)
+    return cad_binds_anew() ? PyNumber_Power(base, exponent, modulus)
                         : of_numpy.nb_inplace_power(base, exponent, modulus);
 }
 
@@ -131,7 +131,7 @@ void cad_have_arrays_bound_anew(const char *package) {
 static PyObject *matmul_like(PyObject *left, PyObject *right) {
     PyObject *product = cad_matmul(left, right);
     if (product == NULL || product == Py_NotImplemented || cad_is_complex(product) ||
-        binds_anew()) {
+        cad_binds_anew()) {
         return product;
     }
     const npy_intp *shape, *given;
@@ -149,7 +149,7 @@ static PyObject *matmul_like(PyObject *left, PyObject *right) {
  * a new one instead. */
 static PyObject *in_place(PyObject *target, PyObject *result) {
     if (result == NULL || result == Py_NotImplemented || cad_is_single_number(target) ||
-        !(CAD_IS_VAR_ARRAY(target) || CAD_IS_DUAL_ARRAY(target)) || binds_anew()) {
+        !(CAD_IS_VAR_ARRAY(target) || CAD_IS_DUAL_ARRAY(target)) || cad_binds_anew()) {
         return result;
     }
     const int status = PyObject_SetItem(target, Py_Ellipsis, result);
