@@ -11,6 +11,7 @@ import copy
 import math
 import operator
 import pickle
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -475,9 +476,11 @@ def test_a_conversion_to_a_plain_number_raises_and_names_the_replacement(
     with pytest.raises(TypeError) as caught:
         convert(kind.make(3.0))
     message = str(caught.value)
+    assert kind.type.__name__ in message
+    if convert is CONVERSIONS["percent format"] and sys.version_info >= (3, 15):
+        return  # CPython has a text of its own, whatever a number says
     assert "cadiff.value(v)" in message  # what else there is to write: see test_plain_numbers.py
     assert "does not become a plain number by itself" in message
-    assert kind.type.__name__ in message
 
 
 @both
