@@ -56,6 +56,63 @@ def is_running(function: Any) -> bool:
     return function in _running.functions
 
 
+class HandedOn:
+    """Numbers that are computed beside it, with derivatives by a point that rules state.
+
+    A program computes what a function computes, and asks the rules where it is differentiated.
+    """
+
+    def __init__(self, point: Any) -> None:
+        self._point, self._given = _reals(point)
+        self._numbers: Callable[[Any], Any] = lambda x: x
+        self._made: Any = cadiff.primitive(lambda value, point: value)
+        self._made.loop, self._made.loop_takes = onp.positive, (0,)
+
+    def defjvp(self, push: Callable[..., Any]) -> None:
+        """State `push(t, ans, point)`, which gives the tangents of all that is handed on."""
+        self._made.defjvp(
+            None,
+            lambda t, ans, value, point: self._row(
+                push(self._given(t), ans, self._given(point))
+            ),
+        )
+
+    def defvjp(self, pull: Callable[..., Any]) -> None:
+        """State `pull(ans, point)`, which gives a function of their cotangents."""
+
+        def rule(ans: Any, value: Any, point: Any) -> Callable[[Any], Any]:
+            of = pull(self._numbers(ans), self._given(point))
+            return lambda g: _reals(_turned(of(_turned(self._numbers(g)))))[0]
+
+        self._made.defvjp(None, rule)
+
+    def _row(self, numbers: Any) -> Any:
+        parts = numbers if isinstance(numbers, tuple) else (numbers,)
+        return _reals(in_a_row(parts)[0])[0]
+
+    def __call__(self, numbers: Any) -> Any:
+        """A number, or a tuple of numbers, that no derivative depends on yet."""
+        is_tuple = isinstance(numbers, tuple)
+        value, apart = in_a_row(numbers if is_tuple else (numbers,))
+        value, given = _reals(value)
+        self._numbers = lambda x: tuple(apart(given(x))) if is_tuple else apart(given(x))[0]
+        return self._numbers(self._made(value, self._point))
+
+
+def _turned(x: Any) -> Any:
+    """Cotangents as rules have them, which conjugate nothing; and the other way round."""
+    if isinstance(x, tuple):
+        return tuple(map(_turned, x))
+    return np.conjugate(x) if np.iscomplexobj(x) else x
+
+
+def _reals(x: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The real and imaginary parts of complex numbers, and what makes these of such parts."""
+    if not np.iscomplexobj(x):
+        return x, lambda x: x
+    return np.stack([np.real(x), np.imag(x)]), lambda x: x[0] + 1j * x[1]
+
+
 class Call:
     """A call: which leaves of its arguments it may be differentiated by, as one array.
 

@@ -47,7 +47,7 @@ from .observations import DRAWS, Observation, SuspectError
 from .reasons import CAUSED, NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
-from .walks import watch_call
+from .walks import asks_once, watch_call
 
 if TYPE_CHECKING:
     from .found_loops import LoopFinder
@@ -300,7 +300,7 @@ def changes_of(watch: Watch) -> str:
 
 def _drawn_by(f: Function, observed: Observation, watch: Watch, drawn: Sequence[str]) -> str:
     """The same: the generators of random numbers from which it has drawn."""
-    if not drawn or getattr(f, "asks_once", False):
+    if not drawn or asks_once(f):
         return ""
     is_own = observed.drew or any(name in drawn for name, _ in watch.generators)
     may_be_anothers = not is_own and threading.active_count() > 1

@@ -369,6 +369,11 @@ def _is_of_class(module: ModuleType, name: str) -> bool:
     return answers and not callers.is_class_of_library(kind)
 
 
+def asks_once(f: Any) -> bool:
+    """Whether clocks and the like are asked where f is recorded alone: see compat/jax."""
+    return type(f) is FunctionType and "asks_once" in vars(f)
+
+
 def watch_call(f: Any, statics: list[Any]) -> Watch:
     """What f reads in a call beside its inputs: also of the arguments that are no numbers.
 
@@ -380,7 +385,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     """
     watch = Watch()
     walk = _Walk(watch)
-    walk.asks_once = getattr(f, "asks_once", False)
+    walk.asks_once = asks_once(f)
     try:
         walk.value(f, own_attribute(f, "__qualname__", library_types.name_of(type(f))))
         for item in statics:

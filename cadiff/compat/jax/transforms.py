@@ -14,7 +14,7 @@ from cadiff import numpy as np
 
 from ...binding import AsNumPy, carries, is_eager, is_guarding
 from ...transforms._jacobians import OfParts
-from ..calls import Call, is_running, running
+from ..calls import Call, HandedOn, is_running, running
 from ..trees import Function
 from . import tree_util as trees
 from .arrays import ARRAYS, as_numpy, given_back, struct_of
@@ -260,7 +260,6 @@ class _Custom:
     def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun, updated=())
         self.fun, self.nondiff = owning(fun), nondiff_argnums
-        self.program = cadiff.compile(self.fun)
         self.rules: list[Function] = []
         try:
             self.signature = inspect.signature(fun)
@@ -296,10 +295,15 @@ class _Custom:
             of_given = fixing(fun, args, self.nondiff)
             return lambda point: of_given(*given_back(call.args(point)))
 
-        run = at(self.program if is_guarding() else self.fun)  # each replay of a program calls it
-        operation: Any = cadiff.primitive(lambda point: call.flat(run(point)))
+        fixed = [args[k] for k in self.nondiff]
+        if is_guarding():  # a program computes what the function does
+            found = call.flat(at(self.fun)(cadiff.stop_gradient(call.point)))
+            handed_on = HandedOn(call.point)
+            self.define(handed_on, call, at, *fixed)
+            return call.whole(handed_on(found))
+        operation: Any = cadiff.primitive(lambda point: call.flat(at(self.fun)(point)))
         operation._is_own = False  # its rules are a user's, and of complex numbers, too
-        self.define(operation, call, at, *(args[k] for k in self.nondiff))
+        self.define(operation, call, at, *fixed)
         return call.whole(operation(call.point))
 
     def checked(self, found: Any, n: int, what: str) -> Any:
