@@ -81,8 +81,7 @@ def checked(form: Form, item: Any, name: str, what: str) -> Any:
 
 def _may_be_kept(form: Form) -> bool:
     """Whether a program can have such numbers as floats."""
-    are_real = not form.tree.imaginary()
-    return are_real and all(d.kind in "bi" or d == FLOAT for d in form.dtypes)
+    return all(d.kind in "bi" or d == FLOAT for d in form.dtypes)
 
 
 def _of_vector(form: Form, vector: Any) -> Any:
@@ -255,7 +254,7 @@ def _stacked(outputs: list[Any], n: int) -> Any:
         return None
     if len(outputs) < n:
         raise ValueError(f"f returns no y in some turns, and one in {len(outputs)}")
-    form = Form.of(outputs[0])
+    form = Form.of(outputs[0], "an output")
     columns = form.columns(outputs, range(len(outputs)), "turn")
     return form.tree.fill(map(stacked, columns))
 
@@ -312,8 +311,8 @@ def _as_served(
     for loop, x in found if goes_on and next(each, _END) is not _END else ():
         if not told_apart(loop.begun(x, MOST_IN_PYTHON), expected, rounding) and loop.agrees():
             value = loop.value(x)
-            ys = _of_rows(Form.of(outputs[0] if outputs else None), value[n:], rows.n)
-            return _of_vector(form, value[:n]), ys
+            output_form = Form.of(outputs[0] if outputs else None, "an output")
+            return _of_vector(form, value[:n]), _of_rows(output_form, value[n:], rows.n)
     return None
 
 

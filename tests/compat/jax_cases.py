@@ -370,11 +370,62 @@ def stepped(j: Any) -> Any:
     return found, last(o.momentum, 0.9), last(o.nesterov, 0.9), o.l2_norm(x), o.clip_grads(x, 1.0)
 
 
+def complex_turns(j: Any) -> Any:
+    """Loops whose numbers are complex, in programs, and slopes through them."""
+    n, lax = j.numpy, j.lax
+    z = n.asarray([1.0, 2.0j, 0.5 - 1.0j])
+
+    def scanned(x: Any) -> Any:
+        turn = lambda c, k: ((c[0] * k + n.conj(c[0]) * x, c[1] + 1), (c[0][0], c[1]))  # noqa: E731
+        rows = 0.9 * n.exp(1j * n.arange(40.0))
+        (last, count), (ys, ks) = lax.scan(turn, (z, 0), rows)
+        return n.sum(n.abs(last) ** 2) + n.abs(n.sum(ys)) + n.sum(ks) * count
+
+    def root(x: Any) -> Any:
+        step = lambda s: (s[0] - (s[0] ** 3 - 1.0) / (3.0 * s[0] ** 2), s[1] + 1)  # noqa: E731
+        return lax.while_loop(lambda s: n.abs(s[0] ** 3 - 1.0) > 1e-9, step, (x + 0.5j, 0))
+
+    def chosen(x: Any) -> Any:
+        return n.abs(lax.cond(x > 1.0, lambda z: z * 2j, lambda z: z + x, x * 1j)) ** 2
+
+    fori = lambda x: n.abs(lax.fori_loop(0, 30, lambda i, z: z * z * 0.1 + x * 1j, 0.1 + 0j))  # noqa: E731
+    programs = [j.jit(f) for f in (scanned, root, j.vmap(root), fori, chosen)]
+    programs += [j.jit(j.grad(f)) for f in (scanned, fori, chosen)]
+    places = [X if f is programs[2] else 0.7 for f in programs]
+    return [f(x * c) for f, x in zip(programs, places, strict=True) for c in (1.0, 1.5, 2.0)]
+
+
+def parts_of_programs(j: Any) -> Any:
+    """Functions with rules of their own, which are not their derivatives, in programs."""
+    n = j.numpy
+    pair = j.custom_vjp(lambda x, y: (x * y, n.sin(y)))
+    pair.defvjp(
+        lambda x, y: (pair(x, y), (x, y)),
+        lambda r, g: (g[0] * r[1] * 2.0, g[0] * r[0] + g[1] * n.cos(r[1])),
+    )
+    turned = j.custom_jvp(lambda z: z**2)
+    turned.defjvp(lambda z, dz: (turned(*z), 3.0 * z[0] * dz[0]))
+    root = j.custom_jvp(lambda x: n.sqrt(x) * n.asarray([1.0, 2.0]))
+    root.defjvp(lambda x, dx: (root(*x), 0.4 * dx[0] / n.sqrt(x[0]) * n.asarray([1.0, 2.0])))
+
+    def f(x: Any) -> Any:
+        z = x + 1j * x**2 + n.arange(2)
+        parts = pair(x, x**2)[0] * pair(x, x)[1], n.sum(n.abs(turned(z)) ** 2)
+        return n.sum(root(x) ** 3) + parts[0] + parts[1]
+
+    turn = lambda c, k: (c + f(0.1 * c) * 0.01, f(k))  # noqa: E731
+    whole = lambda x: j.lax.scan(turn, x, n.asarray(X) ** 2 + 0.5)  # noqa: E731
+    ways = (f, j.grad(f), j.grad(j.grad(lambda x: n.sum(root(x) ** 2))), whole)
+    rows = [lambda x, w=w: j.vmap(w)(x * (n.asarray(X) ** 2 + 0.5)) for w in ways[:2]]
+    return [j.jit(w)(x) for w in (*ways, *rows) for x in (1.1, 1.3, 1.7)]
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     f.__name__: f
     for f in (
         *(kepler, filtered, sampled, trajectories, branches, counted),
         *(own_tangent, own_linear, own_cotangent, roots, beyond, stepped),
+        *(complex_turns, parts_of_programs),
     )
 }
 
@@ -387,7 +438,7 @@ def answers(j: Any) -> dict[str, list[Any]]:
     found = {}
     for name, result in results.items():
         leaves = [np.asarray(x) for x in j.tree_util.tree_leaves(result)]
-        flat = [x.view(float) if x.dtype == complex else x.astype(float) for x in leaves]
+        flat = [x.ravel().view(float) if x.dtype == complex else x.astype(float) for x in leaves]
         found[name] = [[*x.shape, *y.ravel().tolist()] for x, y in zip(leaves, flat, strict=True)]
     return found
 

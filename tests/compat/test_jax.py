@@ -253,7 +253,6 @@ def test_programs_are_of_loops_containers_and_functions_with_rules(jax: Any) -> 
         np.testing.assert_allclose(value, (((x / 2) ** 3 / 2) ** 3 / 2) ** 9)
         assert count == 7
     assert run.program.stats()["eager"] == 0
-    assert cube.program.stats()["recordings"] > 0
 
 
 def test_what_opens_a_container_may_ask_for_annotations(jax: Any) -> None:

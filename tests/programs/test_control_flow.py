@@ -620,3 +620,42 @@ def test_a_list_of_numbers_with_derivatives_is_an_array_of_them() -> None:
     check(lambda x: product(x, [x, 2.0 * x]), lambda x: 2.0 * x**3, [(2.0,), (3.0,)], 1)
     assert cadiff.grad(product, 1)(1.0, [2.0, 3.0, 4.0]) == [12.0, 8.0, 6.0]
     assert cadiff.scan(lambda c, row: (c + row, c), 0, [1, 2, 3])[0] == 6
+
+
+@pytest.mark.parametrize("kind", ["scan", "fori_loop", "while_loop", "rows", "cond"])
+def test_complex_numbers_go_round(kind: str) -> None:
+    rows = 0.9 * np.exp(1j * np.arange(30.0))
+
+    def turn(z: Any, x: Any) -> Any:
+        return z * z * 0.1 + x * 1j + cnp.conj(z) * 0.5
+
+    def f(x: Any) -> Any:
+        z = np.array([0.1 + 0.2j, -0.3j])
+        if kind == "scan":
+            z, ys = cadiff.scan(lambda z, _: (turn(z, x), z[0]), z, None, 30)
+            return cnp.sum(abs(z) ** 2) + abs(cnp.sum(ys))
+        if kind == "rows":
+            w, ys = cadiff.scan(lambda w, y: (w * y + x, (w, y)), 0.5j, rows * x)
+            return abs(w) + cnp.sum(abs(ys[0] * ys[1]))
+        if kind == "fori_loop":
+            return abs(cadiff.fori_loop(0, 30, lambda k, z: turn(z, x) + 0.01j * k, 0.1 + 0.2j))
+        if kind == "cond":
+            return abs(cadiff.cond(lambda: x > 0.6, lambda z: z * 2j, lambda z: z + x, x * 1j))
+        step = lambda s: (turn(s[0], x), s[1] + 1)  # noqa: E731
+        return abs(cadiff.while_loop(lambda s: s[1] < 25, step, (0.1 + 0.2j, 0))[0])
+
+    program = cadiff.compile(f)
+    for x in (0.5, 0.7, -0.4):
+        assert program(x) == pytest.approx(f(x), rel=1e-12)
+        assert program.grad(x) == pytest.approx(cadiff.grad(f)(x), rel=1e-10)
+        assert program.hessian(x) == pytest.approx(cadiff.hessian(f)(x), rel=1e-9)
+        step = 1e-5
+        assert program.grad(x) == pytest.approx((f(x + step) - f(x - step)) / (2 * step), rel=1e-6)
+    assert (program.stats()["eager"], program.stats()["recordings"]) == (0, 1)
+
+
+def test_outputs_that_become_complex_numbers_with_derivatives_are_stacked() -> None:
+    def f(x: Any) -> Any:
+        return abs(cnp.sum(cadiff.scan(lambda z, _: (z * x, z), 0.5j, None, 4)[1]))
+
+    assert cadiff.grad(f)(2.0) == pytest.approx(0.5 * (1.0 + 4.0 + 12.0))
