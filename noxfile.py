@@ -140,8 +140,8 @@ SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -
 STANDARD = "https://github.com/data-apis/array-api-tests"
 STANDARD_COMMIT = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
 
-# uv installs in a twentieth of pip's time; `.ci/run` chooses another where uv does not work. Debian's
-# Pythons have no venv: virtualenv, which comes with nox, makes environments of these, too.
+# uv installs in a twentieth of pip's time; `.ci/run` chooses another where uv does not work.
+# Debian's Pythons have no venv: virtualenv, which comes with nox, makes environments of these.
 nox.options.default_venv_backend = os.environ.get("NOX_DEFAULT_VENV_BACKEND", "uv|virtualenv")
 nox.options.error_on_missing_interpreters = True
 nox.options.reuse_existing_virtualenvs = False

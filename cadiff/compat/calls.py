@@ -72,9 +72,7 @@ class HandedOn:
         """State `push(t, ans, point)`, which gives the tangents of all that is handed on."""
         self._made.defjvp(
             None,
-            lambda t, ans, value, point: self._row(
-                push(self._given(t), ans, self._given(point))
-            ),
+            lambda t, ans, value, point: self._row(push(self._given(t), ans, self._given(point))),
         )
 
     def defvjp(self, pull: Callable[..., Any]) -> None:
