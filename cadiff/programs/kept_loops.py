@@ -32,7 +32,7 @@ from .verification import rounding, told_apart
 
 MOST_IN_PYTHON = 16  # turns, at a recording; then they are recorded themselves
 MOST_WITHIN = 64  # turns within another one, that are recorded as a part of it,
-MOST_STATES = 1 << 14  # if their states together have so many numbers at most
+MOST_NUMBERS = 1 << 17  # if they compute so many numbers at most
 
 _INT = np.dtype(np.int64)
 _END = object()
@@ -266,10 +266,9 @@ def run_loop(
 
     count: how many turns there are without rows, or None: turns tell.
     """
-    n = rows.n or count
-    if kind.is_counted and _is_part(n, state):
-        result = None
-    elif may_be_a_step():
+    if kind.is_counted and _may_be_part(rows.n or count):
+        return _as_part(kind, functions, state, rows, count)
+    if may_be_a_step():
         result = as_a_step(kind, functions, state, rows, count)
     else:
         result = _as_served(kind, functions, state, rows, count)
@@ -279,15 +278,35 @@ def run_loop(
     return state, _stacked(outputs, rows.n)
 
 
-def _is_part(n: Any, state: Any) -> bool:
-    """Whether n turns are recorded one by one, as a part of a turn around them.
+def _may_be_part(n: Any) -> bool:
+    """Whether n turns may be recorded one by one, as a part of a turn around them.
 
-    So they are if they are few, and of functions of JAX's, which do not branch.
+    So they may if they are few, and of functions of JAX's, which do not branch.
     """
-    if not (_around.depth and type(n) is int and n <= MOST_WITHIN):
-        return False
-    is_small = n * _size(Form.of(plain_of(state))) <= MOST_STATES
-    return is_small and binding.answers_as_numpy()
+    is_short = _around.depth > 0 and type(n) is int and 0 < n <= MOST_WITHIN
+    return is_short and binding.answers_as_numpy()
+
+
+def _as_part(
+    kind: Kind, functions: tuple[Function, ...], state: Any, rows: Rows, count: Any
+) -> tuple[Any, Any]:
+    """The same, recorded turn by turn; from the second turn on a step, if one computes much."""
+    n, each, before = rows.n or count, rows.each(count), binding.tape_usage()["numbers"]
+    _, state, outputs, _ = _in_python(kind, functions, state, islice(each, 1))
+    if n * (binding.tape_usage()["numbers"] - before) > MOST_NUMBERS and has_steps():
+        rest = Rows(rows.tree, [x[1:] for x in rows.arrays], max(0, rows.n - 1))
+        result = as_a_step(kind, functions, state, rest, None if count is None else count - 1)
+        if result is not None:
+            return result[0], _joined(_stacked(outputs, 1), result[1])
+    _, state, others, _ = _in_python(kind, functions, state, each)
+    return state, _stacked(outputs + others, rows.n)
+
+
+def _joined(first: Any, rest: Any) -> Any:
+    """Stacked outputs of turns behind those of others."""
+    leaves, tree = binding.flattened(first, pairs=True)
+    others, _ = binding.flattened(rest, pairs=True)
+    return tree.fill(map(concatenate, zip(leaves, others, strict=True)))
 
 
 def _as_served(

@@ -696,3 +696,27 @@ def test_what_is_beside_a_result_happens_where_it_is_traced(
     assert capsys.readouterr().out.count("the sum is") == 1
     assert len({float(g(X)) for _ in range(5)}) == 1
     assert jax.grad(g)(X).shape == X.shape
+
+
+@pytest.mark.parametrize("most", [1 << 17, 0])
+def test_short_loops_are_parts_of_turns_around_them(jax: Any, monkeypatch: Any, most: int) -> None:
+    monkeypatch.setattr("cadiff.programs.kept_loops.MOST_NUMBERS", most)
+    n, lax = jax.numpy, jax.lax
+
+    def f(x: Any) -> Any:
+        def inner(c: Any, k: Any) -> Any:
+            return n.tanh(0.9 * c + n.sum(c) * 0.1 * k), (c, 1j * k * c[0])
+
+        def outer(c: Any, u: Any) -> Any:
+            c, ys = lax.scan(inner, c + u, n.arange(5.0))
+            v = lax.fori_loop(2, 8, lambda i, a: a + 0.1 * i * a, c)
+            return 0.01 * v, n.sum(ys[0]) + n.sum(n.abs(ys[1]) ** 2)
+
+        c, ys = lax.scan(outer, n.array([x, 2.0 * x]), n.linspace(0.0, 1.0, 30))
+        return n.sum(c) + n.sum(ys)
+
+    both = jax.value_and_grad(f)
+    program = jax.jit(both)
+    for x in (0.3, 0.5, -0.7):
+        np.testing.assert_allclose(program(x), both(x), rtol=1e-12)
+    assert (program.program.stats()["recordings"], program.program.stats()["eager"]) == (1, 0)
