@@ -9,6 +9,7 @@ in `jax_answers.json` beside this file. It imports nothing of cadiff.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -420,12 +421,51 @@ def parts_of_programs(j: Any) -> Any:
     return [j.jit(w)(x) for w in (*ways, *rows) for x in (1.1, 1.3, 1.7)]
 
 
+def windows(j: Any) -> Any:
+    """Convolutions of channels, their gradients, and reductions over windows."""
+    n, lax = j.numpy, j.lax
+    waves = lambda *shape: n.sin(n.arange(1.0, math.prod(shape) + 1.0)).reshape(shape)  # noqa: E731
+    x, kernel = waves(2, 4, 5, 6), waves(2, 4, 3, 2)
+    last = lambda a, axes: n.transpose(a, axes)  # noqa: E731
+    ways = (
+        ((1, 1), "SAME", None, None),
+        ((2, 3), "SAME_LOWER", None, (2, 1)),
+        ((1, 1), [(1, 2), (0, 1)], (2, 1), (1, 2)),
+        ((1, 2), [(-1, 2), (0, -1)], None, None),
+    )
+    found = []
+    for way in ways:
+        f = lambda x, k, way=way: lax.conv_general_dilated(x, k, *way)  # noqa: E731
+        found += [
+            f(x, kernel),
+            lax.conv_general_dilated(x, waves(2, 2, 3, 2), *way, feature_group_count=2),
+        ]
+        found += j.jit(j.grad(lambda x, k, f=f: n.sum(f(x, k) ** 2), (0, 1)))(x, kernel)
+    texts = ("NHWC", "HWIO", "NCHW")
+    found.append(
+        lax.conv_general_dilated(
+            last(x, (0, 2, 3, 1)),
+            last(kernel, (2, 3, 1, 0)),
+            (2, 1),
+            "VALID",
+            dimension_numbers=texts,
+        )
+    )
+    for padding in ("SAME", "VALID"):
+        back = last(x, (0, 2, 3, 1)), waves(3, 2, 5, 4), (1, 3), padding
+        found.append(lax.conv_transpose(*back, transpose_kernel=True))
+    pool = lambda x: lax.reduce_window(x, -n.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), "SAME")  # noqa: E731
+    found += [pool(x), j.grad(lambda x: n.sum(pool(x) ** 2))(x)]
+    found.append(lax.reduce_window(x, 0.0, lax.add, (1, 1, 3, 2), (1, 1, 1, 2), "SAME"))
+    return [*found, lax.pad(x, 1.5, ((0, 0, 0), (1, -1, 0), (2, 1, 2), (-1, 0, 1)))]
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     f.__name__: f
     for f in (
         *(kepler, filtered, sampled, trajectories, branches, counted),
         *(own_tangent, own_linear, own_cotangent, roots, beyond, stepped),
-        *(complex_turns, parts_of_programs),
+        *(complex_turns, parts_of_programs, windows),
     )
 }
 

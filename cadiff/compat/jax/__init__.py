@@ -20,10 +20,10 @@ import cadiff as _cadiff
 from .. import aliases as _aliases
 from .. import images as _images
 from .. import optimizers as _optimizers
+from ..places import limits as _limits
 from . import arrays as _arrays
 from . import lax, nn, numpy, random, scipy, tree_util  # noqa: F401
 from .arrays import Array, Device, ShapeDtypeStruct  # noqa: F401
-from .arrays import limits as _limits
 from .transforms import *  # noqa: F403
 
 __version__ = "0.10.2"  # the release whose names these are
@@ -135,10 +135,6 @@ _WAYS = {
     "write jax.custom_jvp or cadiff.primitive": "extend interpreters Primitive Jaxpr eval_jaxpr",
     "write x[index], or x.at[index].get(mode=...)": "gather",
     "write x.at[k].set(y) or its like": "scatter scatter_add scatter_mul scatter_min scatter_max",
-    "write jnp.pad": "pad",
-    "write a loop over windows, or cadiff.scipy.signal.convolve": (
-        "conv conv_general_dilated conv_with_general_padding conv_transpose reduce_window"
-    ),
     "write x.view(dtype) of plain arrays": "bitcast_convert_type",
     "draw it with numpy.random, outside of programs": (
         "ball f binomial multinomial orthogonal wald double_sided_maxwell generalized_normal"

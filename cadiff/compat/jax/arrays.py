@@ -5,7 +5,7 @@ import dis
 import math
 import sys
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +15,9 @@ import numpy as onp
 from cadiff import numpy as np
 
 from ...binding import Complex, Dual, Var, bind_anew, carries, map_leaves, put_in_types
-from ...operations.replayed import Replayed, kind_of
+from ...operations.replayed import Replayed
 from ...scipy._arrays import At
+from ..places import limits, places_of
 
 NUMBERS = (Var, Dual, Complex)
 ARRAYS = (onp.ndarray, onp.generic, *NUMBERS, Replayed)
@@ -37,51 +38,6 @@ Tracer.register(Replayed)
 
 _TRUSTING = (None, "promise_in_bounds")  # where indices are within bounds, mostly
 _OF_NUMPY = {bool: onp.bool_, float: onp.float64, int: onp.int64}
-
-
-def places_of(shape: tuple[int, ...], key: Any, mode: Any) -> Any:
-    """Where an index leads in the flat array: to its end, or to "clip" nearby, if beyond."""
-    parts: list[Any] = [*key] if isinstance(key, tuple) else [key]
-    parts = [onp.asarray(part) if isinstance(part, list) else part for part in parts]
-    kinds = [kind_of(getattr(x, "_plain", x)) if _is_index(x) else "" for x in parts]
-    axes = [
-        np.ndim(x) if kind == "b" else x is not None and x is not Ellipsis
-        for x, kind in zip(parts, kinds, strict=True)
-    ]
-    size, axis = math.prod(shape), 0
-    places = onp.arange(size).reshape(shape)
-    for k, kind in enumerate(kinds):
-        if parts[k] is Ellipsis:
-            axis = len(shape) - sum(axes[k:])
-        if kind and kind in "iu":  # of two periods, between which there is nothing
-            n, beyond = shape[axis], [(0, 0)] * len(shape)
-            beyond[axis] = (1, 1)
-            twice = onp.concatenate([places, places], axis)
-            how: Any = {"mode": "edge"} if mode == "clip" else {"constant_values": size}
-            places = onp.pad(twice, beyond, **how)
-            parts[k] = np.clip(parts[k], -n - 1, n) + (n + 1)
-        axis += axes[k]
-    return places[tuple(parts)]
-
-
-def _is_index(part: Any) -> bool:
-    return isinstance(part, (int, onp.generic, onp.ndarray))
-
-
-def part_places(shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
-    """The index of a part of some sizes; its beginning is moved until the part is within."""
-    found: list[Any] = []
-    for k, (start, n, size) in enumerate(zip(starts, shape, sizes, strict=True)):
-        along = onp.arange(size).reshape((-1,) + (1,) * (len(sizes) - k - 1))
-        start = start + n if isinstance(start, (int, onp.integer)) and start < 0 else start
-        found.append(np.clip(start, 0, n - size) + along)
-    return tuple(found)
-
-
-def limits(dtype: Any) -> tuple[Any, Any]:
-    """The least and the greatest number of a dtype."""
-    info = onp.iinfo(dtype) if dtype.kind in "iu" else SimpleNamespace(min=-onp.inf, max=onp.inf)
-    return info.min, info.max
 
 
 def given_back(tree: Any) -> Any:

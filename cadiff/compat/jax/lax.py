@@ -14,11 +14,12 @@ from cadiff import numpy as np
 from cadiff import stop_gradient as stop_gradient
 from cadiff.scipy import special
 
-from .. import matrices
+from .. import matrices, windows
 from ..aliases import have_modules, named
+from ..places import part_places
 from ..trees import Function
 from . import tree_util as trees
-from .arrays import given_back, part_places
+from .arrays import given_back
 from .transforms import linear_transpose as linear_transpose
 from .transforms import owning, vmap
 
@@ -215,6 +216,10 @@ _SPECIAL = (
     "erf erfc erf_inv=erfinv lgamma=gammaln digamma logistic=expit betainc igamma=gammainc "
     "igammac=gammaincc bessel_i0e=i0e bessel_i1e=i1e"
 )
+_WINDOWS = (
+    "conv conv_general_dilated conv_with_general_padding=conv_general_dilated conv_transpose "
+    "conv_dimension_numbers ConvDimensionNumbers pad reduce_window"
+)
 
 
 def _over_axes(function: Function) -> Function:
@@ -230,6 +235,7 @@ _ACCUMULATED = named("max=maximum min=minimum logsumexp=logaddexp", np)
 globals().update(
     named(_NAMES, np)
     | named(_SPECIAL, special)
+    | named(_WINDOWS, windows)
     | {f"reduce_{k}": _over_axes(f) for k, f in _REDUCED.items()}
     | {f"cum{k}": _cumulative(f.accumulate) for k, f in _ACCUMULATED.items()}
     | {k: functools.partial(_place, f) for k, f in named("argmax argmin", np).items()}
