@@ -178,6 +178,10 @@ class Kind(NamedTuple):
     is_map: bool = False  # a step only if loops or branches run in it
 
 
+class _RealError(TypeError):
+    """A number is real that was complex: among floats it has no imaginary part."""
+
+
 class _NoStepError(Exception):
     """What is mapped over rows has no loops in it."""
 
@@ -401,6 +405,8 @@ def as_a_step(
         return None
     if not _are_small((at, plain_rows.arrays, last, outputs)):
         return None
+    if _is_real(form, last) or any(_is_real(output_form, output) for output in outputs):
+        return None
     head = [] if count is None else [_number(count)]
     numbers = concatenate([np.empty(0), head, theta, vector(state), rows.vector])
     is_plain = not isinstance(numbers, (Var, Dual))
@@ -422,6 +428,8 @@ def as_a_step(
         new = checked(form, new, kind.returned, kind.first)
         if not _are_small((new, output)):
             raise OverflowError(f"{kind.name}: an int is not below {MOST_INT:,}")
+        if _is_real(form, new) or _is_real(output_form, output):
+            raise _RealError(f"{kind.name}: a number is real that was complex in other turns")
         return vector(new), vector(output)
 
     def begins(shared: Any, state: Any) -> Any:
@@ -437,7 +445,10 @@ def as_a_step(
         loop = Apart(loop, Loop(kind.name, turn, None, sizes, 1, runs))
     point = binding.plain_values(numbers)
     if is_open:
-        value = loop.value(point)
+        try:
+            value = loop.value(point)
+        except _RealError:
+            return None
         last = _of_vector(form, value[:n])
         ys = _of_rows(output_form, value[n:], rows.n)
         if is_plain:
@@ -452,6 +463,11 @@ def as_a_step(
     if not _size(output_form):
         return _filled(states, last), ys
     return _filled(states, last), _filled(_columns(output_form, results[n:], rows.n), ys)
+
+
+def _is_real(form: Form, item: Any) -> bool:
+    """Whether a number in it is real that is complex in a form."""
+    return len(binding.flattened(item, pairs=True)[0]) < len(form.shapes)
 
 
 def _columns(form: Form, numbers: Any, n: int) -> Iterator[Any]:

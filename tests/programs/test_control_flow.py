@@ -546,6 +546,26 @@ def test_lengths_and_outputs_are_alike() -> None:
             lambda x: abs(cadiff.cond(lambda: x > 0, lambda: x, lambda: 1j * x + 1)) ** 2,
             (-2.7, -1.7, 1.7, 2.5, -1.1),
         ),
+        (
+            lambda x: abs(cadiff.cond(lambda: x > 0, lambda: x, lambda: 1j * x + 1)) ** 2,
+            (2.5, -1.1, 1.7),
+        ),
+        (
+            lambda x: abs(
+                cadiff.fori_loop(0, 40, lambda i, z: z * 1j if x > 0 else abs(z) * x, 1j)
+            ),
+            (0.5, -0.5, 0.7, -1.1),
+        ),
+        (
+            lambda x: abs(
+                cnp.sum(
+                    cadiff.scan(
+                        lambda z, k: (z, z * k if k * x < 20.0 else x), 1j * x, cnp.arange(40.0)
+                    )[1]
+                )
+            ),
+            (0.3, 0.7, -0.4, 3.0),
+        ),
     ],
 )
 def test_branches_of_other_types_keep_theirs(f: Any, points: tuple[float, ...]) -> None:
