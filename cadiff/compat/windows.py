@@ -111,9 +111,12 @@ def _windows(
 def conv_general_dilated(
     lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Padding,
     lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None, feature_group_count: int = 1, **_: Any,
+    dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,
+    **_: Any,
 ) -> Any:  # fmt: skip
     """`jax.lax.conv_general_dilated`: kernels over all channels, in groups of these."""
+    if batch_group_count != 1:
+        raise ValueError("conv_general_dilated: convolve parts of the batch, and concatenate them")
     specs = conv_dimension_numbers(np.shape(lhs), np.shape(rhs), dimension_numbers)
     x, kernel = np.transpose(lhs, specs.lhs_spec), np.transpose(rhs, specs.rhs_spec)
     n_out, n_in, *lengths = np.shape(kernel)

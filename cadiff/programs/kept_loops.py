@@ -32,6 +32,7 @@ from .verification import rounding, told_apart
 
 MOST_IN_PYTHON = 16  # turns, at a recording; then they are recorded themselves
 MOST_WITHIN = 64  # turns within another one, that are recorded as a part of it,
+LEAST_SERVED = 64  # turns, if they are counted, that f need not all run to judge a recording
 MOST_NUMBERS = 1 << 17  # if they compute so many numbers at most
 
 _INT = np.dtype(np.int64)
@@ -320,7 +321,8 @@ def _as_served(
 
     The first turns are Python's. If the recording's give the same, it goes on with these.
     """
-    if SERVED.are_noted or not SERVED.loops or binding.is_guarding():
+    n = rows.n or count
+    if SERVED.are_noted or not SERVED.loops or binding.is_guarding() or (n and n <= LEAST_SERVED):
         return None
     first = vector(state), rows.vector
     like = [(loop, loop.inputs_like(x, kind.name, count, *first)) for loop, x in SERVED.loops]
@@ -329,13 +331,13 @@ def _as_served(
         return None
     each = rows.each(count)
     form, last, outputs, goes_on = _in_python(kind, functions, state, islice(each, MOST_IN_PYTHON))
-    n = _size(form)
+    size = _size(form)
     expected = np.concatenate([vector(last), *map(vector, outputs)])
     for loop, x in found if goes_on and next(each, _END) is not _END else ():
         if not told_apart(loop.begun(x, MOST_IN_PYTHON), expected, rounding) and loop.agrees():
             value = loop.value(x)
             output_form = Form.of(outputs[0] if outputs else None, "an output")
-            return _of_vector(form, value[:n]), _of_rows(output_form, value[n:], rows.n)
+            return _of_vector(form, value[:size]), _of_rows(output_form, value[size:], rows.n)
     return None
 
 
@@ -446,8 +448,10 @@ def as_a_step(
     point = binding.plain_values(numbers)
     if is_open:
         try:
-            value = loop.value(point)
+            value, is_changed = call.notes.run_apart(lambda: loop.value(point))
         except _RealError:
+            return None
+        if is_changed:  # in a later turn
             return None
         last = _of_vector(form, value[:n])
         ys = _of_rows(output_form, value[n:], rows.n)

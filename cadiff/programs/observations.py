@@ -7,6 +7,7 @@ library of which nothing is known is walked once it was seen to run.
 
 from __future__ import annotations
 
+import _thread
 import gc
 import inspect
 import io
@@ -45,6 +46,9 @@ PICKLED = OUTSIDE.format(name="pickle.loads of what names a global")
 
 _OPAQUE, _KNOWN, _ASIDE, _UNTOLD, _STANDARD = range(5)  # how a code stands, for an Observer
 _CONSTANT = primitives.primitive._constant.__code__
+_STARTING = [
+    getattr(_thread, name, None) for name in ("start_new_thread", "start_joinable_thread")
+]
 # What happens once, and in no call after it: a module is imported, machine code is made.
 _IMPORTED = sys.modules["_frozen_importlib"]._find_and_load.__code__
 _ONCE = (_IMPORTED, Machines.__call__.__code__, note.__code__)
@@ -54,19 +58,10 @@ _OF_SOURCES = ("linecache", "tokenize")  # which read what is in tracebacks
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
-class SuspectError(BaseException):
-    """Code begins to run that reads what cannot be watched: raised in its place."""
-
-
 class Observation(Observer):
-    """As a context, in which f is run: then `obstacle` says why no replay would do what it did.
+    """As a context, in which f is run: then `obstacle` says why no replay would do what it did."""
 
-    If it `stops`, it raises SuspectError where f comes to code that is suspect, unless f has done
-    what running it again would repeat.
-    """
-
-    def __init__(self, watch: Watch, stops: bool = False) -> None:
-        self._stops = stops and not watch.generators
+    def __init__(self, watch: Watch) -> None:
         self._asking = {*filter(_asks_types, watch.codes)} if watch.asks_types else set()
         self._suspects = watch.suspects
         known = watch.codes
@@ -112,9 +107,7 @@ class Observation(Observer):
         if code in self._asking or code in self._suspects:
             self.asked |= code in self._asking
             self._note(self._suspects.get(code, ""))
-            is_suspect = code in self._suspects and bool(self.obstacle)
-            if is_suspect and self._stops and not (self.writes or self.drew):
-                raise SuspectError
+            self.drew |= code in self._suspects  # or did what else nobody sees
             return _KNOWN
         if code in _ONCE or code in _OF_STATES or code in UNWATCHED:
             return _ASIDE
@@ -169,6 +162,8 @@ class Observation(Observer):
         is_drawn = issubclass(type(function.__self__), self._generators)
         if is_drawn:
             self._note_draw(self._watched.get(id(function.__self__), ""))
+        if function in _STARTING and self._suspects:  # other threads are not seen
+            self._note(next(iter(self._suspects.values())))
         frame = sys._getframe(1)
         if function is print or issubclass(type(function.__self__), io.IOBase):
             self.writes |= frame.f_globals.get("__name__") not in _OF_SOURCES

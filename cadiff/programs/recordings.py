@@ -43,7 +43,7 @@ from ..transforms._base import Function
 from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
-from .observations import DRAWS, Observation, SuspectError
+from .observations import DRAWS, Observation
 from .reasons import CAUSED, NoStandIns, OfThisCall, TellsApart, Unsettled, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
@@ -237,8 +237,9 @@ def record(
             return Attempt(error.reason)
     trial = _Trial(f, call, known, optimize, exact)
     on_own = on_own and not binding.answers_as_numpy()  # JAX's numbers have stand-ins in each call
-    if on_own and known.may_tell and (attempt := trial.run_on_own()) is not None:
-        attempt.may_tell = True
+    is_asked = known.may_tell or bool(known.suspects)
+    if on_own and is_asked and (attempt := trial.run_on_own()) is not None:
+        attempt.may_tell = known.may_tell
         return attempt
     trial.at_once = asked or trial.asked
     if trial.at_once:
@@ -387,13 +388,10 @@ class _Trial:
             args, kwargs = self._stand_ins.arguments()
             contents = Contents(args, kwargs)
             generators = Generators(watch.generators)
-            observed = Observation(watch, stops=True)
+            observed = Observation(watch)
             try:
                 with self.loop.standings(watch) if self.loop else _NOTHING, observed:
                     out = self._function(*args, **kwargs)
-            except SuspectError:
-                self._before.restore()
-                return Attempt(observed.obstacle)
             except BaseException as error:
                 watch.settle(settled)
                 is_seen = observed.writes or generators.forget_unused()

@@ -5,7 +5,9 @@ f on its own arguments is the truth. What such code keeps is the user's: it runs
 
 from __future__ import annotations
 
-import cProfile
+import array
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -133,25 +135,69 @@ def test_where_a_profiler_is_at_work_it_may_have_run() -> None:
         return by_clock(x) if wants else x * x
 
     program = cadiff.compile(f)
-    with quiet(), cProfile.Profile():
-        assert (program(3.0), program.grad(3.0)) == (9.0, 6.0)
+    former = sys.getprofile()
+    sys.setprofile(lambda *_: None)
+    try:
+        with quiet():
+            assert (program(3.0), program.grad(3.0)) == (9.0, 6.0)
+    finally:
+        sys.setprofile(former)
     assert program.stats()["recordings"] == 0
 
 
-def test_a_handler_of_f_does_not_see_that_it_is_stopped() -> None:
-    seen: list[str] = []
+@pytest.mark.parametrize("handled", [BaseException, Exception])
+def test_code_that_handles_all_runs_it_once_a_call(handled: type[BaseException]) -> None:
+    numbers = iter(range(100))
+
+    def counted(x: Any) -> Any:
+        return x * next(numbers)
 
     def f(x: Any) -> Any:
         try:
-            return by_clock(x)
-        except Exception as error:
-            seen.append(type(error).__name__)
-            raise
+            return counted(x)
+        except handled as error:
+            raise RuntimeError("of a handler") from error
 
+    program = cadiff.compile(f)
     with quiet():
-        program = cadiff.compile(f)
-        assert (program(3.0), program.grad(3.0), program(4.0)) == (3.0, 1.0, 4.0)
-    assert seen == []
+        assert [program.grad(x) for x in (1.0, 2.0, 3.0, 4.0)] == [0.0, 1.0, 2.0, 3.0]
+        assert [program(2.0) for _ in range(3)] == [8.0, 10.0, 12.0]
+
+
+def test_what_comes_before_it_happens_once() -> None:
+    done = array.array("d")
+
+    def f(x: Any) -> Any:
+        noted(x)
+        return by_clock(x)
+
+    def noted(x: Any) -> None:
+        done.append(1.0)
+
+    program = cadiff.compile(f)
+    with quiet():
+        assert program(2.0) == 2.0
+        assert len(done) == 1
+        assert program.grad(2.0) == 1.0
+        assert len(done) == 2
+
+
+def test_it_is_seen_to_run_in_another_thread() -> None:
+    numbers = iter(range(100))
+
+    def counted(found: list[float]) -> None:
+        found.append(next(numbers))
+
+    def f(x: Any) -> Any:
+        found: list[float] = []
+        thread = threading.Thread(target=counted, args=(found,))
+        thread.start()
+        thread.join()
+        return x * found[0]
+
+    program = cadiff.compile(f)
+    with quiet():
+        assert [program(2.0) for _ in range(4)] == [0.0, 2.0, 4.0, 6.0]
 
 
 def test_loops_go_on_where_attributes_of_their_functions_hold_numbers() -> None:

@@ -3,6 +3,7 @@
 What makes recordings wrong here is planted, or is asked of stand-ins in ways that nothing watches.
 """
 
+import contextlib
 import fractions
 import math
 import pickle
@@ -16,7 +17,7 @@ import pytest
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import NoDerivativeError
-from cadiff.binding import Watch
+from cadiff.binding import AsNumPy, Watch
 from cadiff.programs import observations, recordings, walks
 from cadiff.programs.observations import Observation
 from cadiff.programs.recorded import Recorded
@@ -333,12 +334,37 @@ def test_long_loops_are_judged_by_their_first_turns(name):
 
     f = LOOPS[name](turn)
     n_eager = runs_of(turn, lambda: f(2.0))
-    for verify, most in (("first", n_eager // 2), ("always", 3 * n_eager)):
+    points = (2.0, 2.5, 3.0)
+    for verify, of_jax, most in (
+        ("first", AsNumPy(), n_eager // 2),
+        ("first", contextlib.nullcontext(), 3 * n_eager),
+        ("always", AsNumPy(), 3 * n_eager),
+    ):
         program = cadiff.compile(f, verify=verify)
-        counts = [runs_of(turn, lambda x=x: program(x)) for x in (2.0, 2.5, 3.0)]  # noqa: B023
+        with of_jax:
+            counts = [runs_of(turn, lambda x=x: program(x)) for x in points]  # noqa: B023
+            assert all(program(x) == pytest.approx(f(x), rel=1e-12) for x in points)
         assert max(counts) <= most
         assert (counts[2] >= n_eager // 2) == (verify == "always")
-        assert all(program(x) == pytest.approx(f(x), rel=1e-12) for x in (2.0, 2.5, 3.0))
+
+
+def test_what_later_turns_change_is_found():
+    def f(x, n=None):
+        n, log = [0], []
+
+        def turn(c, r):
+            if r > 0.5:
+                n[0] += 1
+                log.append(r)
+            return c + x * r, c
+
+        c = cadiff.scan(turn, 0.0, np.linspace(0.0, 1.0, 40))[0]
+        return c * n[0] + len(log)
+
+    program = cadiff.compile(f)
+    for x in (1.0, 1.1, 2.0, 0.3):
+        assert program(x) == pytest.approx(f(x), rel=1e-12)
+        assert program.grad(x) == pytest.approx(cadiff.grad(f)(x), rel=1e-12)
 
 
 LONG = ["scan", "outputs", "fori_loop"]
