@@ -104,14 +104,14 @@ int cad_binds_anew(void) {
     SLOT(rshift, Rshift)
 #define OF_ARRAY(slot, Name)                                                                      \
     static PyObject *array_##slot(PyObject *left, PyObject *right) {                              \
-        return cad_binds_anew() ? PyNumber_##Name(left, right)                                        \
-                            : of_numpy.nb_inplace_##slot(left, right);                            \
+        return cad_binds_anew() ? PyNumber_##Name(left, right)                                    \
+                                : of_numpy.nb_inplace_##slot(left, right);                        \
     }
 ARRAY_OPERATORS(OF_ARRAY)
 
 static PyObject *array_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
     return cad_binds_anew() ? PyNumber_Power(base, exponent, modulus)
-                        : of_numpy.nb_inplace_power(base, exponent, modulus);
+                            : of_numpy.nb_inplace_power(base, exponent, modulus);
 }
 
 void cad_have_arrays_bound_anew(const char *package) {
