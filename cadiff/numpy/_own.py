@@ -68,15 +68,19 @@ def copied(original: Any, written: tuple[str, ...] = (), **instead: Any) -> Call
     return enter
 
 
-@functools.cache
+_series: dict[FunctionType, Callable[..., Any]] = {}
+
+
 def of_series(original: FunctionType) -> Callable[..., Any]:
     """A function of numpy.polynomial, which NumPy does not offer to numbers with derivatives."""
+    if original in _series:
+        return _series[original]
     utils = sys.modules["numpy.polynomial.polyutils"]
     known = _globals.setdefault(utils.__name__, {"__builtins__": builtins, "trimseq": _trimmed})
     copy = _copied(original)
     furnish(vars(sys.modules[__package__]))
     copy.__globals__["pu"] = SimpleNamespace(**known)
-    return copy
+    return _series.setdefault(original, copy)
 
 
 def _trimmed(series: Number) -> Number:
