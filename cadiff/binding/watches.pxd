@@ -8,6 +8,7 @@ cdef class Watch:
     cdef public list codes  #: list[CodeType]  # that was looked at, of the user's
     # why what the functions of primitives give is no constant
     cdef public dict unwatched_steps  #: dict[int, str]
+    # why what some code reads cannot be watched, which counts where it runs
     cdef public dict suspects  #: dict[CodeType, str]
     cdef public Py_ssize_t n_followed  # codes of libraries that are looked into, when it was made
     cdef public bint was_observed  # whether something is watched that was only seen to be read

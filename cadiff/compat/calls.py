@@ -56,10 +56,10 @@ def is_running(function: Any) -> bool:
     return function in _running.functions
 
 
-class HandedOn:
-    """Numbers that are computed beside it, with derivatives by a point that rules state.
+class InlinedCall:
+    """A call within a program, which computes the values itself, and asks rules for derivatives.
 
-    A program computes what a function computes, and asks the rules where it is differentiated.
+    It is a primitive of values and of the point, which gives the values: C carries it out.
     """
 
     def __init__(self, point: Any) -> None:
@@ -69,7 +69,7 @@ class HandedOn:
         self._made.loop, self._made.loop_takes = onp.positive, (0,)
 
     def defjvp(self, push: Callable[..., Any]) -> None:
-        """State `push(t, ans, point)`, which gives the tangents of all that is handed on."""
+        """State `push(t, ans, point)`, which gives the tangents of all values."""
         self._made.defjvp(
             None,
             lambda t, ans, value, point: self._row(push(self._given(t), ans, self._given(point))),

@@ -69,7 +69,8 @@ class Steps:
         self.codes: list[Any] = []
         self.pulls: list[Any] = []
         self._of_lanes: dict[str, list[Any]] = {}  # by what they are for
-        self._made: list[tuple[FloatArray, FloatArray]] = []  # at which points, what they gave
+        # At which points, what they gave: for those that f judges by these alone
+        self._made: list[tuple[FloatArray, FloatArray]] = []
 
     @property
     def codes_of_lanes(self) -> list[Any]:
@@ -124,7 +125,8 @@ class Steps:
         with traces.lock():
             if recorded not in self._recordings:
                 self._recordings.append(recorded)
-                self._made.append((x.copy(), out))
+                if binding.answers_as_numpy():
+                    self._made.append((x.copy(), out))
                 self.pulls.append(None)
                 self.codes.append(code)
                 if "value" in self._of_lanes:

@@ -32,8 +32,8 @@ from .verification import rounding, told_apart
 
 MOST_IN_PYTHON = 16  # turns, at a recording; then they are recorded themselves
 MOST_WITHIN = 64  # turns within another one, that are recorded as a part of it,
-LEAST_SERVED = 64  # turns, if they are counted, that f need not all run to judge a recording
 MOST_NUMBERS = 1 << 17  # if they compute so many numbers at most
+LEAST_SERVED = 64  # counted turns: a judge runs all of loops that are not longer
 
 _INT = np.dtype(np.int64)
 _END = object()
@@ -348,6 +348,7 @@ def may_be_a_step() -> bool:
 
 
 def has_steps() -> bool:
+    """Whether loops and branches that run now may be steps of a program."""
     if not (binding.is_guarding() and chooses_anew()):
         return False
     return binding.guards_serial() != getattr(_plainly, "serial", None)

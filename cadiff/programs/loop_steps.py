@@ -58,9 +58,9 @@ RAN = _Ran()
 
 
 class Served(threading.local):
-    """Loops that a recording has run in a call in which f is asked whether that is right.
+    """Loops that a recording has run, and of what vectors, while f judges it in the same call.
 
-    There f need not run all turns once more. `loops`: which have run, and of what vectors.
+    There f need not run all turns once more.
     """
 
     loops: tuple[tuple[AnyLoop, FloatArray], ...] = ()

@@ -107,7 +107,7 @@ class Observation(Observer):
         if code in self._asking or code in self._suspects:
             self.asked |= code in self._asking
             self._note(self._suspects.get(code, ""))
-            self.drew |= code in self._suspects  # or did what else nobody sees
+            self.drew |= code in self._suspects  # if not numbers, what nobody watches either
             return _KNOWN
         if code in _ONCE or code in _OF_STATES or code in UNWATCHED:
             return _ASIDE

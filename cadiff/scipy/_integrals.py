@@ -498,10 +498,9 @@ dblquad, tplquad = _by_nquad(_original.dblquad), _by_nquad(_original.tplquad)
 # --- jumps ---------------------------------------------------------------------------------------
 
 # Where a function of one number jumps, and whether other numbers move the place. An integral over
-# a jump has a derivative by the place of it, and so has what solves a differential equation;
-# neither follows from derivatives of the function, which are those of its pieces. What a solver
-# has asked for tells where to look: what lies between neighbours is divided until it is seen to be
-# straight, or to jump.
+# a jump has a derivative by its place, and so has the solution of a differential equation;
+# derivatives of the pieces of the function tell neither. Points of a solver's tell where to look:
+# stretches between neighbours are divided until they are seen to be straight, or to jump.
 
 SMALL = 1e-4  # jumps smaller than this, by the largest value, are none
 PART = 0.382  # of what is divided; halves would be blind for what jumps in the middle

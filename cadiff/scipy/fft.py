@@ -36,7 +36,7 @@ __all__ = list(scipy.fft.__all__)
 
 # --- by Fourier transforms, as programs compute them ---------------------------------------------
 
-# Those have loops that C can call (see `numpy/_fourier.py`), which SciPy's own do not show. Values
+# Those have loops for C to call (see `numpy/_fourier.py`), SciPy's own do not show theirs. Values
 # are the same to rounding. All functions go along the last axis. The cosine transforms of types 2
 # and 3, the usual ones, take one transform of n real numbers: J. Makhoul, "A fast cosine transform
 # in one and two dimensions", IEEE Trans. ASSP 28 (1980).

@@ -1,4 +1,4 @@
-/* Which outputs of a graph depend on which variables. Each number has a set: of the variables that
+/* How outputs of a graph depend on variables. Each number has a set: of the variables that
  * it depends on, or of the outputs that depend on it, whichever are fewer. Sets are lists, and
  * numbers with equal sets share one list; or, where lists would be long, bits, which are found for
  * a strip of them at a time. */

@@ -349,7 +349,7 @@ def test_long_loops_are_judged_by_their_first_turns(name):
 
 
 def test_what_later_turns_change_is_found():
-    def f(x, n=None):
+    def f(x):
         n, log = [0], []
 
         def turn(c, r):

@@ -14,7 +14,7 @@ from cadiff import numpy as np
 
 from ...binding import AsNumPy, carries, is_eager, is_guarding
 from ...transforms._jacobians import OfParts
-from ..calls import Call, HandedOn, is_running, running
+from ..calls import Call, InlinedCall, is_running, running
 from ..trees import Function
 from . import tree_util as trees
 from .arrays import ARRAYS, as_numpy, given_back, struct_of
@@ -298,9 +298,9 @@ class _Custom:
         fixed = [args[k] for k in self.nondiff]
         if is_guarding():  # a program computes what the function does
             found = call.flat(at(self.fun)(cadiff.stop_gradient(call.point)))
-            handed_on = HandedOn(call.point)
-            self.define(handed_on, call, at, *fixed)
-            return call.whole(handed_on(found))
+            inlined = InlinedCall(call.point)
+            self.define(inlined, call, at, *fixed)
+            return call.whole(inlined(found))
         operation: Any = cadiff.primitive(lambda point: call.flat(at(self.fun)(point)))
         operation._is_own = False  # its rules are a user's, and of complex numbers, too
         self.define(operation, call, at, *fixed)
