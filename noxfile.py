@@ -106,14 +106,18 @@ OTHER_THAN_OF_OLDEST = without_numerics_but("test_fft.py", "test_stand_ins.py")
 OTHER_THAN_OF_NEWEST = without_numerics_but("test_stand_ins.py")
 
 # Tests of programs that ask the core alone, which is the same under every Python; and tests of
-# Python code, in which sanitizers find nothing, as in the usage that documents show.
+# Python code, in which sanitizers find nothing, as in the usage that documents show and in what is
+# written over the public API.
 OF_CORE = "collected_products fused loops memory_of_arrays native short_rows tiles_in_threads"
-OF_PYTHON = "observations reads reports told_apart"
+OF_PYTHON = (
+    "found_loops observations partings reads reports suspects told_apart verification watched"
+)
 WITHOUT_PROGRAMS_OF_CORE, WITHOUT_PROGRAMS_OF_PYTHON = (
     [f"--ignore=tests/programs/test_{name}.py" for name in names.split()]
     for names in (OF_CORE, OF_PYTHON)
 )
 WITHOUT_USAGE = "--ignore=tests/usage"
+WITHOUT_OTHERS = ("--ignore=tests/compat", "--ignore=tests/interop", "--ignore=tests/frozen")
 
 # Bytecode is made of what is imported, not of all that is installed.
 WITHOUT_BYTECODE = {"PIP_NO_COMPILE": "1"}
@@ -132,7 +136,8 @@ OF_ROW = (
 QUICKLY = "-O0"
 
 # Arrays of a few elements go all the ways that are meant for large ones.
-SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3 -DCAD_NARROW_VECTORS"
+SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3 -DCAD_LEAST_BOX=1"
+SMALL_BLOCKS += " -DCAD_NARROW_VECTORS"
 SMALL = {"CADIFF_SMALL_BLOCKS": "1"}  # by which tests know of it
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g1"
 
@@ -242,7 +247,7 @@ def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
     without = (WITHOUT_HOUSE, *OTHER_THAN_OF_NEWEST, WITHOUT_TRANSFORMS)
     without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES, WITHOUT_PROGRAMS, WITHOUT_USAGE)
-    without = (*without, *WITHOUT_PROGRAMS_OF_PYTHON)
+    without = (*without, *WITHOUT_OTHERS, *WITHOUT_PROGRAMS_OF_PYTHON)
     run_sanitized(session, SMALL_BLOCKS, *without, *BRIEFLY)
 
 

@@ -2,29 +2,6 @@
 #include "arrays/arrays.h"
 #include "tape/blocks.h"
 
-/* Leave out axes of length 1, and join neighbours along which all views move evenly. Axes from
- * `fixed` on stay as they are. Answers how many axes there are now. */
-static int coalesce(int ndim, int fixed, int64_t *shape, int n_views,
-                    int64_t strides[][CAD_MOST_AXES]) {
-    int count = 0;
-    for (int axis = 0; axis < ndim; axis++) {
-        int joins = count > 0 && axis < fixed;
-        if (axis < fixed && shape[axis] == 1) {
-            continue;
-        }
-        for (int k = 0; k < n_views && joins; k++) {
-            joins = strides[k][count - 1] == strides[k][axis] * shape[axis];
-        }
-        const int place = joins ? count - 1 : count;
-        shape[place] = joins ? shape[place] * shape[axis] : shape[axis];
-        for (int k = 0; k < n_views; k++) {
-            strides[k][place] = strides[k][axis];
-        }
-        count = place + 1;
-    }
-    return count;
-}
-
 /* Have a long axis of an elementwise operation come last, along which it is gone through, if the
  * last one is short. */
 static void lengthen_rows(int ndim, int64_t *shape, int n_views,
@@ -93,7 +70,7 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
         copy_moved(tape, request, kind->indexed);
     }
     const int fixed = request->ndim - kind->core;
-    const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);
+    const int ndim = cad_axes_joined(request->ndim, fixed, shape, n_views, strides);
     if (cad_op_is_row(op)) {
         lengthen_rows(ndim, shape, n_views, strides);
     }

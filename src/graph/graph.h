@@ -588,6 +588,13 @@ typedef struct CadDescribed {
 /* Answers how many operands there are; `described` may be NULL. `forms` tell calls apart. */
 size_t cad_graph_describe(CadGraph *graph, const uint64_t *forms, CadDescribed *described);
 
+/* --- boxes --- */
+
+/* A copy in which no elementwise operation reads what is put together of a few others: each box of
+ * its elements is an operation of its own. `ids`, all inputs and roots among them, are replaced by
+ * numbers of it. *boxes is NULL where there is no such operation. */
+CadStatus cad_graph_in_boxes(CadGraph *graph, CadId *ids, size_t n, CadGraph **boxes);
+
 /* --- derivatives --- */
 
 /* Of each output whether it carries a derivative if some inputs do, or (`by_value`) whether it

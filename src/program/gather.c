@@ -61,20 +61,30 @@ void cad_maker_choose_axes(CadPlan *plan, int is_row, CadOp op) {
 
 /* --- rows --- */
 
-/* Rows of as many numbers, each of one even stretch or two, which follow each other evenly. */
+enum { MOST_STRETCHES = 4 };
+
+/* Rows of as many numbers, each of a few even stretches, which follow each other evenly. */
 typedef struct Evenly {
-    size_t rows, length, split; /* of a row its second stretch begins at `split` */
-    int32_t steps[2];
+    size_t rows, n;
+    size_t ends[MOST_STRETCHES]; /* in a row; the last one is its length */
+    int32_t steps[MOST_STRETCHES];
 } Evenly;
+
+static size_t length_of(const Evenly *rows) {
+    return rows->ends[rows->n - 1];
+}
 
 /* How many rows there are: each stretch stands where it did in the row before, moved as that was.
  */
-static size_t count_rows(const CadMaker *m, const int32_t *places, size_t size, Evenly found) {
-    const size_t n = found.length;
+static size_t count_rows(const CadMaker *m, const int32_t *places, size_t size,
+                         const Evenly *found) {
+    const size_t n = length_of(found);
     CadBeside beside = {0, 0};
     size_t i = n;
-    for (size_t in_row = 0; i < size; i++, in_row = in_row + 1 < n ? in_row + 1 : 0) {
-        const int begins = in_row == 0 || in_row == found.split;
+    for (size_t stretch = 0; i < size; i++) {
+        const size_t in_row = i % n;
+        stretch = in_row == 0 ? 0 : stretch + (in_row == found->ends[stretch]);
+        const int begins = in_row == (stretch > 0 ? found->ends[stretch - 1] : 0);
         beside = begins ? cad_maker_beside(m, places[in_row]) : beside;
         const int64_t by = (int64_t)places[i] - places[i - n];
         const int64_t before = i >= 2 * n ? (int64_t)places[i - n] - places[i - 2 * n]
@@ -89,22 +99,26 @@ static size_t count_rows(const CadMaker *m, const int32_t *places, size_t size, 
 
 static Evenly find_rows(const CadMaker *m, const int32_t *places, size_t size) {
     enum { FEW_ROWS = 4 };
-    Evenly found = {.rows = 1};
-    found.length = found.split = cad_maker_even_end(m, places, 0, size, &found.steps[0]);
-    Evenly rows = found;
-    rows.rows = count_rows(m, places, size, rows);
-    if (rows.rows < FEW_ROWS && rows.split < size) {
-        rows.length = cad_maker_even_end(m, places, rows.split, size, &rows.steps[1]);
-        rows.rows = count_rows(m, places, size, rows);
+    Evenly found = {.rows = 1, .n = 1}, rows = {.n = 0};
+    for (size_t end = 0; rows.n < MOST_STRETCHES && end < size && rows.rows < FEW_ROWS;) {
+        end = cad_maker_even_end(m, places, end, size, &rows.steps[rows.n]);
+        rows.ends[rows.n++] = end;
+        rows.rows = count_rows(m, places, size, &rows);
+    }
+    found.steps[0] = rows.steps[0];
+    found.ends[0] = rows.ends[0];
+    if (found.ends[0] == 2 && found.steps[0] != 1) {
+        found.ends[0] = 1; /* rows may begin with the second one */
     }
     return rows.rows < FEW_ROWS ? found : rows;
 }
 
-/* One of the two stretches of all rows. */
+/* One of the stretches of all rows. */
 static void emit_stretch_of_rows(CadMaker *m, const int32_t *places, const Evenly *found,
-                                 int which, int32_t out) {
+                                 size_t which, int32_t out) {
     CadProgram *const program = m->program;
-    const size_t begin = which ? found->split : 0, end = which ? found->length : found->split;
+    const size_t begin = which > 0 ? found->ends[which - 1] : 0, end = found->ends[which];
+    const size_t length = length_of(found);
     const size_t at = program->n_plan_words, words = CAD_PLAN_WORDS + 8;
     if (!GROW(program, plans, at, words)) {
         return;
@@ -115,10 +129,10 @@ static void emit_stretch_of_rows(CadMaker *m, const int32_t *places, const Evenl
     const int64_t layout[] = {(int64_t)found->rows,
                               (int64_t)(end - begin),
                               out + (int64_t)begin,
-                              (int64_t)found->length,
+                              (int64_t)length,
                               1,
                               places[begin],
-                              (int64_t)places[begin + found->length] - places[begin],
+                              (int64_t)places[begin + length] - places[begin],
                               found->steps[which]};
     memcpy(cad_plan_shape(plan), layout, sizeof layout);
     cad_maker_choose_axes(plan, 1, CAD_OP_positive);
@@ -134,27 +148,25 @@ int cad_maker_emit_copies(CadMaker *m, size_t listed, size_t size, int32_t out) 
     enum { LONG_STRETCH = 64 };
     Evenly next;
     size_t n = 0;
-    for (size_t k = 0; k < size && n * LONG_STRETCH <= size; k += next.rows * next.length) {
+    for (size_t k = 0; k < size && n * LONG_STRETCH <= size; k += next.rows * length_of(&next)) {
         next = find_rows(m, m->program->lists + listed + k, size - k);
-        n += next.rows > 1        ? 2
+        n += next.rows > 1        ? next.n
              : next.steps[0] == 1 ? 1
-                                  : next.length; /* those are not copied at once */
+                                  : next.ends[0]; /* those are not copied at once */
     }
     if (!m->joins || n * LONG_STRETCH > size) {
         cad_maker_emit_take(m, listed, size, out);
         return 1;
     }
-    for (size_t k = 0; k < size && m->status == CAD_OK; k += next.rows * next.length) {
+    for (size_t k = 0; k < size && m->status == CAD_OK; k += next.rows * length_of(&next)) {
         const int32_t *const places = m->program->lists + listed + k;
         next = find_rows(m, places, size - k);
-        for (int which = 0; which < 2 && next.rows > 1; which++) {
-            if (which == 0 || next.split < next.length) {
-                emit_stretch_of_rows(m, places, &next, which, out + (int32_t)k);
-            }
+        for (size_t which = 0; which < next.n && next.rows > 1; which++) {
+            emit_stretch_of_rows(m, places, &next, which, out + (int32_t)k);
         }
         if (next.rows == 1) {
             const CadPlaces x[3] = {{places[0], next.steps[0]}};
-            cad_maker_emit_vector(m, CAD_OP_positive, next.length, out + (int32_t)k, x);
+            cad_maker_emit_vector(m, CAD_OP_positive, next.ends[0], out + (int32_t)k, x);
         }
     }
     return 0;

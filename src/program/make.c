@@ -157,10 +157,52 @@ static CadStatus make_program(const CadMaker *order, CadLevels levels, CadProgra
 
 /* Of programs for one point, or for directions, the better one of those with the latest and the
  * earliest levels: of many records the one that is estimated to be. */
+static CadStatus make_better(CadMaker *order, CadProgram **program) {
+    enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 12 };
+    const int at_many = order->use == CAD_AT_MANY_POINTS;
+    const CadLevels levels =
+        order->graph->n_records < MANY_RECORDS || at_many ? CAD_LATEST : CAD_AS_ESTIMATED;
+    CadStatus status = make_program(order, levels, program);
+    if (status == CAD_TAPE_FULL && order->stores_floats) { /* of which there may be fewer names */
+        order->stores_floats = 0;
+        status = make_program(order, levels, program);
+    }
+    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == CAD_AS_ESTIMATED ||
+        at_many) {
+        return status;
+    }
+    CadProgram *early;
+    status = make_program(order, CAD_EARLIEST, &early);
+    if (status == CAD_OK) {
+        const int is_better = cad_program_cost(early) < cad_program_cost(*program);
+        cad_program_free(is_better ? *program : early);
+        *program = is_better ? early : *program;
+    } else if (status == CAD_RAISED) {
+        cad_program_free(*program);
+        *program = NULL;
+        return status;
+    }
+    return CAD_OK;
+}
+
+/* Have a program for one point be made of a graph in boxes, where there are any. `ids` are to be
+ * inputs and roots of it. */
+static CadStatus divide(CadMaker *order, CadId *ids, CadGraph **boxes) {
+    memcpy(ids, order->inputs, order->n_inputs * sizeof *ids);
+    memcpy(ids + order->n_inputs, order->roots, order->n_roots * sizeof *ids);
+    const CadStatus status =
+        cad_graph_in_boxes(order->graph, ids, order->n_inputs + order->n_roots, boxes);
+    if (status == CAD_OK && *boxes != NULL) {
+        order->graph = *boxes;
+        order->inputs = ids;
+        order->roots = ids + order->n_inputs;
+    }
+    return status;
+}
+
 CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, size_t n_inputs,
                            size_t n_shared, const CadId *roots, size_t n_roots,
                            CadProgram **program) {
-    enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 12 };
     const int is_inner = use == CAD_IN_TURNS || use == CAD_IN_BLOCKS;
     CadMaker order = {.graph = graph,
                       .make = cad_program_make,
@@ -177,28 +219,17 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                                        !graph->keeps_doubles && cad_multiplies_floats(),
                       .joins =
                           graph->optimize && use != CAD_AT_MANY_POINTS && use != CAD_IN_TURNS};
-    const CadLevels levels = graph->n_records < MANY_RECORDS || use == CAD_AT_MANY_POINTS
-                                 ? CAD_LATEST
-                                 : CAD_AS_ESTIMATED;
-    CadStatus status = make_program(&order, levels, program);
-    if (status == CAD_TAPE_FULL && order.stores_floats) { /* of which there may be fewer names */
-        order.stores_floats = 0;
-        status = make_program(&order, levels, program);
+    CadMemory memory = {0};
+    CadGraph *boxes = NULL;
+    CadId *const ids = cad_memory_take(&memory, n_inputs + n_roots, sizeof *ids);
+    CadStatus status = memory.status;
+    if (status == CAD_OK && order.use == CAD_AT_A_POINT) {
+        status = divide(&order, ids, &boxes);
     }
-    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == CAD_AS_ESTIMATED ||
-        use == CAD_AT_MANY_POINTS) {
-        return status;
-    }
-    CadProgram *early;
-    status = make_program(&order, CAD_EARLIEST, &early);
     if (status == CAD_OK) {
-        const int is_better = cad_program_cost(early) < cad_program_cost(*program);
-        cad_program_free(is_better ? *program : early);
-        *program = is_better ? early : *program;
-    } else if (status == CAD_RAISED) {
-        cad_program_free(*program);
-        *program = NULL;
-        return status;
+        status = make_better(&order, program);
     }
-    return CAD_OK;
+    cad_graph_free(boxes);
+    cad_memory_give_back(&memory);
+    return status;
 }

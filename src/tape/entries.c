@@ -112,3 +112,24 @@ size_t cad_op_room(CadOp op, int ndim, const int64_t *shape, size_t lanes) {
 size_t cad_op_room_of_floats(CadOp op, int ndim, const int64_t *shape) {
     return op == CAD_OP_SUM && ndim > 0 ? (size_t)shape[ndim - 1] : 1;
 }
+
+int cad_axes_joined(int ndim, int fixed, int64_t *shape, int n_views,
+                    int64_t strides[][CAD_MOST_AXES]) {
+    int count = 0;
+    for (int axis = 0; axis < ndim; axis++) {
+        int joins = count > 0 && axis < fixed;
+        if (axis < fixed && shape[axis] == 1) {
+            continue;
+        }
+        for (int k = 0; k < n_views && joins; k++) {
+            joins = strides[k][count - 1] == strides[k][axis] * shape[axis];
+        }
+        const int place = joins ? count - 1 : count;
+        shape[place] = joins ? shape[place] * shape[axis] : shape[axis];
+        for (int k = 0; k < n_views; k++) {
+            strides[k][place] = strides[k][axis];
+        }
+        count = place + 1;
+    }
+    return count;
+}

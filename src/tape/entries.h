@@ -111,6 +111,11 @@ static inline int64_t *cad_plan_extra(CadPlan *plan) {
     return cad_plan_view(plan, plan->n_views);
 }
 
+/* Leave out axes of length 1, and join neighbours along which all views move evenly. Axes from
+ * `fixed` on stay as they are. Answers how many axes there are now. */
+int cad_axes_joined(int ndim, int fixed, int64_t *shape, int n_views,
+                    int64_t strides[][CAD_MOST_AXES]);
+
 /* --- kinds of entries --- */
 
 /* The effect of an entry over arrays on the slots in its index. */

@@ -19,6 +19,7 @@ typedef struct Test {
 
 extern const Test array_tests[];
 extern const Test block_tests[];
+extern const Test box_tests[];
 extern const Test call_tests[];
 extern const Test factor_tests[];
 extern const Test graph_tests[];

@@ -49,7 +49,7 @@ BUILDS = {
     # Small arrays go the ways of large ones, shorter rows those of long ones.
     "small": [
         *("-O0", "-g1", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
-        "-DCAD_NARROW_VECTORS",
+        *("-DCAD_LEAST_BOX=1", "-DCAD_NARROW_VECTORS"),
         *STRICT,
         *SANITIZE,
     ],

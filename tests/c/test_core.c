@@ -15,7 +15,7 @@ static const Test *const suites[] = {
     tape_tests,    memory_tests, captures_tests, ops_tests,    sweep_tests, zero_tests,
     reclaim_tests, room_tests,   special_tests,  array_tests,  guard_tests, sparsity_tests,
     block_tests,   kernel_tests, taylor_tests,   linear_tests, call_tests,  graph_tests,
-    thread_tests,  factor_tests, matrix_tests,   loop_tests,
+    thread_tests,  factor_tests, matrix_tests,   loop_tests,   box_tests,
 };
 
 enum { SUITES = sizeof suites / sizeof suites[0] };
