@@ -188,10 +188,11 @@ static CadStatus make_better(CadMaker *order, CadProgram **program) {
 /* Have a program for one point be made of a graph in boxes, where there are any. `ids` are to be
  * inputs and roots of it. */
 static CadStatus divide(CadMaker *order, CadId *ids, CadGraph **boxes) {
-    memcpy(ids, order->inputs, order->n_inputs * sizeof *ids);
-    memcpy(ids + order->n_inputs, order->roots, order->n_roots * sizeof *ids);
-    const CadStatus status =
-        cad_graph_in_boxes(order->graph, ids, order->n_inputs + order->n_roots, boxes);
+    const size_t n = order->n_inputs + order->n_roots;
+    for (size_t k = 0; k < n; k++) {
+        ids[k] = k < order->n_inputs ? order->inputs[k] : order->roots[k - order->n_inputs];
+    }
+    const CadStatus status = cad_graph_in_boxes(order->graph, ids, n, boxes);
     if (status == CAD_OK && *boxes != NULL) {
         order->graph = *boxes;
         order->inputs = ids;

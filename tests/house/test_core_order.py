@@ -95,7 +95,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"scan_blocks"},
             {"scan"},
             {"scan_derivatives"},
-            {"split"},
+            {"boxes", "split"},
             {"pull", "push", "forward"},
             {"edge_rows"},
             {"jacobian", "sparsity"},
