@@ -35,6 +35,9 @@ SHARE = 0.1
 # ... and begins with a code that has run for longer than these seconds, and those for each
 # statement, which compilers take for it; of more statements the interpreter is as fast.
 SECONDS, SECONDS_OF_EACH = 0.1, 5e-4
+# Where the user has asked for compiled code, as by JAX's names, it is made when a code has run for
+# that part of the time, and whatever else is made.
+SOON = 0.25
 MOST_STATEMENTS = 10_000
 MOST_FAILURES = 3  # one after the other
 
@@ -153,7 +156,12 @@ def make_machine_code_later(code: Code) -> None:
 
 def note(code: Code, seconds: float) -> None:
     """Note that a code has run for some more seconds, and make machine code, if that pays."""
-    _worker.note(code, seconds)
+    _worker.note(code, seconds, is_soon=False)
+
+
+def note_soon(code: Code, seconds: float) -> None:
+    """The same, if it may pay."""
+    _worker.note(code, seconds, is_soon=True)
 
 
 def seconds_to_make(code: Code) -> float:
@@ -181,18 +189,19 @@ class _Worker:
             self._codes.append(code)
             self._begin()
 
-    def note(self, code: Code, seconds: float) -> None:
+    def note(self, code: Code, seconds: float, is_soon: bool) -> None:
         """Note that a code has run for some more seconds."""
         with self._lock:
             self._ran += seconds
-            if code.serves is None and code.seconds >= seconds_to_make(code):
+            after = seconds_to_make(code) * (SOON if is_soon else 1.0)
+            if code.serves is None and code.seconds >= after:
                 code.serves = _INTERPRETER
                 if code.n_texts > MOST_STATEMENTS:
                     code.serves = f"{_INTERPRETER}: {code.n_texts:,} statements are too many"
                 elif self._failures < MOST_FAILURES:
                     code.serves = _UNTIL
-                    self._costly.append(code)
-            if self._costly and self._costliest() is not None:
+                    (self._codes if is_soon else self._costly).append(code)
+            if self._codes or self._costliest() is not None:
                 self._begin()
 
     def _costliest(self) -> Code | None:

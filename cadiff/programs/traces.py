@@ -34,7 +34,7 @@ from ..binding.callers import warn_caller
 from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .library_types import n_followed
-from .native import Machines, make_machine_code, make_machine_code_later, note
+from .native import Machines, make_machine_code, make_machine_code_later, note, note_soon
 from .pace import Comparisons, Pace, Partings, PerformanceWarning
 from .reasons import NoStandIns, OfThisCall, TellsApart, Unsettled
 from .recorded import NOT_SERVED, MissedError, Recorded, Vain, is_portable, met
@@ -147,7 +147,8 @@ class Traces:
         machines = self.machines
         at_once = bool(machines.asked) and not machines.is_patient
         recorded.graph.machines = machines if at_once else None
-        recorded.graph.watch = note if machines.is_patient else None
+        told = note_soon if binding.answers_as_numpy() else note
+        recorded.graph.watch = told if machines.is_patient else None
         for step in recorded.graph.steps if at_once else ():
             if (share := getattr(step.rule, "share_machines", None)) is not None:
                 share(machines)

@@ -45,7 +45,7 @@ typedef struct Operation {
     int n_views; /* the result, operands */
     CadId first[MOST_VIEWS];
     const CadId *list[MOST_VIEWS]; /* from the first number on; NULL: it is a view */
-    uint32_t of[MOST_VIEWS];       /* the record of `from` that is seen whole, in order, or 0 */
+    uint32_t of[MOST_VIEWS]; /* the record of the family that is seen whole, in order, or 0 */
     int64_t strides[MOST_VIEWS][CAD_MOST_AXES];
     int adds; /* to an array */
 } Operation;
@@ -58,6 +58,9 @@ typedef struct Divider {
     uint32_t *family, *next, *latest, *reads, *grid;
     Grid *grids;
     size_t n_grids, grids_capacity;
+    size_t *made;   /* where a record's boxes stand in `boxes`, counted from 1, or 0 */
+    int64_t *boxes; /* views: the first number, strides */
+    size_t n_boxes, boxes_capacity;
     CadId begin, end; /* the numbers of the record that was looked up last */
     uint8_t *is_cut;  /* room for an axis, and for one of its rows */
     CadId *ids;       /* of a result */
@@ -73,6 +76,78 @@ static int are_of_one_record(Divider *d, CadGraph *graph, CadId x, CadId y) {
     return y >= d->begin && y < d->end;
 }
 
+static Grid *grid_of(const Divider *d, uint32_t i) {
+    const uint32_t grid = d->grid[d->family[i]];
+    return grid != 0 ? &d->grids[grid - 1] : NULL;
+}
+
+/* --- a walk over boxes --- */
+
+typedef struct Box {
+    const Grid *grid;
+    size_t number;
+    int at[CAD_MOST_AXES];
+    int64_t begin[CAD_MOST_AXES], shape[CAD_MOST_AXES];
+} Box;
+
+static void set_box(Box *box) {
+    for (int i = 0; i < box->grid->ndim; i++) {
+        const int64_t *const cuts = box->grid->cuts[i] + box->at[i];
+        box->begin[i] = cuts[0];
+        box->shape[i] = cuts[1] - cuts[0];
+    }
+}
+
+static Box first_box(const Grid *grid) {
+    Box box = {.grid = grid};
+    set_box(&box);
+    return box;
+}
+
+static int next_box(Box *box) {
+    box->number++;
+    for (int i = box->grid->ndim - 1; i >= 0; i--) {
+        if (++box->at[i] < box->grid->n_boxes[i]) {
+            set_box(box);
+            return 1;
+        }
+        box->at[i] = 0;
+    }
+    return 0;
+}
+
+static int64_t place_in(const Box *box, const int64_t *strides) {
+    int64_t place = 0;
+    for (int i = 0; i < box->grid->ndim; i++) {
+        place += box->begin[i] * strides[i];
+    }
+    return place;
+}
+
+/* Where the result of a record in a box is. */
+static int64_t *result_in(const Divider *d, uint32_t i, const Box *box) {
+    return d->boxes + d->made[i] - 1 + box->number * (size_t)(1 + box->grid->ndim);
+}
+
+/* Have the results of boxes be one array, for others than the family. */
+static void put_together(Divider *d, uint32_t i) {
+    int64_t in_order[CAD_MOST_AXES];
+    Box box = first_box(grid_of(d, i));
+    cad_strides_in_order(box.grid->ndim, box.grid->shape, in_order);
+    do {
+        const int64_t *const result = result_in(d, i, &box);
+        Steps steps = {.ndim = box.grid->ndim,
+                       .shape = box.shape,
+                       .n_views = 2,
+                       .strides = {in_order, result + 1},
+                       .at = {place_in(&box, in_order), result[0]}};
+        do {
+            d->ids[steps.at[0]] = (CadId)steps.at[1];
+        } while (next_step(&steps));
+    } while (next_box(&box));
+    d->copier.names[i] = cad_graph_pack(d->to, d->ids, box.grid->size);
+}
+
 /* --- operations --- */
 
 static int is_in_order(int ndim, const int64_t *shape, const int64_t *strides) {
@@ -82,18 +157,26 @@ static int is_in_order(int ndim, const int64_t *shape, const int64_t *strides) {
 }
 
 /* In the graph that is made, if there is one. */
-static CadId name_of(const Divider *d, CadId id) {
-    return d->to != NULL ? cad_copier_name(&d->copier, id) : id;
+static CadId name_of(Divider *d, CadId id) {
+    const uint32_t i = cad_graph_record_of(d->from, id);
+    if (d->to == NULL) {
+        return id;
+    }
+    if (d->made[i] != 0 && d->copier.names[i] == CAD_NO_ID) {
+        put_together(d, i);
+    }
+    return cad_copier_name(&d->copier, id);
 }
 
-/* Where the numbers are listed that follow one of `from`, which is put together; else NULL. What
- * consists of boxes is put together for those of the same family alone. */
-static const CadId *find_list(const Divider *d, CadId id, int is_of_family) {
+/* Where the numbers are listed that follow one which is put together, of `from`; else NULL. */
+static const CadId *find_list(Divider *d, CadId id) {
     CadGraph *const graph = d->to != NULL ? d->to : d->from;
+    if (cad_graph_record(d->from, id)->kind != CAD_RECORD_PACK) {
+        return NULL;
+    }
     const CadId first = name_of(d, id);
     const CadRecord *const record = cad_graph_record(graph, first);
-    return record->kind == CAD_RECORD_PACK &&
-                   (is_of_family || cad_graph_record(d->from, id)->kind == CAD_RECORD_PACK)
+    return record->kind == CAD_RECORD_PACK
                ? cad_graph_packed(graph, record) + (first - record->of.array.first)
                : NULL;
 }
@@ -104,7 +187,7 @@ static int list_added(Divider *d, const CadMade *made) {
     const int is_listed = made->kind == CAD_RECORD_ADD_AT;
     const CadNumbers source = made->views[!is_listed];
     const CadId *const places = d->from->lists + made->list;
-    const CadId *const list = find_list(d, source.first, 0);
+    const CadId *const list = find_list(d, source.first);
     const CadId first = name_of(d, source.first);
     Steps steps = {.ndim = made->ndim,
                    .shape = made->shape,
@@ -124,16 +207,15 @@ static int list_added(Divider *d, const CadMade *made) {
     return 1;
 }
 
-static void set_operand(const Divider *d, Operation *o, int k, CadNumbers x, uint32_t family) {
+static void set_operand(Divider *d, Operation *o, int k, CadNumbers x) {
     const uint32_t i = cad_graph_record_of(d->from, x.first);
     const CadRecord *const record = &d->from->records[i];
-    const int is_whole = cad_record_is_array(record) && record->of.array.first == x.first &&
+    const int is_whole = d->family[i] != 0 && record->of.array.first == x.first &&
                          record->of.array.size == o->size &&
                          is_in_order(o->ndim, o->shape, x.strides);
-    o->of[k] = is_whole ? i : 0;
-    o->first[k] = name_of(d, x.first);
-    o->list[k] = find_list(d, x.first, is_whole && family != 0 && d->family[i] == family);
     memcpy(o->strides[k], x.strides, (size_t)o->ndim * sizeof *x.strides);
+    o->of[k] = is_whole ? i : 0;
+    o->first[k] = d->made[o->of[k]] == 0 ? name_of(d, x.first) : CAD_NO_ID; /* it has boxes */
 }
 
 /* A record as an operation; 0 if it is none, or not worth it. */
@@ -150,7 +232,10 @@ static int look_at(Divider *d, uint32_t i, Operation *o) {
         memcpy(o->shape, made.shape, (size_t)made.ndim * sizeof *o->shape);
         memcpy(o->strides[0], made.views[0].strides, (size_t)made.ndim * sizeof *o->shape);
         for (int k = 1; k < made.n_views; k++) {
-            set_operand(d, o, k, made.views[k], d->family[i]);
+            set_operand(d, o, k, made.views[k]);
+        }
+        for (int k = 1; k < made.n_views; k++) { /* to name an operand may have lists move */
+            o->list[k] = o->first[k] != CAD_NO_ID ? find_list(d, made.views[k].first) : NULL;
         }
         return is_in_order(o->ndim, o->shape, o->strides[0]);
     }
@@ -158,15 +243,14 @@ static int look_at(Divider *d, uint32_t i, Operation *o) {
         !list_added(d, &made)) {
         return 0;
     }
-    const int is_zero = made.former == CAD_NO_ID;
+    const CadNumbers zero = {CAD_ZERO, cad_no_strides}, former = {made.former, &one};
     o->op = CAD_OP_add;
     o->n_views = 3;
     o->ndim = 1;
     o->shape[0] = (int64_t)made.size;
     o->strides[0][0] = o->strides[2][0] = 1;
-    set_operand(d, o, 1,
-                is_zero ? (CadNumbers){CAD_ZERO, cad_no_strides} : (CadNumbers){made.former, &one},
-                d->family[i]);
+    set_operand(d, o, 1, made.former == CAD_NO_ID ? zero : former);
+    o->list[1] = o->first[1] > CAD_ZERO ? find_list(d, made.former) : NULL;
     o->first[2] = d->added[0];
     o->list[2] = d->added;
     o->adds = 1;
@@ -401,16 +485,24 @@ static CadId number_at(const Operation *o, int k, int64_t at) {
 }
 
 /* What an operand reads in a box, as a view; 0 if that is none. */
-static int find_view(Divider *d, const Operation *o, int k, const int64_t *shape, int64_t at,
-                     CadNumbers *view, int64_t *strides) {
+static int find_view(Divider *d, const Operation *o, int k, const Box *box, CadNumbers *view,
+                     int64_t *strides) {
+    view->strides = strides;
+    if (d->made[o->of[k]] != 0) {
+        const int64_t *const result = result_in(d, o->of[k], box);
+        view->first = (CadId)result[0];
+        memcpy(strides, result + 1, (size_t)o->ndim * sizeof *strides);
+        return 1;
+    }
+    const int64_t at = place_in(box, o->strides[k]);
     Steps steps = {.ndim = o->ndim,
-                   .shape = shape,
+                   .shape = box->shape,
                    .n_views = 2,
                    .strides = {o->strides[k], strides},
                    .at = {at}};
-    *view = (CadNumbers){number_at(o, k, at), strides};
+    view->first = number_at(o, k, at);
     for (int i = 0; i < o->ndim; i++) {
-        const int64_t by = shape[i] > 1 ? o->strides[k][i] : 0;
+        const int64_t by = box->shape[i] > 1 ? o->strides[k][i] : 0;
         strides[i] = (int64_t)number_at(o, k, at + by) - (int64_t)view->first;
     }
     do {
@@ -423,19 +515,6 @@ static int find_view(Divider *d, const Operation *o, int k, const int64_t *shape
     return 1;
 }
 
-/* Have results be numbers that are there. */
-static void take_numbers(Divider *d, const Operation *o, const int64_t *shape, int64_t at,
-                         CadNumbers from) {
-    Steps steps = {.ndim = o->ndim,
-                   .shape = shape,
-                   .n_views = 2,
-                   .strides = {o->strides[0], from.strides},
-                   .at = {at, 0}};
-    do {
-        d->ids[steps.at[0]] = (CadId)(from.first + steps.at[1]);
-    } while (next_step(&steps));
-}
-
 static CadId make_operation(CadGraph *graph, const CadMade *made) {
     const CadNumbers *const x = made->views;
     return made->size > 1 ? cad_graph_make(graph, graph, made)
@@ -444,64 +523,70 @@ static CadId make_operation(CadGraph *graph, const CadMade *made) {
                                              made->n_views > 3 ? x[3].first : CAD_NO_ID);
 }
 
-/* The operation in one box, whose first element is at some place of each view: its results are
- * those of the whole there. */
-static int make_box(Divider *d, const Operation *o, const int64_t *shape,
-                    const int64_t at[MOST_VIEWS]) {
-    int64_t strides[MOST_VIEWS][CAD_MOST_AXES], in_order[CAD_MOST_AXES], lengths[CAD_MOST_AXES];
+/* The operation in one box. Answers whether there is such a one, and what it gives as a view. */
+static int make_box(Divider *d, const Operation *o, const Box *box, int64_t *result) {
+    const size_t words = (size_t)o->ndim * sizeof *result;
+    int64_t strides[MOST_VIEWS][CAD_MOST_AXES], lengths[CAD_MOST_AXES];
     CadMade made = {.kind = CAD_RECORD_MAP, .op = o->op, .n_views = o->n_views, .shape = lengths};
     for (int k = 1; k < o->n_views; k++) {
-        if (!find_view(d, o, k, shape, at[k], &made.views[k], strides[k])) {
+        if (!find_view(d, o, k, box, &made.views[k], strides[k])) {
             return 0;
         }
     }
     for (int k = 1; k < 3 && o->adds; k++) {
         if (made.views[k].first == CAD_ZERO) {
-            take_numbers(d, o, shape, at[0], made.views[3 - k]);
+            result[0] = made.views[3 - k].first;
+            memcpy(result + 1, strides[3 - k], words);
             return 1;
         }
     }
-    made.size = cad_strides_in_order(o->ndim, shape, in_order);
+    made.size = cad_strides_in_order(o->ndim, box->shape, result + 1);
     made.views[0] = (CadNumbers){0, strides[0]};
-    memcpy(strides[0], in_order, sizeof in_order);
-    memcpy(lengths, shape, (size_t)o->ndim * sizeof *lengths);
+    memcpy(strides[0], result + 1, words);
+    memcpy(lengths, box->shape, words);
     made.ndim = cad_axes_joined(o->ndim, o->ndim, lengths, o->n_views, strides);
-    take_numbers(d, o, shape, at[0], (CadNumbers){make_operation(d->to, &made), in_order});
+    result[0] = make_operation(d->to, &made);
     return d->to->status == CAD_OK;
 }
 
-static int make_boxes(Divider *d, const Grid *grid, const Operation *o) {
-    int box[CAD_MOST_AXES] = {0}, is_left = 1, is_made = 1;
-    while (is_left && is_made) {
-        int64_t shape[CAD_MOST_AXES], at[MOST_VIEWS] = {0};
-        is_left = 0;
-        for (int i = 0; i < grid->ndim; i++) {
-            const int64_t begin = grid->cuts[i][box[i]];
-            shape[i] = grid->cuts[i][box[i] + 1] - begin;
-            for (int k = 0; k < o->n_views; k++) {
-                at[k] += begin * o->strides[k][i];
-            }
-        }
-        is_made = make_box(d, o, shape, at);
-        for (int i = grid->ndim - 1; i >= 0 && !is_left; i--) {
-            is_left = ++box[i] < grid->n_boxes[i];
-            box[i] = is_left ? box[i] : 0;
-        }
+static int make_boxes(Divider *d, uint32_t i, const Operation *o) {
+    Box box = first_box(grid_of(d, i));
+    size_t n = (size_t)(1 + box.grid->ndim);
+    int is_made;
+    for (int axis = 0; axis < box.grid->ndim; axis++) {
+        n *= (size_t)box.grid->n_boxes[axis];
     }
+    if (cad_memory_grow((void **)&d->boxes, &d->boxes_capacity, d->n_boxes + n,
+                        sizeof *d->boxes) != CAD_OK) {
+        d->to->status = CAD_NO_MEMORY;
+        return 0;
+    }
+    d->made[i] = d->n_boxes + 1;
+    do {
+        is_made = make_box(d, o, &box, result_in(d, i, &box));
+    } while (is_made && next_box(&box));
+    d->made[i] = is_made ? d->made[i] : 0;
+    d->n_boxes += is_made ? n : 0;
     return is_made;
 }
 
 /* --- the graph --- */
 
+/* What a record is there; CAD_NO_ID: its boxes are. */
 static CadId copy(Divider *d, uint32_t i) {
-    const uint32_t grid = d->grid[d->family[i]];
     Operation o;
-    if (grid == 0 || !look_at(d, i, &o)) {
-        return cad_graph_copy(&d->copier, i);
+    CadOperands of;
+    if (grid_of(d, i) != NULL && look_at(d, i, &o)) {
+        refine(grid_of(d, i), &o);
+        if (make_boxes(d, i, &o)) {
+            return CAD_NO_ID;
+        }
     }
-    refine(&d->grids[grid - 1], &o);
-    return make_boxes(d, &d->grids[grid - 1], &o) ? cad_graph_pack(d->to, d->ids, o.size)
-                                                  : cad_graph_copy(&d->copier, i);
+    cad_graph_operands(d->from, i, &of);
+    for (size_t k = 0; k < of.n; k++) {
+        name_of(d, of.ids[k]);
+    }
+    return cad_graph_copy(&d->copier, i);
 }
 
 static void copy_all(Divider *d, const uint8_t *is_needed) {
@@ -551,6 +636,7 @@ static CadStatus divide(Divider *d, CadMemory *memory, CadId *ids, size_t n) {
     to->compares_last = from->compares_last;
     to->calls = from->calls;
     to->owner = from->owner;
+    d->begin = d->end = CAD_NO_ID;
     mark_needed(from, ids, n, is_needed);
     copy_all(d, is_needed);
     for (size_t k = 0; k < n && to->status == CAD_OK; k++) {
@@ -573,6 +659,7 @@ static CadStatus open_divider(Divider *d, CadMemory *memory) {
     d->latest = cad_memory_take(memory, n, sizeof *d->latest);
     d->reads = cad_memory_take(memory, n, sizeof *d->reads);
     d->grid = cad_memory_take(memory, n, sizeof *d->grid);
+    d->made = cad_memory_take(memory, n, sizeof *d->made);
     d->is_cut = cad_memory_take(memory, largest, 2);
     d->ids = cad_memory_take(memory, largest, sizeof *d->ids);
     d->added = cad_memory_take(memory, largest, sizeof *d->added);
@@ -603,6 +690,7 @@ CadStatus cad_graph_in_boxes(CadGraph *graph, CadId *ids, size_t n, CadGraph **b
         }
     }
     cad_memory_free(d.grids);
+    cad_memory_free(d.boxes);
     cad_memory_give_back(&memory);
     if (status != CAD_OK) {
         cad_graph_free(d.to);
