@@ -84,6 +84,7 @@ cdef class Turns:
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t most, room
     cdef readonly Py_ssize_t way  # a digest of the codes that have served turns, in their order
+    cdef Py_ssize_t latest, again  # the code of the latest turn, and of how many others before it
     cdef uint32_t seen  # codes, and a bit for the beginning
     cdef uint32_t[MOST_TOLD] behind  # by codes: those that came before
     cdef uint32_t[MOST_TOLD][MOST_TOLD] twice  # by a code and one before: those before both
@@ -101,6 +102,7 @@ cdef class Turns:
         self.t = self.begin = begin
         self.seen = <uint32_t>1 << MOST_TOLD
         self.end, self.most, self.stride, self.current = end, most, 1, first
+        self.latest = -1
         self.n_rows = n_rows
         if (self.m > 0 or self.k > 0) and end > n_rows:
             raise ValueError("there are fewer rows than turns")
@@ -152,7 +154,9 @@ cdef class Turns:
         if out[self.n + self.k] == 0.0:
             self.end = self.t
         self.way = way_of(self.way, code)
-        if 0 <= code < MOST_TOLD:
+        self.again = self.again + 1 if code == self.latest else 0
+        self.latest = code
+        if 0 <= code < MOST_TOLD and self.again < 3:  # a fourth one tells nothing new
             self.note_order(<int>code)
         return 0
 
@@ -193,15 +197,24 @@ cdef class Turns:
     def run(self) -> bool:
         """Go on to the end; False where no code serves the entrance, or the turn that is to come.
         """
+        cdef bint has_raised = False
+        while True:
+            try:
+                return self.go_on(has_raised)
+            except CallError:  # of the code that has served the turn before
+                has_raised = True
+
+    cdef bint go_on(self, bint has_raised) except -1:
+        """As run; the code that is to be tried first may be known to raise."""
         cdef double *row = cnp.doubles(self.row)
         cdef double *out = cnp.doubles(self.out)
         cdef const double *rows = cnp.doubles(self.inputs) + self.p + self.n
         cdef Py_ssize_t k, n_codes
-        cdef double is_any
+        cdef double outcome
         if self.entrance is not None:
             for code in self.entrance:
-                if run_code(<Code>code, row, &is_any) == -1:
-                    self.enter(is_any != 0.0)
+                if run_code(<Code>code, row, &outcome) == -1:
+                    self.enter(outcome != 0.0)
                     break
             else:
                 return False
@@ -209,13 +222,17 @@ cdef class Turns:
             put(row + self.p + self.n, rows + self.t * self.m, self.m)
             n_codes = len(self.codes)
             k = self.current
-            if k >= n_codes or run_code(<Code>self.codes[k], row, out) != -1:
+            if (
+                k >= n_codes or has_raised
+                or (<Code>self.codes[k]).carry(row, out, &outcome) != -1
+            ):
                 for k in range(n_codes):
                     if k != self.current and run_code(<Code>self.codes[k], row, out) == -1:
                         break
                 else:
                     return False
                 self.current = k
+                has_raised = False
             self.take(out, k)
             if self.t % PATIENCE == 0:
                 PyErr_CheckSignals()
@@ -246,15 +263,24 @@ cdef class Turns:
         All states have to be kept. seed: the cotangent of results. pulled: that of inputs, to
         which is added; what stands for the first state is the cotangent of the last.
         """
+        doubles_of(pulled, self.n_inputs())
+        try:
+            return self.go_back(pulls, seed, pulled)
+        except CallError:
+            return False
+
+    cdef bint go_back(self, list pulls, cnp.ndarray seed, cnp.ndarray pulled) except -1:
         cdef Py_ssize_t n_row = self.p + self.n + self.m, n_out = self.n + self.k + 1, served
         cdef cnp.ndarray given = cnp.new_doubles(n_row + n_out)
         cdef cnp.ndarray found = cnp.new_doubles(n_out + n_row)  # values come first
-        doubles_of(pulled, self.n_inputs())
+        cdef double outcome
         while self.t > self.begin:
             served = self.look_back(seed, pulled, cnp.doubles(given))
             if not 0 <= served < len(pulls) or pulls[served] is None:
                 return False
-            if run_code(<Code?>pulls[served], cnp.doubles(given), cnp.doubles(found)) != -1:
+            if (<Code?>pulls[served]).carry(
+                cnp.doubles(given), cnp.doubles(found), &outcome
+            ) != -1:
                 return False
             self.take_back(cnp.doubles(found) + n_out, cnp.doubles(pulled))
             if self.t % PATIENCE == 0:

@@ -181,6 +181,7 @@ class _Worker:
         self._costly: list[Code] = []
         self._ran, self._made = ran, made  # seconds
         self._failures = 0
+        self._breathes_at = 0.0
         self._thread: threading.Thread | None = None
         self._is_over = False
 
@@ -254,9 +255,14 @@ class _Worker:
                             self._costly.clear()
 
     def _breathe(self) -> None:
+        """Let whoever waits for the GIL have it, for half of the time."""
         if self._is_over:
             raise NativeError("the process ends")
-        time.sleep(0.0)  # whoever waits for the GIL has it now
+        begun = time.perf_counter()
+        if begun >= self._breathes_at:
+            time.sleep(0.0)
+            end = time.perf_counter()
+            self._breathes_at = end + (end - begun)  # calls of programs may be long
 
     def again(self) -> _Worker:
         """One for a process that was forked, where the thread does not exist."""
