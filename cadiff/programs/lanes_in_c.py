@@ -24,8 +24,8 @@ from .text_in_c import function, loop, number_text, place_text
 
 _LANES = binding.MACHINE_LANES
 _MOST_IN_TURN = 2048  # numbers
-_MOST_NUMBERS = 256  # of a function; longer ones take compilers longer than in proportion
-_MOST_IN_ALL = 10_000  # of which compilers make some 2,000 a second
+_MOST_NUMBERS = 32  # of a function; longer ones take compilers longer than in proportion
+_MOST_IN_ALL = 4_000  # of which compilers make some hundreds a second
 
 _FORMS = {form: own for form, own in zip(FORMS, VECTOR_FORMS, strict=True) if own}
 

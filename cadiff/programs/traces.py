@@ -472,6 +472,9 @@ class Traces:
             self._kept = watch_of(self.function)
         try:
             return eager(*args, **kwargs)
+        except BaseException:
+            self.partings.n_excused += 1  # nothing would serve it
+            raise
         finally:
             if self._kept is not None:
                 self._kept.settle(settled)

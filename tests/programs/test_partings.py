@@ -174,3 +174,19 @@ def test_a_found_loop_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
         program.grad(1.0, 0.1**k)
     assert "a found loop, " in str(program)
     assert str(program).count("\nrecording") > str(program).count("found loop")
+
+
+def test_calls_that_raise_are_no_reason_to_warn() -> None:
+    def f(x: Any) -> Any:
+        return np.linalg.cholesky(np.array([[x, 1.0], [1.0, 2.0]]))[1, 1]
+
+    program = cadiff.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in range(100):
+            if k % 3 == 0:
+                program(2.0 + k)
+            else:
+                with pytest.raises(np.linalg.LinAlgError):
+                    program(0.25)
+    assert "they raise" in str(program)
