@@ -220,7 +220,7 @@ class Partings:
     def why(self, watched: Mapping[str, str | None]) -> str:
         """Why calls run f eagerly, where no obstacle is known."""
         least = self._n_eager // 2
-        if least < self._counts["eager"] // 4:
+        if self._n_eager < min(FIRST, self._counts["eager"] // 2):
             return "they raise, or are parts of what another program computes"
         text = "comparisons come to outcomes that no recording has"
         if self._place is not None:

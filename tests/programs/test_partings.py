@@ -178,7 +178,7 @@ def test_a_found_loop_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_calls_that_raise_are_no_reason_to_warn() -> None:
     def f(x: Any) -> Any:
-        return np.linalg.cholesky(np.array([[x, 1.0], [1.0, 2.0]]))[1, 1]
+        return cadiff.numpy.linalg.cholesky(cadiff.numpy.array([[x, 1.0], [1.0, 2.0]]))[1, 1]
 
     program = cadiff.compile(f)
     with warnings.catch_warnings():
