@@ -164,6 +164,7 @@ def products(program: Any) -> list[str]:
     return re.findall(r"matmul +(\([^)]*\))", program.to_text(100_000))
 
 
+@in_whole_tiles
 def test_outer_products_become_one() -> None:
     f, arguments = lstm(20, 6, 5)
     program = cadiff.compile(f)

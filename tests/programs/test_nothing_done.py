@@ -16,6 +16,8 @@ import pytest
 import cadiff
 import cadiff.numpy as np
 
+from ..helpers.processes import in_whole_tiles
+
 Function = Callable[[Any], Any]
 
 # --- parts of arrays -----------------------------------------------------------------------------
@@ -130,6 +132,7 @@ def test_directions_and_second_derivatives(f: Function) -> None:
     )
 
 
+@in_whole_tiles
 def test_no_part_is_copied() -> None:
     program = cadiff.compile(lambda x: np.sum(steps(x) ** 2))
     program.value_and_grad(numpy.linspace(0.1, 1.0, 500))
