@@ -106,8 +106,8 @@ OTHER_THAN_OF_OLDEST = without_numerics_but("test_fft.py", "test_stand_ins.py")
 OTHER_THAN_OF_NEWEST = without_numerics_but("test_stand_ins.py")
 
 # Tests of programs that ask the core alone, which is the same under every Python; and tests of
-# Python code, in which sanitizers find nothing, as in the usage that documents show and in what is
-# written over the public API.
+# Python code, in which sanitizers find nothing; nor do they in the usage of documents, and in
+# modules over the public API.
 OF_CORE = "collected_products fused loops memory_of_arrays native short_rows tiles_in_threads"
 OF_PYTHON = (
     "found_loops observations partings reads reports suspects told_apart verification watched"
