@@ -354,10 +354,10 @@ cdef class Code:
     def has_machine(self) -> bool:
         return self.machine is not None
 
-    def set_machine(self, machine, list pieces, dict cores) -> None:
+    def set_machine(self, machine, list pieces, dict cores, serves) -> None:
         """Have machine code carry out some instructions, from now on: pieces (first instruction,
         how many, address of a `CadMachineCode`), one behind the other, which `machine` keeps; and
-        those of the turns of loops, by their numbers from without."""
+        those of the turns of loops, by their numbers from without. `serves` says so."""
         cdef CadProgram *core
         if self.machine is None:
             for path in cores:
@@ -366,7 +366,7 @@ cdef class Code:
                     core = core.scans[<size_t>k].core
                 set_pieces(core, 1, cores[path])
             set_pieces(self.program, CAD_MACHINE_LANES if self.is_for_lanes else 1, pieces)
-            self.machine = machine
+            self.machine, self.serves = machine, serves
             if self.watch is not None:
                 self.least[0] = self.least[1] = INFINITY
                 self.n_tries = TRIES

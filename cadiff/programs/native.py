@@ -128,9 +128,8 @@ def make_machine_code(code: Code) -> None:
         if VALUE in text:
             ctypes.c_void_p.in_dll(library, VALUE).value = binding.machine_value()
         addresses = {k: _addresses(library, core) for k, core in cores.items()}
-        # Said before it serves: another thread may try and drop it at once.
-        code.serves = f"{_MACHINE}, and the {_INTERPRETER} for {left}" if left else _MACHINE
-        code.set_machine(library, _addresses(library, pieces), addresses)
+        serves = f"{_MACHINE}, and the {_INTERPRETER} for {left}" if left else _MACHINE
+        code.set_machine(library, _addresses(library, pieces), addresses, serves)
     except NativeError as error:
         code.serves = f"{_INTERPRETER}: {error}"
         raise
