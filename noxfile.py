@@ -65,7 +65,7 @@ BUILD_REQUIRES = PROJECT["build-system"]["requires"]
 # What `.ci/run` goes through beside the tests of the README, two at a time, and begins in this
 # order: the longest takes as long as all others. Those that build in place, as these tests do, are
 # not neighbours.
-PHASES = ("sanitize", "lint", "binding", "examples", "distributions", "docs")
+PHASES = ("sanitize", "lint", "distributions", "examples", "docs")
 
 # What is tested with other packages, as far as these are installed.
 SEAMS = (
@@ -156,8 +156,8 @@ nox.options.sessions = PHASES
 # One interpreter of each supported version that there is: see building/pythons.py.
 found = runpy.run_path(str(ROOT / "building" / "pythons.py"))["found"]
 INTERPRETERS = [path for version in SUPPORTED if (path := found(version))]
-# The commands of the README test this Python, the sanitizers the newest of the others, `binding`
-# the oldest of them. What is between these is tested by `suite`.
+# The commands of the README test this Python, the sanitizers the newest of the others,
+# `distributions` the oldest of them. What is between these is tested by `suite`.
 OTHERS = [path for path in INTERPRETERS if path != sys.executable]
 SANITIZED, BOUND = OTHERS[-1:], OTHERS[:-1][:1]
 
@@ -227,21 +227,6 @@ def lint(session: nox.Session) -> None:
     session.run("python", "-m", "mypy.stubtest", "cadiff", *options)
 
 
-@nox.session(python=BOUND or None)
-def binding(session: nox.Session) -> None:
-    """The tests of all but numbers, on the oldest Python with the oldest NumPy and SciPy."""
-    install(session, ".[test]", *OLDEST.get(session.python, ()), cflags=QUICKLY)
-    without = (
-        *OTHER_THAN_OF_OLDEST,
-        WITHOUT_RANDOM_PROGRAMS,
-        WITHOUT_TRANSFORMS,
-        WITHOUT_MACHINES,
-    )
-    without = (*without, WITHOUT_PROGRAMS, *WITHOUT_PROGRAMS_OF_CORE)
-    options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, *BRIEFLY, *session.posargs)
-    session.run("pytest", *SIDE_BY_SIDE, *options)
-
-
 @nox.session(python=SANITIZED or None)
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
@@ -287,9 +272,12 @@ def gradbench(session: nox.Session) -> None:
     session.run("pytest", "benchmarks/gradbench", "-q", *session.posargs)
 
 
-@nox.session
+@nox.session(python=BOUND or None)
 def distributions(session: nox.Session) -> None:
-    """The sdist, and the wheel that is built from it: installed and used away from the tree."""
+    """The sdist, and the wheel made of it: its contents, and all tests but those of numbers.
+
+    These are on the oldest Python with the oldest NumPy and SciPy.
+    """
     out = Path(session.create_tmp()).resolve()
     shutil.rmtree(out)
     session.install("build", "twine", *BUILD_REQUIRES)
@@ -300,11 +288,17 @@ def distributions(session: nox.Session) -> None:
     (wheel,) = out.glob("*.whl")
     session.run("python", "-m", "benchmarks.building", str(wheel))
     session.run("twine", "check", "--strict", *map(str, out.iterdir()))
-    session.install(f"cadiff[scipy] @ {wheel.as_uri()}")
+    session.install(f"cadiff[test] @ {wheel.as_uri()}", *OLDEST.get(session.python, ()))
+    with session.chdir(out):
+        session.run("python", "-m", "cadiff", "--no-timing")
+        described = "metadata('cadiff').get_payload().startswith('# cadiff')"
+        command = f"from importlib.metadata import metadata; assert {described}"
+        session.run("python", "-c", command)
+    without = (WITHOUT_C_CORE, WITHOUT_HOUSE, *OTHER_THAN_OF_OLDEST, WITHOUT_RANDOM_PROGRAMS)
+    without = (*without, WITHOUT_TRANSFORMS, WITHOUT_MACHINES, WITHOUT_PROGRAMS)
+    options = (*without, *WITHOUT_PROGRAMS_OF_CORE, *BRIEFLY, *session.posargs)
+    session.run("pytest", *SIDE_BY_SIDE, *options)
     session.chdir(out)
-    session.run("python", "-m", "cadiff", "--no-timing")
-    described = "metadata('cadiff').get_payload().startswith('# cadiff')"
-    session.run("python", "-c", f"from importlib.metadata import metadata; assert {described}")
     pip = ("uv", "pip") if session.venv_backend == "uv" else ("python", "-m", "pip")
     session.run(*pip, "uninstall", *(() if pip[0] == "uv" else ("-y",)), "cadiff")
     left = "[*Path(sysconfig.get_path('purelib')).glob('*cadiff*')]"
@@ -520,7 +514,7 @@ def everything(session: nox.Session) -> None:
     longer += ["frozen", "search", "scipy_optimize", "array_api", "real_programs", "seams"]
     longer += ["successors"]
     for name in (*PHASES, *longer):
-        pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
+        pythons = {"sanitize": SANITIZED, "distributions": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:
             session.notify(f"{name}-{python}".rstrip("-"))
 

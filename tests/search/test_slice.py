@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ..helpers.slices import CASES
 from .running import as_loaded
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 60
+SECONDS = 20 if os.environ.get(CASES) == "today" else 60
 START = """
 import runpy, sys
 sys.path.append(sys.argv.pop(1))  # behind the installed package
