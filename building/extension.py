@@ -64,7 +64,7 @@ declarations.put(ROOT / "cadiff" / "operations", generate["stubs"]())
 # run few, or wait for sweeps in C: there it is the compiler's time that counts, and room.
 HOT = [
     *("_shared", "arguments", "calls", "complex_arithmetic", "complexes", "entries", "fast_paths"),
-    *("functions", "results", "signatures", "trees", "turns"),
+    *("functions", "lane_turns", "results", "signatures", "trees", "turns"),
 ]
 CYTHON_ARGS = [
     f"-falign-{what}=1"

@@ -78,6 +78,8 @@ cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_
 cdef enum:
     LEAST = 32                # points that take less time side by side than one by one
     LEAST_OF_MACHINE = 4      # the same of machine code
+    LEAST_LANES = 16          # of machine code, and
+    MACHINE_NUMBERS = 1 << 11 # numbers of all of its lanes that are used again and again: 16 KiB
     MOST_LANES = 256
     MOST_OF_CALLS = 1024      # the same where all of them are one call of Python's
     LANE_NUMBERS = 1 << 17    # numbers of all lanes that are used again and again: 1 MiB
@@ -365,7 +367,7 @@ cdef class Code:
                 for k in path:
                     core = core.scans[<size_t>k].core
                 set_pieces(core, 1, cores[path])
-            set_pieces(self.program, CAD_MACHINE_LANES if self.is_for_lanes else 1, pieces)
+            set_pieces(self.program, self.machine_lanes if self.is_for_lanes else 1, pieces)
             self.machine, self.serves = machine, serves
             if self.watch is not None:
                 self.least[0] = self.least[1] = INFINITY
@@ -424,11 +426,17 @@ cdef class Code:
 
     cdef bint gains_by_lanes(self):
         """Whether points go side by side sooner than one by one."""
-        cdef bint is_small = cad_program_room(self.program, CAD_MACHINE_LANES) <= MOST_NUMBERS
+        cdef bint is_small = cad_program_room(self.program, LEAST_LANES) <= MOST_NUMBERS
         return self.has_lanes and (
             self.lanes(MOST_LANES) > 1
             or self.expects_machine and is_small and not self.program.has_calls
         )
+
+    @property
+    def machine_lanes(self) -> int:
+        """How many lanes machine code has; 0: as many as there are points, for a few numbers."""
+        cdef size_t near = cad_program_near_room(self.program) + 1
+        return LEAST_LANES if 2 * LEAST_LANES * near > MACHINE_NUMBERS else 0
 
     def serves_points(self, size_t n) -> bool:
         """Whether n points take it less time than a code for one point takes for each."""
@@ -449,12 +457,16 @@ cdef class Code:
             return 1
         cdef bint is_in_c = self.is_in_c()
         cdef size_t most = MOST_LANES if is_in_c else MOST_OF_CALLS
-        if self.program.in_use != NULL and (
-            self.expects_machine and not self.is_for_lanes or self.is_for_lanes and is_in_c
-        ):
-            return CAD_MACHINE_LANES if self.is_for_lanes else 1
+        cdef size_t whole = (n_points + 7) // 8 * 8
         room = cad_program_room(self.program, 1) + 1
         near = cad_program_near_room(self.program) + 1
+        if self.program.in_use != NULL and self.is_for_lanes and is_in_c:
+            lanes = self.machine_lanes
+            return lanes if lanes > 0 else min(
+                whole, min(<size_t>MACHINE_NUMBERS // near // 8 * 8, <size_t>CAD_MACHINE_LANES)
+            )
+        if self.program.in_use != NULL and self.expects_machine and not self.is_for_lanes:
+            return 1
         lanes = max(<size_t>LEAST, LANE_NUMBERS // near // 8 * 8)
         is_long = near > MOST_NEAR or room > <size_t>(MOST_NUMBERS // LEAST)
         # Calls of Python's are for all lanes at once; and a few points that are left of many have
@@ -463,7 +475,7 @@ cdef class Code:
         if not self.program.has_calls and (is_long or is_few):
             return 1
         lanes = min(lanes, max(<size_t>LEAST, MOST_NUMBERS // room))
-        return min(most, min(lanes, (n_points + 7) // 8 * 8))
+        return min(most, min(lanes, whole))
 
     cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,
                           size_t n) except -2:

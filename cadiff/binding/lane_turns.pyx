@@ -30,7 +30,7 @@ cdef enum:
 cdef struct LaneCode:
     const CadProgram *program  # NULL: it serves nothing
     double *room
-    size_t lanes               # at most
+    size_t lanes, least        # at most, and at least
 
 
 cdef struct Swap:
@@ -76,6 +76,15 @@ cdef class RowCodes:
         """Have the numbers of a column there, in the order of rows."""
         self.columns[k].data, self.columns[k].row, self.columns[k].n = numbers, 1, 1
 
+    cdef list begin_clocks(self):
+        """The codes that there are now, by which of both ways in a trial, and when it was; since
+        the way is chosen then, before they are prepared."""
+        cdef Code code
+        return [
+            (code, code.n_tries, code.begin_clock()) for code in self.codes
+            if code is not None and code.watch is not None
+        ]
+
     cdef int prepare(self) except -1:
         """Have workspaces for the codes that there are now."""
         cdef Py_ssize_t n = len(self.codes)
@@ -95,6 +104,7 @@ cdef class RowCodes:
             if code.machines is not None:
                 code.ask_for_machine()
             one.lanes = code.lanes(self.n_rows)
+            one.least = code.machine_lanes
             one.room = <double *>new_memory(
                 cad_program_room(code.program, one.lanes) + 1, sizeof(double)
             )
@@ -110,7 +120,7 @@ cdef class RowCodes:
         cdef CadPoints points
         cdef Py_ssize_t i, j
         cdef long n_missed = CAD_CALL_FAILED
-        cdef size_t lanes = one.lanes
+        cdef size_t lanes
         if one.program != NULL:
             for j in range(self.n_own if at != NULL else 0):
                 for i in range(n):
@@ -118,8 +128,7 @@ cdef class RowCodes:
             points.own, points.n_own_columns, points.n_own = columns, self.n_own, self.n_own
             points.results = columns + self.n_own
             points.shared, points.missed = NULL, self.missed
-            if lanes != CAD_MACHINE_LANES:  # as many as there are, or machine code has
-                lanes = min(lanes, (<size_t>n + 7) // 8 * 8)
+            lanes = min(one.lanes, max(one.least, (<size_t>n + 7) // 8 * 8))
             n_missed = cad_program_run_points(one.program, lanes, one.room, &points, 0, n)
             if n_missed == CAD_CALL_FAILED:
                 with gil:
@@ -132,6 +141,16 @@ cdef class RowCodes:
                 self.missed[i] = 1
             return n
         return n_missed
+
+
+cdef int end_clocks(list clocks, bint is_over) except -1:
+    """Note the time of turns up to the last one, or up to one that waits: which is no trial."""
+    cdef Code code
+    cdef int by
+    cdef double begun
+    for code, by, begun in clocks:
+        code.end_clock(begun, by if is_over else 0, -1, 1)
+    return 0
 
 
 cdef int forget_failure() except -1:
@@ -148,7 +167,7 @@ cdef class LaneTurns:
     """Runs of a loop for some rows of inputs: see `Turns`, whose methods these are.
 
     codes: for a turn's values; conditions: for whether there is a turn, or None. inputs: a column
-    for each row. ends: of each, the turn behind its last one. most: states that are kept, of all
+    for each row. ends: the turn behind the last one, of each or of all. most: states that are kept, of all
     rows; if there are more, `is_full` says so, and there is no way back.
     """
 
@@ -184,7 +203,7 @@ cdef class LaneTurns:
 
     def __init__(self, list codes, conditions, tuple sizes, cnp.ndarray inputs, Py_ssize_t n_rows,
                  ends, Py_ssize_t most=0):
-        cdef Py_ssize_t width = inputs.shape[1], i
+        cdef Py_ssize_t width = inputs.shape[1], i, last
         self.p, self.n, self.m, self.k = sizes
         self.width, self.n_rows, self.most, self.stride = width, n_rows, most, 1
         self.inputs = inputs
@@ -208,17 +227,24 @@ cdef class LaneTurns:
         memcpy(self.shared, cnp.doubles(inputs), (self.p + self.n) * width * sizeof(double))
         self.swaps = <Swap *>new_memory(width + 1, sizeof(Swap))
         self.n_active, self.is_in_order = <int32_t>width, True
-        self.ends_of_rows = cnp.in_order(ends, cnp.NPY_INTP)
-        if cnp.PyArray_SIZE(self.ends_of_rows) != width or width == 0:
-            raise ValueError("expected one number of turns for each of some rows")
-        self.ends = cnp.places(self.ends_of_rows)
-        self.first_end = self.ends[0]
+        self.first_end = last = self.take_ends(ends)
         for i in range(width):
             self.which[i], self.goes_on[i] = <int32_t>i, 1.0
-            self.first_end = min(self.first_end, self.ends[i])
-            if self.ends[i] > n_rows and (self.m > 0 or self.k > 0):
-                raise ValueError("there are fewer rows than turns")
+        for i in range(width if self.ends != NULL else 0):
+            self.first_end, last = min(self.first_end, self.ends[i]), max(last, self.ends[i])
+        if last > n_rows and (self.m > 0 or self.k > 0):
+            raise ValueError("there are fewer rows than turns")
         self.ask()
+
+    cdef Py_ssize_t take_ends(self, ends) except? -1:
+        """That of the first row."""
+        if isinstance(ends, int):
+            return ends
+        self.ends_of_rows = cnp.in_order(ends, cnp.NPY_INTP)
+        if cnp.PyArray_SIZE(self.ends_of_rows) != self.width or self.width == 0:
+            raise ValueError("expected one number of turns for each of some rows")
+        self.ends = cnp.places(self.ends_of_rows)
+        return self.ends[0]
 
     def __dealloc__(self):
         cad_memory_free(self.kept)
@@ -266,14 +292,11 @@ cdef class LaneTurns:
     cdef void begin(self, RowCodes codes) noexcept nogil:
         """Have all rows wait for a code, which takes what is the same in all turns, and the state.
         """
-        cdef int32_t i
         cdef Py_ssize_t j
         for j in range(self.p):
             codes.put(j, self.shared + j * self.width)
         for j in range(self.n):
             codes.put(self.p + j, self.state + j * self.width)
-        for i in range(self.n_active):
-            self.left[i] = i
         codes.first = codes.next_first
         self.n_left, self.n_tried, self.is_in_turn = self.n_active, 0, True
 
@@ -352,10 +375,12 @@ cdef class LaneTurns:
                 k, NULL if self.n_left == self.n_active else self.left, self.n_left
             )
             if n_left == 0 and self.n_left == self.n_active:
-                for i in range(self.n_active):
+                for i in range(self.n_active if self.most > 0 else 0):
                     self.served[i] = k
                 codes.next_first, self.n_left = k, 0
                 break
+            if self.n_left == self.n_active:
+                self.all_are_left()
             n_left = 0
             for i in range(self.n_left):
                 at = self.left[i]
@@ -366,7 +391,14 @@ cdef class LaneTurns:
                 most, codes.next_first = self.n_left - n_left, k
             self.n_left = n_left
             self.n_tried += 1
+        if self.n_left == self.n_active:
+            self.all_are_left()
         return self.n_left == 0
+
+    cdef void all_are_left(self) noexcept nogil:
+        cdef int32_t i
+        for i in range(self.n_active):
+            self.left[i] = i
 
     cdef void end_turn(self) noexcept nogil:
         cdef Py_ssize_t j, own = self.codes.n_own
@@ -386,7 +418,7 @@ cdef class LaneTurns:
         """Have the rows go out that have no further turn."""
         cdef int32_t i, last, row
         cdef Py_ssize_t j, width = self.width
-        cdef bint all_go_on = self.t < self.first_end
+        cdef bint all_go_on = self.t < self.first_end, all_may = all_go_on
         self.is_in_turn = self.is_outside = False
         for i in range(self.n_active):
             all_go_on &= self.goes_on[i] != 0.0
@@ -394,7 +426,9 @@ cdef class LaneTurns:
             return
         for i in range(self.n_active - 1, -1, -1):
             row = self.which[i]
-            if self.goes_on[i] != 0.0 and self.t < self.ends[row]:
+            if self.goes_on[i] != 0.0 and (
+                all_may or self.ends != NULL and self.t < self.ends[row]
+            ):
                 continue
             for j in range(self.n):
                 cnp.doubles(self.results)[j * width + row] = self.state[j * width + i]
@@ -419,6 +453,16 @@ cdef class LaneTurns:
 
     def run(self) -> bool:
         """Go on until all rows have stopped; False where no code serves the row that waits."""
+        cdef list clocks = self.codes.begin_clocks()
+        if self.conditions is not None:
+            clocks += self.conditions.begin_clocks()
+        try:
+            self.go_on()
+        finally:
+            end_clocks(clocks, self.n_active == 0)
+        return self.n_left == 0
+
+    cdef int go_on(self) except -1:
         cdef Py_ssize_t until
         self.codes.prepare()
         if self.conditions is not None:
@@ -438,9 +482,9 @@ cdef class LaneTurns:
                         break
                     self.end_turn()
             if self.n_left > 0:
-                return False
+                return 0
             PyErr_CheckSignals()
-        return True
+        return 0
 
     # --- back
 
@@ -456,15 +500,19 @@ cdef class LaneTurns:
         if self.pulls is None:
             self.pulls = RowCodes(pulls, self.width, n_row + n_out, n_out + n_row)
             self.is_in_turn = False
+        cdef list clocks = self.pulls.begin_clocks()
         self.pulls.prepare()
-        with nogil:
-            while self.is_in_turn or self.t > 0:
-                if not self.is_in_turn:
-                    self.begin_back(cnp.doubles(seed), cnp.doubles(pulled))
-                    self.serve_back()
-                if self.n_left > 0:
-                    break
-                self.end_back(cnp.doubles(pulled))
+        try:
+            with nogil:
+                while self.is_in_turn or self.t > 0:
+                    if not self.is_in_turn:
+                        self.begin_back(cnp.doubles(seed), cnp.doubles(pulled))
+                        self.serve_back()
+                    if self.n_left > 0:
+                        break
+                    self.end_back(cnp.doubles(pulled))
+        finally:
+            end_clocks(clocks, self.n_left == 0)
         if self.n_left > 0:
             return False
         self.put_back(cnp.doubles(pulled))

@@ -3,7 +3,8 @@
 All numbers of a program stand side by side for these points (src/program/program.h). What follows
 each other without a call is a loop over them, of which compilers make vectors; functions such as
 `exp` are the core's, which computes several at once. A recurrence has such loops in each turn, and
-keeps what it carries in small arrays.
+keeps what it carries in small arrays. How many points there are, `lanes`, whoever calls says, or it
+is a number that is known, for code whose numbers would fill the cache.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from .helpers_in_c import CALLED, FORMS, VALUE, VECTOR_FORMS, with_helpers
 from .instructions import LEFT, Instruction, ScanPlan, Trait, instruction
 from .machine_code import PARAMETERS, Piece, Written, reasons
 from .steps_in_c import Made, is_by_numbers, lines_of_ends, made_by
-from .text_in_c import function, loop, number_text, place_text
+from .text_in_c import function, index_text, loop, number_text, place_text
 
-_LANES = binding.MACHINE_LANES
+_PARAMETERS = f"{PARAMETERS}, long n_lanes"
+_MOST_LANES = binding.MACHINE_LANES
 _MOST_IN_TURN = 2048  # numbers
 _MOST_NUMBERS = 32  # of a function; longer ones take compilers longer than in proportion
 _MOST_IN_ALL = 4_000  # of which compilers make some hundreds a second
@@ -32,8 +34,9 @@ _FORMS = {form: own for form, own in zip(FORMS, VECTOR_FORMS, strict=True) if ow
 _MANY = "many operations"
 
 
-def written_for_lanes(parts: dict[str, Any]) -> Written:
-    """What machine code can be made of a program for many points, several points at a time."""
+def written_for_lanes(parts: dict[str, Any], n_lanes: int) -> Written:
+    """What machine code can be made of a program for many points, so many at a time; 0: any."""
+    lanes = f"enum {{ lanes = {n_lanes} }};" if n_lanes else "const long lanes = n_lanes;"
     whole = range(len(parts["code"]))
     runs = [*_runs(parts)] if _count(parts, whole) <= _MOST_IN_ALL else []
     readers = readers_of(parts) if runs else []
@@ -46,10 +49,10 @@ def written_for_lanes(parts: dict[str, Any]) -> Written:
         name = f"cadiff_lanes{len(pieces)}"
         pieces.append(Piece(name, run[0], len(run)))
         for k, body in enumerate(bodies):
-            head = f"CADIFF_VECTORS static void {name}_{k}({PARAMETERS})"
-            texts.append(function(head, [*body, "CADIFF_END"]))
-        calls = [f"{name}_{k}(s, w);" for k in range(len(bodies))]
-        texts.append(function(f"long {name}({PARAMETERS})", [*calls, "return -1;"]))
+            head = f"CADIFF_VECTORS static void {name}_{k}({_PARAMETERS})"
+            texts.append(function(head, [lanes, *body, "CADIFF_END"]))
+        calls = [f"{name}_{k}(s, w, n_lanes);" for k in range(len(bodies))]
+        texts.append(function(f"long {name}({_PARAMETERS})", [*calls, "return -1;"]))
     others = {*whole}.difference(*runs)
     left = Counter(LEFT[instruction(parts, k).kind] or _MANY for k in others)
     return Written(with_helpers("\n".join(texts)) if texts else "", pieces, {}, reasons(left))
@@ -128,7 +131,7 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     found = lines_of_ends(scan, values, functools.partial(_given, parts), "[l]")
     begin, turn, end = ([text for _, text in some] for some in found)
     names = dict.fromkeys(name for name, _ in found[0] if name)
-    declared = [f"double {name}[{_LANES}];" for name in names]
+    declared = [f"double {name}[{_MOST_LANES}];" for name in names]
     within = loop(i.n, lines.texts(turn), "t")
     return [*declared, *_over_lanes(begin), within, *_over_lanes(end)]
 
@@ -143,11 +146,11 @@ def _given(parts: dict[str, Any], place: int, step: int = 0) -> str:
     n_shared = parts["n_shared"]
     if place < n_shared:
         return place_text(place, (step, "t"), name="s")
-    return place_text(_LANES * (place - n_shared), (_LANES * step, "t"), (1, "l"))
+    return f"w[lanes * ({index_text(place - n_shared, (step, 't'))}) + l]"
 
 
 def _over_lanes(lines: Sequence[str]) -> list[str]:
-    return ["CADIFF_INDEPENDENT", loop(_LANES, lines, "l")] if lines else []
+    return ["CADIFF_INDEPENDENT", loop("lanes", lines, "l")] if lines else []
 
 
 class _Lines:
@@ -180,7 +183,7 @@ class _Lines:
                 given += given[:1] * (3 - len(given))
                 name = self.fresh()
                 self.arrays[name] = step
-                text = f"{VALUE}({op}, {_LANES}, {name}_, 1, {', '.join(given)});"
+                text = f"{VALUE}({op}, lanes, {name}_, 1, {', '.join(given)});"
             else:
                 value = _FORMS.get(form, form).format(*[self.text(x, step) for x in operands])
                 name, text = self.set(value)
@@ -238,7 +241,7 @@ class _Lines:
 
     def texts(self, end: Sequence[str]) -> Iterator[str]:
         """All, with some lines at the end of the last loop."""
-        yield from (f"double {name}_[{_LANES}];" for name in self.arrays)
+        yield from (f"double {name}_[{_MOST_LANES}];" for name in self.arrays)
         yield from self.before
         for k, lines in enumerate(self.steps):
             kept = [name for name, made_in in self.arrays.items() if made_in == k]

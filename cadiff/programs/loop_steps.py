@@ -173,7 +173,7 @@ class AnyLoop:
             end = min(max(0, int(x[0])) if count == GIVEN else end, behind)
             codes = self._steps.codes, entrance and entrance.codes
             return self._run(Turns(*codes, sizes, inputs, n_rows, 0, end, most))
-        ends = np.full(x.shape[1], x[0] if count == GIVEN else end, np.intp)
+        ends = x[0].astype(np.intp) if count == GIVEN else end
         codes = self._bodies.codes_of_lanes, entrance and entrance.codes_of_lanes
         return self._run(LaneTurns(*codes, sizes, inputs, n_rows, ends, most))
 

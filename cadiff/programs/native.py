@@ -117,7 +117,7 @@ def make_machine_code(code: Code) -> None:
 
     try:
         text, pieces, cores, left = (
-            written_for_lanes(code.parts())
+            written_for_lanes(code.parts(), code.machine_lanes)
             if code.is_for_lanes
             else written_for_point(code.parts(), code.watch is not None)
         )

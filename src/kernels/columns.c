@@ -38,6 +38,18 @@ void cad_columns_join(double *to, ptrdiff_t row, const CadStrip *columns, size_t
     }
 }
 
+CAD_CLONES
+bool cad_columns_mark(const double *x, double value, uint8_t *marks, size_t n) {
+    uint64_t others = 0;
+    for (size_t i = 0; i < n; i++) {
+        others += x[i] != value;
+    }
+    for (size_t i = 0; others > 0 && i < n; i++) {
+        marks[i] |= x[i] != value;
+    }
+    return others > 0;
+}
+
 void cad_columns_split(double *to, ptrdiff_t apart, const double *from, ptrdiff_t row,
                        size_t count, size_t n) {
     if (count == 1 && row == 1) {

@@ -14,6 +14,9 @@ void cad_columns_join(double *to, ptrdiff_t row, const CadStrip *columns, size_t
 void cad_columns_split(double *to, ptrdiff_t apart, const double *from, ptrdiff_t row,
                        size_t count, size_t n);
 
+/* Marks those of n numbers that are not `value`, and answers whether there are any. */
+bool cad_columns_mark(const double *x, double value, uint8_t *marks, size_t n);
+
 /* Complex numbers are pairs of floats: the parts of n, one after the other. */
 void cad_pairs_split(const double *pairs, double *re, double *im, size_t n);
 

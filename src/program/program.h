@@ -181,9 +181,10 @@ static inline int64_t cad_scan_plan_length(const CadScanPlan *plan, const int64_
  * `own` on. It answers the guard that does not hold, or -1. */
 typedef long CadMachineCode(double *shared, double *own);
 
-/* Machine code of a program for many points: numbers of so many points stand side by side, the
- * first that is not shared at `own`. */
-enum { CAD_MACHINE_LANES = 16 };
+/* The same of a program for many points, of which so many, at most CAD_MACHINE_LANES, stand side
+ * by side. */
+typedef long CadMachineLanes(double *shared, double *own, long lanes);
+enum { CAD_MACHINE_LANES = 128 };
 
 /* What machine code calls for an operation on `n` numbers, with their steps. */
 void cad_machine_value(int op, long n, double *out, long so, const double *x, long sx,
@@ -194,7 +195,7 @@ typedef void CadMachineTurn(double *shared, double *own, double *tiles, long tur
 
 typedef struct CadMachinePiece {
     size_t first, n;     /* instructions */
-    CadMachineCode *run; /* of tiles a CadMachineTurn */
+    CadMachineCode *run; /* of tiles a CadMachineTurn, of many points CadMachineLanes */
 } CadMachinePiece;
 
 typedef struct CadMachine CadMachine;
@@ -277,8 +278,8 @@ void cad_program_share_owner(CadProgram *program);
  * have to outlive the program. */
 void cad_program_set_natives(CadProgram *program, const CadNative *const *natives);
 
-/* Give it machine code for some of the instructions, one piece behind the other: for one point and
- * along directions, or for CAD_MACHINE_LANES. It keeps what it was given first. */
+/* Give it machine code for some of the instructions, one piece behind the other: for one
+ * point, for so many lanes, or (0) for any number of them. It keeps what it was given first. */
 CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMachinePiece *pieces,
                                   size_t n);
 

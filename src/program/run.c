@@ -749,7 +749,8 @@ static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
     case CAD_SCAN:
         return cad_run_scan_of_lanes(program, i, lanes, inner_runs);
     case CAD_MACHINE:
-        return program->machine->functions[i->x](lanes.shared, lanes.own);
+        return ((CadMachineLanes *)(void (*)(void))program->machine->functions[i->x])(
+            lanes.shared, lanes.own, (long)lanes.count);
     default: /* plans and tiles are for one lane, and checks are made at the end */
         break;
     }

@@ -32,15 +32,19 @@ static void write_own(const CadProgram *program, Lanes lanes, const CadPoints *p
 
 static size_t check_lanes(const CadProgram *program, Lanes lanes, uint8_t *missed,
                           size_t n_points) {
+    bool any = false;
     memset(missed, 0, n_points);
     for (size_t k = 0; k < program->n_checks; k++) {
         const CadStrip found = lanes_of_operand(lanes, program->checks[k].place);
-        for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
-            missed[lane] |= found.data[lane * found.step] != program->checks[k].value;
+        if (found.step != 0) {
+            any |= cad_columns_mark(found.data, program->checks[k].value, missed, n_points);
+        } else if (*found.data != program->checks[k].value) {
+            any = true;
+            memset(missed, 1, n_points);
         }
     }
     size_t n_missed = 0;
-    for (size_t lane = 0; lane < n_points; lane++) {
+    for (size_t lane = 0; any && lane < n_points; lane++) {
         n_missed += missed[lane];
     }
     return n_missed;

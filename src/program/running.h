@@ -103,7 +103,7 @@ static inline float *floats_at(const Places *places, int64_t place) {
 
 /* The code of a program where pieces of it are one instruction, each the call of a function. */
 struct CadMachine {
-    size_t lanes;
+    size_t lanes; /* 0: any number, up to CAD_MACHINE_LANES */
     CadMachineCode **functions;
     CadInstruction *code;
 };
@@ -145,7 +145,11 @@ static CAD_INLINE CadStrip lanes_of_operand(Lanes lanes, int32_t place) {
 /* The code to run, as it is now: machine code may be there from one call to the next. */
 static inline const CadInstruction *cad_program_code(const CadProgram *program, size_t lanes) {
     const CadMachine *const machine = CAD_PUBLISHED(program->in_use);
-    return machine != NULL && machine->lanes == lanes ? machine->code : program->code;
+    if (machine == NULL) {
+        return program->code;
+    }
+    const bool is_any = machine->lanes == 0 && lanes > 1 && lanes <= CAD_MACHINE_LANES;
+    return is_any || machine->lanes == lanes ? machine->code : program->code;
 }
 
 /* One of the turns of tiles: of them all, and of the parts that they are divided into. */

@@ -46,6 +46,9 @@ PREDICATES = {"isnan": "NE({0}, {0})", "isinf": "EQ(ABS({0}), C(INFINITY))"}
 # Operations that compilers turn into vector code.
 VECTORISED = {*ARITHMETIC.values(), "negative", "reciprocal", "square", "absolute", "_amul"}
 
+# Functions that are an instruction or two.
+IN_PLACE = {"sqrt", "fabs", "absolute", "floor", "ceil", "trunc", "rint", "cad_sign"}
+
 # A function, a table or a number that special.h or special.c define.
 DEFINITION = re.compile(
     r"^(?:static )?(?:inline |const )?double (\w+)(?:\[\] =|\([^)]*\)) \{|^enum \{ (\w+)", re.M
@@ -140,8 +143,8 @@ class Row:
 
     @property
     def calls(self) -> bool:
-        """Whether the value calls a function that is more than an instruction or two."""
-        functions = {*re.findall(r"(\w+)\(", self.value)} - {"sqrt", "fabs", "absolute"}
+        """Whether the value calls a function that is more than that."""
+        functions = {*re.findall(r"(\w+)\(", self.value)} - IN_PLACE
         return bool(functions) and self.name != "_amul"  # a product, but where it is nan
 
     @property

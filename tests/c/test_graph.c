@@ -458,6 +458,53 @@ static void machine_code_is_one_instruction(void) {
     cad_graph_free(graph);
 }
 
+static long twice_in_lanes(double *shared, double *own, long lanes) {
+    (void)shared;
+    for (long lane = 0; lane < lanes; lane++) {
+        own[lanes + lane] = 2.0 * own[lane];
+    }
+    return -1;
+}
+
+/* Machine code for many points has as many lanes as it was written for, or as fit its arrays; with
+ * others the instructions are carried out. */
+static void machine_code_has_lanes_of_its_own(void) {
+    enum { POINTS = 5, AT_LEAST = 16, MORE = CAD_MACHINE_LANES + 8 };
+    static const struct {
+        size_t of, lanes;
+        int serves;
+    } cases[] = {
+        {0, 1, 0},         {0, 8, 1},        {0, CAD_MACHINE_LANES, 1},
+        {0, MORE, 0},      {AT_LEAST, 8, 0}, {AT_LEAST, AT_LEAST, 1},
+        {AT_LEAST, 24, 0},
+    };
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, 1, 0);
+    const CadId root = apply(graph, CAD_OP_sin, x, CAD_NO_ID);
+    double own[POINTS] = {0.0, 0.25, 0.5, 0.75, 1.0}, results[POINTS];
+    uint8_t missed[POINTS];
+    const CadColumns from = {own, 1, 1}, to = {results, 1, 1};
+    const CadPoints points = {&from, 1, 1, NULL, &to, missed};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        CadProgram *many = NULL;
+        CHECK(cad_program_make(graph, CAD_AT_MANY_POINTS, &x, 1, 0, &root, 1, &many) == CAD_OK);
+        const CadMachinePiece piece = {0, many->n_code,
+                                       (CadMachineCode *)(void (*)(void))twice_in_lanes};
+        CHECK(cad_program_set_machine(many, cases[k].of, &piece, 1) == CAD_OK);
+        cad_program_use_machine(many, true);
+        const size_t lanes = cases[k].lanes;
+        double *const room = test_memory(cad_program_room(many, lanes) + 1, sizeof *room);
+        cad_program_prepare_points(many, lanes, room, &points);
+        CHECK(cad_program_run_points(many, lanes, room, &points, 0, POINTS) == 0);
+        for (int i = 0; i < POINTS; i++) {
+            CHECK_NEAR(results[i], cases[k].serves ? 2.0 * own[i] : sin(own[i]), 1e-15);
+        }
+        free(room);
+        cad_program_free(many);
+    }
+    cad_graph_free(graph);
+}
+
 /* --- failure --- */
 
 /* All of it, from reading to a program for the derivatives. */
@@ -923,6 +970,7 @@ const Test graph_tests[] = {
     TEST(guards_are_looked_at),
     TEST(a_miss_ends_where_it_is_met),
     TEST(machine_code_is_one_instruction),
+    TEST(machine_code_has_lanes_of_its_own),
     TEST(what_varies_is_told_from_what_does_not),
     TEST(rows_are_taken_at_indices),
     TEST(what_is_picked_out_hands_back_what_it_receives),

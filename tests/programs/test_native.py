@@ -239,6 +239,24 @@ def test_points_side_by_side_have_machine_code_of_their_own() -> None:
     np.testing.assert_allclose(near, expected[3], rtol=1e-12)
 
 
+def rounded(x: Any) -> Any:
+    """Of operations that any order of numbers gives the same bits of."""
+    whole = cadiff.floor(4.0 * x[0]) + cadiff.ceil(x[1]) - cadiff.rint(3.0 * x[2])
+    return whole * cadiff.sign(x[3]) * x[0] / (1.0 + x[4] ** 2) + cadiff.trunc(2.0 * x[5])
+
+
+@pytest.mark.parametrize("n", [4, 7, 16, 33, 130, 300])
+def test_any_number_of_points_goes_side_by_side(n: int) -> None:
+    """Fewer than there are lanes, and several blocks of them."""
+    plain, fast = (cadiff.compile(rounded, native=native) for native in (False, True))
+    points = np.random.default_rng(n).normal(size=(n, 6))
+    for what in ("value", "grad"):
+        found, expected = (program.batch(points, what=what) for program in (fast, plain))
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(fast.batch(points), [*map(rounded, points)])
+    assert fast.stats()["native"] == "machine code"
+
+
 def test_long_straight_code_is_several_functions_of_points() -> None:
     def f(x: Any) -> Any:
         y, total = x[0], x[1]

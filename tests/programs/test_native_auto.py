@@ -200,6 +200,36 @@ def test_matrices_and_points_take_over_too(eager: None) -> None:
     assert len(some) == 2, told
 
 
+def test_turns_of_many_rows_take_over(eager: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that stop after a turn of their own."""
+    made: list[Code] = []
+    make = native.make_machine_code
+
+    def noted(code: Code) -> None:
+        make(code)
+        made.append(code)
+
+    def root(a: Any) -> Any:
+        def step(x: Any) -> Any:
+            return x - (x**3 - a) / (3.0 * x**2)
+
+        return cadiff.while_loop(lambda x: cnp.abs(x**3 - a) > 1e-10, step, a)
+
+    monkeypatch.setattr(native, "make_machine_code", noted)
+    program = cadiff.compile(lambda a: cnp.sum(cadiff.vmap(root)(a)), native="auto")
+    points = np.linspace(1.0, 100.0, 300)
+    expected = program.value_and_grad(points)
+    npt.assert_allclose(expected[0], np.sum(np.cbrt(points)), rtol=1e-9)
+    end = time.monotonic() + 120.0
+    while time.monotonic() < end:
+        for found, one in zip(program.value_and_grad(points), expected, strict=True):
+            npt.assert_array_equal(found, one)
+        of_turns = [code for code in made if code.is_for_lanes and not code.steps]
+        if len(of_turns) >= 3 and not any(code.is_being_tried for code in of_turns):
+            break  # whether there is a turn, turns, and their cotangents
+    assert len(of_turns) >= 3
+
+
 def test_what_is_slower_is_dropped(eager: None, monkeypatch: pytest.MonkeyPatch) -> None:
     write = machine_code.written_for_point
 
