@@ -39,6 +39,9 @@ CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count);
 /* Numbers as a block: those that stand in a row are one. Answers the first one. */
 CadId cad_graph_block(CadGraph *graph, const CadId *ids, size_t size);
 
+/* So many constants of one value. */
+CadId cad_graph_filled(CadGraph *graph, double value, size_t size);
+
 /* --- made again --- */
 
 typedef struct CadCopier {
@@ -46,11 +49,16 @@ typedef struct CadCopier {
     CadGraph *to;
     CadId *names;          /* of each record its first number there; CAD_NO_ID: it is not copied */
     const CadId *operands; /* of each number of an input what stands in its place, or NULL */
-    int folds;             /* single numbers may become simpler */
+    int folds;             /* operations may become simpler */
 } CadCopier;
 
 /* Copies what is made of other numbers, and constants; answers its first number. */
 CadId cad_graph_copy(const CadCopier *copier, size_t record);
+
+/* Copies what outputs need, but for records that are marked with 1; `results` are their numbers
+ * there. */
+void cad_graph_copy_needed(const CadCopier *copier, uint8_t *marks, const CadId *outputs,
+                           size_t n_outputs, CadId *results);
 
 /* What a number is there. Constants are copied when they are asked for first. */
 CadId cad_copier_name(const CadCopier *copier, CadId id);

@@ -345,6 +345,19 @@ CadId cad_graph_constants(CadGraph *graph, const double *values, size_t size) {
     return finish_array(graph, CAD_RECORD_CONSTANTS, 0, size, array);
 }
 
+CadId cad_graph_filled(CadGraph *graph, double value, size_t size) {
+    if (size == 1) {
+        return cad_graph_constant(graph, value);
+    }
+    double *const values = cad_memory_zeroed(size, sizeof *values);
+    for (size_t k = 0; values != NULL && k < size; k++) {
+        values[k] = value;
+    }
+    const CadId first = values == NULL ? CAD_NO_ID : cad_graph_constants(graph, values, size);
+    cad_memory_free(values);
+    return first;
+}
+
 /* Constants in a row, as one array; CAD_NO_ID if they are not all constants. */
 static CadId pack_constants(CadGraph *graph, const CadId *ids, size_t size) {
     double value;

@@ -1,22 +1,6 @@
 /* A graph within another one: its results become numbers of that one, for other inputs. */
 #include "graph/inner.h"
 
-void cad_graph_mark_needed(CadGraph *graph, const CadId *outputs, size_t n_outputs,
-                           uint8_t *marks) {
-    CadOperands of;
-    for (size_t k = 0; k < n_outputs; k++) {
-        marks[cad_graph_record_of(graph, outputs[k])] |= 2;
-    }
-    for (size_t i = graph->n_records; i-- > 0;) {
-        if (marks[i] == 2) {
-            cad_graph_operands(graph, i, &of);
-            for (size_t k = 0; k < of.n; k++) {
-                marks[cad_graph_record_of(graph, of.ids[k])] |= 2;
-            }
-        }
-    }
-}
-
 CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown *known,
                                 size_t n_known, const CadId *inputs, const CadId *operands,
                                 size_t n_inputs, const CadId *outputs, size_t n_outputs,
@@ -38,15 +22,7 @@ CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown 
             copier.names[i] = known[k].by;
             marks[i] = 1;
         }
-        cad_graph_mark_needed(from, outputs, n_outputs, marks);
-        for (size_t i = 1; i < from->n_records && graph->status == CAD_OK; i++) {
-            if (marks[i] == 2 && from->records[i].kind != CAD_RECORD_INPUT) {
-                copier.names[i] = cad_graph_copy(&copier, i);
-            }
-        }
-    }
-    for (size_t k = 0; k < n_outputs && graph->status == CAD_OK; k++) {
-        results[k] = cad_copier_name(&copier, outputs[k]);
+        cad_graph_copy_needed(&copier, marks, outputs, n_outputs, results);
     }
     cad_memory_give_back(&memory);
     return graph->status;

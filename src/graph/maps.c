@@ -76,6 +76,51 @@ static CadId constant_map(CadGraph *graph, const CadMade *made) {
     return first;
 }
 
+/* Whether a number and those behind it are zeros, so many in all. */
+static bool are_zeros(CadGraph *graph, CadId first, size_t size) {
+    static const double zero = 0.0;
+    const CadRecord *const record = cad_graph_record(graph, first);
+    if (record->kind != CAD_RECORD_CONSTANTS) {
+        return false;
+    }
+    const size_t before = first - record->of.array.first;
+    const double *const values = graph->constants + cad_graph_array(graph, record)->list + before;
+    size_t n = 0;
+    while (n < size && before + n < cad_record_size(record) &&
+           memcmp(&values[n], &zero, sizeof zero) == 0) {
+        n++;
+    }
+    return n == size;
+}
+
+/* Zeros, if a product absorbs them or all operands are one number each, of which nothing else is
+ * made: what nobody reads has such cotangents. CAD_NO_ID, if it is to be carried out. */
+static CadId nothing_map(CadGraph *graph, const CadMade *made) {
+    const CadShape shape = {graph, made->ndim, made->shape, cad_no_strides, made->size};
+    double values[3] = {0}, c;
+    int n_constant = 0, any = 0;
+    CadId zeros = CAD_NO_ID;
+    if (cad_op_is_kind(made->op)) {
+        return CAD_NO_ID;
+    }
+    for (int k = 1; k < made->n_views; k++) {
+        const CadNumbers x = cad_graph_as_one(&shape, made->views[k]);
+        if (cad_is_single(&shape, x) && cad_graph_is_constant(graph, x.first, &c)) {
+            values[k - 1] = c;
+            n_constant++;
+            any |= c == 0.0;
+            zeros =
+                are_zeros(graph, made->views[k].first, made->size) ? made->views[k].first : zeros;
+        }
+    }
+    c = cad_op_value(made->op, values[0], values[1], values[2]);
+    const int is_zero = n_constant == made->n_views - 1 && c == 0.0 && !signbit(c);
+    if (!(made->op == CAD_OP_amul ? any : is_zero)) {
+        return CAD_NO_ID;
+    }
+    return zeros == CAD_NO_ID && made->size > 1 ? cad_graph_filled(graph, 0.0, made->size) : zeros;
+}
+
 /* --- taking numbers --- */
 
 /* Some numbers over a shape, as a copy of their strides; and the stride of a further axis, along
@@ -609,9 +654,12 @@ CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int6
     if (op == CAD_OP_SUM && graph->n_own > 0 && graph->optimize) {
         leave_copy(graph, &made, &source);
     }
-    const CadId constant = graph->optimize ? constant_map(graph, &made) : CAD_NO_ID;
-    const CadId there =
-        constant == CAD_NO_ID && graph->optimize ? scattered_map(graph, &made) : constant;
+    CadId there = CAD_NO_ID;
+    if (graph->optimize) {
+        there = nothing_map(graph, &made);
+        there = there == CAD_NO_ID ? constant_map(graph, &made) : there;
+        there = there == CAD_NO_ID ? scattered_map(graph, &made) : there;
+    }
     return there != CAD_NO_ID ? there : cad_graph_make(graph, graph, &made);
 }
 

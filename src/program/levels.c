@@ -1,12 +1,16 @@
 /* The levels of numbers, and who reads what last. */
 #include "program/maker.h"
 
-/* As late as readers allow. While these levels are looked for, they are counted from the end. */
+/* As late as readers allow. While these levels are looked for, they are counted from the end. No
+ * call comes before one that was recorded earlier: cotangents of a loop find its turns then. */
 static void find_latest_levels(CadMaker *m) {
+    uint32_t calls = 1;
     m->n_levels = 0;
     for (size_t i = m->graph->n_records; i-- > 0;) {
         if (is_made(m, i)) {
-            raise_to(&m->level[i], 1);
+            const bool is_call = m->graph->records[i].kind == CAD_RECORD_CALL;
+            raise_to(&m->level[i], is_call ? calls : 1);
+            calls = is_call ? m->level[i] : calls;
             raise_to(&m->n_levels, m->level[i]);
             EACH_READ(m, i, k) {
                 raise_to(&m->level[m->reads[k]], m->level[i] + 1);

@@ -188,6 +188,7 @@ static void operations_over_constants_are_constants(void) {
         const CadId scaled = cad_graph_map(graph, CAD_OP_multiply, 3, 1, &length, 3, views);
         CHECK(!cad_graph_is_constant(graph, scaled, &value));
 
+        many[1] = 1.0; /* zeros alone are zeros again */
         const CadNumbers all = {cad_graph_constants(graph, many, LARGE), &one};
         const CadNumbers doubled[3] = {{0, &one}, all, {cad_graph_constant(graph, 2.0), &none}};
         const CadId kept = cad_graph_map(graph, CAD_OP_multiply, LARGE, 1, &large, 3, doubled);

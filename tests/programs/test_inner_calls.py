@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import math
 import random
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -819,3 +820,46 @@ def test_what_a_function_keeps_within_a_derivative_carries_it() -> None:
         warnings.simplefilter("ignore")  # which says that it runs eagerly
         slopes = [cadiff.grad(lambda x: program(x) + kept["last"])(x) for x in (3.0, 4.0, 5.0)]
     assert slopes == [8.0, 10.0, 12.0]
+
+
+# --- what nobody reads ---------------------------------------------------------------------------
+
+
+def costly(a: Any) -> Any:
+    for _ in range(4):
+        a = cnp.sin(a) * cnp.exp(-a)
+    return a
+
+
+SHAPES: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda pair: pair,
+    "its rows": lambda pair: cadiff.compile(lambda x: cadiff.vmap(pair)(x)),
+    "its gradient": lambda pair: cadiff.compile(
+        lambda x: (cadiff.grad(lambda x: cnp.sum(costly(x)))(x), pair(x)[1])
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SHAPES)
+@pytest.mark.parametrize("zero", [1.0, -1.0])
+def test_what_nobody_reads_has_no_cotangents(what: str, zero: float) -> None:
+    """A gradient is recorded within a program: of one of two results of another program."""
+    x = np.linspace(0.1, 1.0, 90 * 8).reshape(90, 8)
+    pair = SHAPES[what](cadiff.compile(lambda x: (zero * costly(x), zero * x * x)))
+    outer = cadiff.compile(lambda x: cadiff.grad(lambda x: cnp.sum(pair(x)[1] ** 2))(x))
+    for _ in range(3):
+        np.testing.assert_allclose(outer(x), 4.0 * x**3, rtol=1e-14)
+    found = re.search(r"^value: .* (\d+) operations,", outer.to_text(), re.M)
+    assert found is not None
+    assert int(found[1]) < 16 * x.size  # costly has as many alone
+
+
+def test_nan_and_infinity_stay_where_they_are_read() -> None:
+    """What nobody reads may be infinite, and what is read may be multiplied by 0."""
+    pair = cadiff.compile(lambda x: (cnp.exp(x) * 0.0, x * x))
+    for k in range(2):
+        outer = cadiff.compile(lambda x, k=k: cadiff.grad(lambda x: cnp.sum(pair(x)[k]))(x))
+        x = np.full(70, 1000.0)
+        eager = cadiff.grad(lambda x, k=k: cnp.sum((cnp.exp(x) * 0.0, x * x)[k]))(x)
+        for _ in range(3):
+            np.testing.assert_array_equal(outer(x), eager)
