@@ -111,6 +111,21 @@ cdef class OutsideDifferentiation(Context):
         return 0
 
 
+@cython.final
+cdef class OutsideRecordings(Context):
+    """A context: what a function of plain numbers does belongs to no recording under way, and
+    programs that it calls serve as they do without one."""
+
+    def __enter__(self) -> None:
+        as_numpy = cad_current_tape().as_numpy
+        before = cad_enter_new_tape()
+        cad_current_tape().as_numpy = as_numpy
+        self.begin(before)
+
+    cdef int end(self, CadTape *tape, object before) except -1:
+        return cad_return_to_tape(before)
+
+
 cdef int set_running(CadTape *tape, list under_way) except -1:
     tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
     running.pop(<size_t>tape, None)

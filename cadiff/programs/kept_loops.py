@@ -176,7 +176,8 @@ class Kind(NamedTuple):
     turn: Callable[[Any, Any, Any], tuple[Any, Any]]
     begins: Callable[[Any, Any], Any] | None = None
     is_counted: bool = False  # it is known how many turns there are, whatever they give
-    is_map: bool = False  # a step only if loops or branches run in it
+    needs_loops: bool = False  # it is a step only if loops or branches run in it
+    is_map: bool = False
 
 
 class _RealError(TypeError):
@@ -391,7 +392,7 @@ def as_a_step(
                 each = plain_rows.each(plain_of(count))
                 most = 1 if kind.is_map else MOST_IN_PYTHON
                 found = _in_python(kind, functions, at, islice(each, most))
-                if kind.is_map and RAN.n == before:
+                if kind.needs_loops and RAN.n == before:
                     raise _NoStepError
                 return *found[:3], found[3] and next(each, _END) is not _END
         finally:
@@ -488,10 +489,10 @@ def _of_rows(form: Form, numbers: Any, n: int) -> Any:
     return form.tree.fill(x.astype(d) for x, d in zip(columns, form.dtypes, strict=True))
 
 
-def mapped(f: Function, args: Any, kwargs: Any, given: _mapped.Rows) -> Any:
+def mapped(f: Function, args: Any, kwargs: Any, given: _mapped.Rows, is_long: bool) -> Any:
     """What f gives for all rows, along a new first axis, as one step; None if it cannot be one.
 
-    It is one if f has loops or branches of its own.
+    It is one if f has loops or branches of its own, or is long.
     """
     makes_steps = has_steps()
     if given.layout.n < FEWEST or not (makes_steps or SERVED.loops):
@@ -508,7 +509,7 @@ def mapped(f: Function, args: Any, kwargs: Any, given: _mapped.Rows) -> Any:
         return state, f(*args, **kwargs)
 
     rows = Rows(binding.flattened([*given.columns])[1], given.columns, given.layout.n)
-    kind = Kind("vmap", "", "", turn, is_map=True)
+    kind = Kind("vmap", "", "", turn, needs_loops=not is_long, is_map=True)
     try:
         run = as_a_step if makes_steps else _as_served
         result = run(kind, (f, shared), None, rows, None)

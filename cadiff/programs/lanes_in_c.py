@@ -3,8 +3,8 @@
 All numbers of a program stand side by side for these points (src/program/program.h). What follows
 each other without a call is a loop over them, of which compilers make vectors; functions such as
 `exp` are the core's, which computes several at once. A recurrence has such loops in each turn, and
-keeps what it carries in small arrays. How many points there are, `lanes`, whoever calls says, or it
-is a number that is known, for code whose numbers would fill the cache.
+keeps what it carries in small arrays. How many points there are, `lanes`, is said in each call, or
+known, for code whose numbers would fill the cache.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from .rows import Computed, Root, RowProgram, Vectors, matrix_of
 MOST_LAYOUTS = 64  # of which programs are kept
 MOST_FORMS = 256  # of calls that are known
 MOST_BYTES = 1 << 20  # in arrays of the closure of a function that others may take the place of
+MOST_ENTRIES = 50_000  # of all rows, above which a program has them as one step
 MOST_NUMBERS = 1 << 22  # of derivatives by what rows share, at the same time
 
 
@@ -87,16 +88,31 @@ class Mapped(Transform):
             if computed is not None:
                 numbers = None if is_plain else _differentiable(computed, vectors, rows, root)
                 return self._completed(rows, computed, computed.columns(numbers))
-        if binding.is_guarding():
-            from .kept_loops import mapped
-
-            if (as_step := mapped(self._function, args, kwargs, rows)) is not None:
-                leaves, tree = binding.flattened(as_step)
-                return Form(tree, [], [], []).put_together(leaves, self._out_axes)
-        results = rows.each(self._function)
+        entries = binding.tape_usage()["entries"]
+        if (as_step := self._as_step(rows, args, kwargs, False)) is not None:
+            return as_step
+        each = rows.each(self._function)
+        results = [next(each)]
+        entries = binding.tape_usage()["entries"] - entries
+        is_long = entries * rows.layout.n > MOST_ENTRIES
+        if is_long and (as_step := self._as_step(rows, args, kwargs, True)) is not None:
+            return as_step
+        results += each
         form = Form.of(results[0])
         columns = map(stacked, form.columns(results, range(len(results))))
         return form.put_together([*columns], self._out_axes)
+
+    def _as_step(self, rows: Rows, args: Any, kwargs: Any, is_long: bool) -> Any:
+        """The result as one step of a program; None if it is none, or cannot be one."""
+        if not binding.is_guarding():
+            return None
+        from .kept_loops import mapped
+
+        found = mapped(self._function, args, kwargs, rows, is_long)
+        if found is None:
+            return None
+        leaves, tree = binding.flattened(found)
+        return Form(tree, [], [], []).put_together(leaves, self._out_axes)
 
     def _vectors(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
@@ -136,7 +152,8 @@ class Mapped(Transform):
     def _completed(self, rows: Rows, computed: Computed, columns: list[Any]) -> Any:
         """The result, of which `columns` has the rows that a program has computed."""
         if len(computed.rest) > 0:
-            left = computed.form.columns(rows.each(self._function, computed.rest), computed.rest)
+            results = [*rows.each(self._function, computed.rest)]
+            left = computed.form.columns(results, computed.rest)
             both = zip(columns, left, strict=True)
             columns = [_merged(computed, column, others) for column, others in both]
         return computed.form.put_together(columns, self._out_axes)

@@ -161,6 +161,7 @@ def run_plain(f: Function, call: Call, change: Function = lambda x: x, warns: bo
     """What f returns of the own arguments of a call, changed; NumPy warns where f may see that."""
     args, named = own_arguments(call, change)
     with (
+        binding.OutsideRecordings() if binding.is_guarding() else contextlib.nullcontext(),
         binding.OutsideDifferentiation(),
         contextlib.nullcontext() if warns or is_raising() else binding.WarningsOff(),
     ):

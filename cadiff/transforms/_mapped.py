@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import repeat, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,7 +175,7 @@ class Rows:
         """The arguments for a row, in which the function may write."""
         return self._call([unshared(column[i]) for column in self.columns])
 
-    def each(self, f: Function, which: Any = None) -> list[Any]:
+    def each(self, f: Function, which: Any = None) -> Iterator[Any]:
         """What f returns for each row, or for some; it may write in what is a row's own."""
         columns = [unshared(leaf if which is None else leaf[which]) for leaf in self.columns]
         slices = map(_slices, columns)
@@ -183,12 +183,11 @@ class Rows:
             args: list[Any] = [*map(repeat, self._args)]
             for (number, _, _), column in zip(self.layout.mapped, slices, strict=True):
                 args[number] = column
-            return [f(*row) for row in zip(*args)]  # noqa: B905 -- what is shared is endless
-        results = []
+            yield from starmap(f, zip(*args))  # noqa: B905 -- what is shared is endless
+            return
         for row in zip(*slices, strict=True):
             args, kwargs = self._call(row)
-            results.append(f(*args, **kwargs))
-        return results
+            yield f(*args, **kwargs)
 
     def sample(self) -> tuple[list[Any], dict[str, Any]]:
         """Arguments like those of a row, where there are none: ones."""

@@ -698,6 +698,23 @@ def test_what_is_beside_a_result_happens_where_it_is_traced(
     assert jax.grad(g)(X).shape == X.shape
 
 
+def test_programs_within_programs_serve_who_judges_these(jax: Any) -> None:
+    """f runs on plain numbers, to be compared with its recording, within other recordings too."""
+    np = jax.numpy
+
+    def of_one(p: Any, t: Any) -> Any:
+        return np.tanh(p[0] * np.log10(t) + p[1]) * 10.0 ** p[0]
+
+    one = jax.jit(jax.grad(of_one, 1))
+    of_times = jax.jit(jax.vmap(one, (None, 0)))
+    of_all = jax.jit(jax.vmap(lambda p, t: of_times(p, t), (0, None)))
+    a, t = np.linspace(0.5, 1.0, 30), np.linspace(1.0, 9.0, 40)
+    found = jax.jit(lambda p, t: of_all(p, t))((a, a + 1.0), t)
+    assert found.shape == (30, 40)
+    assert float(found[3, 5]) == pytest.approx(float(one((a[3], a[3] + 1.0), t[5])), rel=1e-14)
+    assert one.program.stats()["eager"] < 100  # of 1,200 numbers
+
+
 @pytest.mark.parametrize("most", [1 << 17, 0])
 def test_short_loops_are_parts_of_turns_around_them(jax: Any, monkeypatch: Any, most: int) -> None:
     monkeypatch.setattr("cadiff.programs.kept_loops.MOST_NUMBERS", most)

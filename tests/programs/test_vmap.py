@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import re
 import sys
 import threading
 import weakref
@@ -743,3 +744,25 @@ def test_closures_of_other_numbers_have_to_have_rows_enough(
     assert program._program.stats()["recordings"] == 0
     npt.assert_allclose([inner[0](V) for _ in range(3)], [expected[0]] * 3)
     assert program._program.stats()["recordings"] == 1
+
+
+def test_many_long_rows_are_one_step() -> None:
+    """Others are recorded row by row, which may become vectors over all of them."""
+
+    def both(a: Any, t: Any) -> Any:
+        return vmap(lambda a: vmap(lambda t: cnp.tanh(a * t) * cnp.exp(-a))(t))(a)
+
+    for n, at_most in ((10, 10**6), (300, 1000)):
+        a, t = np.linspace(0.5, 1.0, n), np.linspace(1.0, 9.0, 100)
+        program = cadiff.compile(both)
+        expected = np.tanh(np.outer(a, t)) * np.exp(-a)[:, None]
+        for _ in range(2):
+            np.testing.assert_allclose(program(a, t), expected, rtol=1e-14)
+        slopes = (1.0 - np.tanh(np.outer(a, t)) ** 2) * np.exp(-a)[:, None]
+        pulled = cadiff.compile(lambda a, t: cnp.sum(both(a, t) ** 2)).grad(a, t)
+        np.testing.assert_allclose(
+            pulled, (2.0 * expected * (slopes * t - expected)).sum(axis=1), rtol=1e-12
+        )
+        found = re.search(r"^recording 0: .* (\d+) operations?,", program.to_text(), re.M)
+        assert found is not None
+        assert int(found[1]) <= at_most
