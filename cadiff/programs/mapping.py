@@ -91,13 +91,13 @@ class Mapped(Transform):
         entries = binding.tape_usage()["entries"]
         if (as_step := self._as_step(rows, args, kwargs, False)) is not None:
             return as_step
-        each = rows.each(self._function)
-        results = [next(each)]
+        f, parts = self._function, rows.parts()
+        results = [rows.run(f, next(parts))]
         entries = binding.tape_usage()["entries"] - entries
         is_long = entries * rows.layout.n > MOST_ENTRIES
         if is_long and (as_step := self._as_step(rows, args, kwargs, True)) is not None:
             return as_step
-        results += each
+        results += [rows.run(f, part) for part in parts]
         form = Form.of(results[0])
         columns = map(stacked, form.columns(results, range(len(results))))
         return form.put_together([*columns], self._out_axes)
@@ -152,8 +152,7 @@ class Mapped(Transform):
     def _completed(self, rows: Rows, computed: Computed, columns: list[Any]) -> Any:
         """The result, of which `columns` has the rows that a program has computed."""
         if len(computed.rest) > 0:
-            results = [*rows.each(self._function, computed.rest)]
-            left = computed.form.columns(results, computed.rest)
+            left = computed.form.columns(rows.each(self._function, computed.rest), computed.rest)
             both = zip(columns, left, strict=True)
             columns = [_merged(computed, column, others) for column, others in both]
         return computed.form.put_together(columns, self._out_axes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat, starmap
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,19 +175,27 @@ class Rows:
         """The arguments for a row, in which the function may write."""
         return self._call([unshared(column[i]) for column in self.columns])
 
-    def each(self, f: Function, which: Any = None) -> Iterator[Any]:
-        """What f returns for each row, or for some; it may write in what is a row's own."""
+    def parts(self, which: Any = None) -> Iterator[tuple[Any, ...]]:
+        """Of each row, or of some, what `run` takes; no code of the user's runs meanwhile."""
         columns = [unshared(leaf if which is None else leaf[which]) for leaf in self.columns]
         slices = map(_slices, columns)
+        if not self.layout.is_flat:
+            return zip(*slices, strict=True)
+        args: list[Any] = [*map(repeat, self._args)]
+        for (number, _, _), column in zip(self.layout.mapped, slices, strict=True):
+            args[number] = column
+        return zip(*args)  # noqa: B905 -- what is shared is endless
+
+    def run(self, f: Function, part: tuple[Any, ...]) -> Any:
+        """What f returns for a row; it may write in what is the row's own."""
         if self.layout.is_flat:
-            args: list[Any] = [*map(repeat, self._args)]
-            for (number, _, _), column in zip(self.layout.mapped, slices, strict=True):
-                args[number] = column
-            yield from starmap(f, zip(*args))  # noqa: B905 -- what is shared is endless
-            return
-        for row in zip(*slices, strict=True):
-            args, kwargs = self._call(row)
-            yield f(*args, **kwargs)
+            return f(*part)
+        args, kwargs = self._call(part)
+        return f(*args, **kwargs)
+
+    def each(self, f: Function, which: Any = None) -> list[Any]:
+        """What f returns for each row, or for some."""
+        return [self.run(f, part) for part in self.parts(which)]
 
     def sample(self) -> tuple[list[Any], dict[str, Any]]:
         """Arguments like those of a row, where there are none: ones."""

@@ -5,10 +5,12 @@ enum { FIRST_ARRAY = 1 << 20 }; /* of the classes; those before are of single nu
 
 /* --- operands --- */
 
+/* Recurrences and their ends are in no turn, and have no plans. */
 static uint32_t arity_of_record(const CadGraph *graph, const CadRecord *record) {
     return record->kind == CAD_RECORD_SINGLE ? (uint32_t)cad_op_info[record->op].arity
-           : record->kind == CAD_RECORD_PACK
-               ? record->of.array.size
+           : record->kind == CAD_RECORD_PACK ? record->of.array.size
+           : record->kind == CAD_RECORD_SCAN || record->kind == CAD_RECORD_END
+               ? 0
                : cad_graph_plan(graph, record)->n_views - first_operand(record);
 }
 

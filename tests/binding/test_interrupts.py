@@ -48,6 +48,7 @@ def state() -> dict[str, Any]:
 CONTEXTS: dict[str, Callable[[], Any]] = {
     "AsNumPy": binding.AsNumPy,
     "OutsideDifferentiation": binding.OutsideDifferentiation,
+    "OutsideRecordings": binding.OutsideRecordings,
     "Checking": cadiff.nan_check,
     "Forward": binding.Forward,
     "ForwardThen": lambda: binding.ForwardThen([]),

@@ -863,3 +863,17 @@ def test_nan_and_infinity_stay_where_they_are_read() -> None:
         eager = cadiff.grad(lambda x, k=k: cnp.sum((cnp.exp(x) * 0.0, x * x)[k]))(x)
         for _ in range(3):
             np.testing.assert_array_equal(outer(x), eager)
+
+
+def test_a_recording_may_be_a_recurrence_alone() -> None:
+    """Where loops are looked for, it has no plan of an operation."""
+    rows = cadiff.compile(
+        cadiff.vmap(cadiff.compile(lambda x, s: (cnp.sign(s - x),)), in_axes=(0, None))
+    )
+    within = cadiff.compile(lambda x, s: rows(x, s)[0])
+    x = np.random.default_rng(4).normal(size=(65, 70))
+    outer = cadiff.compile(cadiff.value_and_grad(lambda x, s: cnp.sum(within(x, s) ** 2)))
+    for _ in range(2):
+        value, gradient = outer(x, 0.7)
+        assert value == x.size
+        assert not gradient.any()
