@@ -167,8 +167,8 @@ cdef class LaneTurns:
     """Runs of a loop for some rows of inputs: see `Turns`, whose methods these are.
 
     codes: for a turn's values; conditions: for whether there is a turn, or None. inputs: a column
-    for each row. ends: the turn behind the last one, of each or of all. most: states that are kept, of all
-    rows; if there are more, `is_full` says so, and there is no way back.
+    for each row. ends: the turn behind the last one, of each or of all. most: states that are kept,
+    of all rows; if there are more, `is_full` says so, and there is no way back.
     """
 
     cdef Py_ssize_t p, n, m, k, width

@@ -353,7 +353,11 @@ CadId cad_graph_filled(CadGraph *graph, double value, size_t size) {
     for (size_t k = 0; values != NULL && k < size; k++) {
         values[k] = value;
     }
-    const CadId first = values == NULL ? CAD_NO_ID : cad_graph_constants(graph, values, size);
+    if (values == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return CAD_ZERO;
+    }
+    const CadId first = cad_graph_constants(graph, values, size);
     cad_memory_free(values);
     return first;
 }

@@ -39,15 +39,20 @@ void cad_columns_join(double *to, ptrdiff_t row, const CadStrip *columns, size_t
 }
 
 CAD_CLONES
-bool cad_columns_mark(const double *x, double value, uint8_t *marks, size_t n) {
+static uint64_t count_others(const double *x, double value, size_t n) {
     uint64_t others = 0;
     for (size_t i = 0; i < n; i++) {
         others += x[i] != value;
     }
-    for (size_t i = 0; others > 0 && i < n; i++) {
+    return others;
+}
+
+bool cad_columns_mark(const double *x, double value, uint8_t *marks, size_t n) {
+    const bool any = count_others(x, value, n) > 0;
+    for (size_t i = 0; any && i < n; i++) {
         marks[i] |= x[i] != value;
     }
-    return others > 0;
+    return any;
 }
 
 void cad_columns_split(double *to, ptrdiff_t apart, const double *from, ptrdiff_t row,
