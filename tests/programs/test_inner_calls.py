@@ -841,11 +841,11 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("what", SHAPES)
-@pytest.mark.parametrize("zero", [1.0, -1.0])
-def test_what_nobody_reads_has_no_cotangents(what: str, zero: float) -> None:
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_nobody_reads_has_no_cotangents(what: str, sign: float) -> None:
     """A gradient is recorded within a program: of one of two results of another program."""
     x = np.linspace(0.1, 1.0, 90 * 8).reshape(90, 8)
-    pair = SHAPES[what](cadiff.compile(lambda x: (zero * costly(x), zero * x * x)))
+    pair = SHAPES[what](cadiff.compile(lambda x: (sign * costly(x), sign * x * x)))
     outer = cadiff.compile(lambda x: cadiff.grad(lambda x: cnp.sum(pair(x)[1] ** 2))(x))
     for _ in range(3):
         np.testing.assert_allclose(outer(x), 4.0 * x**3, rtol=1e-14)

@@ -692,7 +692,7 @@ def test_mistakes_are_named(mistake: tuple[Callable[[], Any], type[Exception], s
         call()
 
 
-@pytest.mark.filterwarnings("ignore:.*it runs way")  # which judges rows of plain numbers
+@pytest.mark.filterwarnings("ignore:.*to which no name in its code leads")  # see `way`
 @pytest.mark.parametrize("transform", [lambda f: f, cadiff.compile])
 def test_rows_may_be_complex(transform: Any) -> None:
     x = np.array([0.5, 2.0, -1.0])
