@@ -3,9 +3,10 @@
 With the tree on the path, `import cadiff` would find the sources instead of the installed package;
 so these are loaded from their places.
 
-Property tests draw the same examples each time, so that a change is judged by what it changed;
-`pytest --hypothesis-profile=explore` draws new ones, and five times as many; `brief` has a third,
-for builds on which each takes four times as long. How many cases a test has, `slices` says.
+The quick suite, which `pytest` runs, is the same on every day and machine: tests that are not marked
+`slow`, and property tests with the same examples each time. Of a test of many cases most are marked
+here: a fixed slice stays. `pytest -m ""` runs all of them, `--hypothesis-profile=explore` draws new
+examples, by `--hypothesis-seed`, and more of them.
 
 Processes that share the tests have one thread of BLAS each: threads of all of them on all cores
 wait for one another, for milliseconds at a product of 3 x 3.
@@ -27,12 +28,11 @@ import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import none
-
-from .helpers.slices import CASES, of_today
 
 gc.disable()
 
@@ -41,10 +41,9 @@ os.environ.setdefault("CADIFF_NATIVE", "asked")  # that no compiler runs but whe
 if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy, which is not imported yet, reads it then
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-settings.register_profile("repeat", derandomize=True, deadline=None, max_examples=60)
-settings.register_profile("brief", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("explore", derandomize=False, deadline=None, max_examples=300)
-settings.load_profile("brief" if os.environ.get(CASES) == "today" else "repeat")
+settings.load_profile("quick")
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,9 +59,18 @@ for name in {"benchmarks", "building"} - sys.modules.keys():
     spec.loader.exec_module(module)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the cases of today, unless some are named, and of tests that read sources all: these
-    take no time."""
+MANY = 8  # cases of a test that all are quick; of more one in SHARE stays
+SHARE = 6
+
+
+def quick_ones(cases: list[pytest.Item]) -> list[pytest.Item]:
+    """A slice of the cases of a test that depends on their names alone, so that it stays."""
+    count = MANY + (len(cases) - MANY) // SHARE
+    return sorted(cases, key=lambda item: crc32(item.nodeid.encode()))[:count]
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` is asked
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     from .helpers.oldest import later
 
     is_later = later()
@@ -71,19 +79,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(
                 pytest.mark.skip(reason="the library here is older: helpers/oldest.py")
             )
-    if config.option.keyword:
-        return
-    is_brief = config.getoption("--hypothesis-profile") == "brief"
-    kept: list[pytest.Item] = []
-    for name, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
+    for _, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
         cases = list(group)
-        marker = cases[0].get_closest_marker("daily")
-        is_house = cases[0].path.parent.name == "house"
-        shares = marker.args if marker else (1,)
-        kept += cases if is_house else of_today(cases, *shares, name=name, is_brief=is_brief)
-    chosen = set(kept)
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = kept
+        if len(cases) > MANY:
+            for item in set(cases) - set(quick_ones(cases)):
+                item.add_marker("slow")
 
 
 _generators: dict[object, list[tuple[Any, Any]]] = {}  # of modules, with the states they had

@@ -109,7 +109,7 @@ def _failing_gradient() -> None:
     raise AssertionError("None is no result")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @of_amounts
 @pytest.mark.parametrize(("make", "steps"), LOOPS.values(), ids=LOOPS.keys())
 def test_a_loop_that_makes_numbers_runs_in_bounded_memory(
@@ -322,7 +322,7 @@ for n in (1000, 100_000, 10_000_000):
     assert output.split() == ["2.0", "1.0"] * 3
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @of_amounts
 def test_gradients_are_not_slower_because_many_numbers_once_lived() -> None:
     output = isolated("""
@@ -441,7 +441,7 @@ def test_what_was_read_between_two_assignments_is_there(key: Any) -> None:
     np.testing.assert_array_equal(leaf.grad, expected)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n"), [(40, 20), (600, 1), (1, 600), (30, 30)])
 def test_matrix_products_of_all_shapes_in_every_sweep(m: int, n: int) -> None:
     output = isolated(f"""

@@ -599,7 +599,7 @@ def test_programs_differ_in_their_import_only(
 # --- documentation -------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough  # it imports all modules
+@pytest.mark.slow  # it imports all modules
 def test_the_list_of_functions_is_up_to_date() -> None:
     """Up to functions that another version of NumPy has. Here others may have been asked for."""
     path = Path(__file__).parents[2] / "docs" / "generate_functions.py"

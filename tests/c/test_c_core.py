@@ -27,7 +27,6 @@ import pytest
 
 from building.objects import CoreObjects
 
-from ..helpers.slices import of_today
 from ..helpers.table import TABLE, Domain, generate
 
 fcntl = pytest.importorskip("fcntl", reason="processes share what they compile by its locks")
@@ -206,7 +205,11 @@ def headers() -> Path:
     return directory
 
 
-@pytest.fixture(scope="module", params=["shipped", *of_today(["sanitized", "small"], 1, 2)])
+# The build with small limits is sanitized, too.
+OF_PROGRAMS = ["shipped", "small", pytest.param("sanitized", marks=pytest.mark.slow)]
+
+
+@pytest.fixture(scope="module", params=OF_PROGRAMS)
 def program(
     request: pytest.FixtureRequest, headers: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
@@ -325,7 +328,7 @@ def watched(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str
     return [*prefix, build(SANITIZE_THREADS, headers)]
 
 
-@pytest.mark.daily(1, 3)
+@pytest.mark.slow
 def test_threads_do_not_race(watched: list[str | Path]) -> None:
     done = run([*watched, *NAMES_OF["test_threads"]])
     if done.returncode != 0:

@@ -115,7 +115,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-@pytest.mark.daily(1, 3)
+@pytest.mark.slow
 def test_a_row_and_a_kernel_are_a_kind(core: Path) -> None:
     (core / "main.c").write_text(PROGRAM, encoding="utf-8")
     folders = ("memory", "table", "kernels", "tape", "arrays", "sweeps", "graph")

@@ -23,7 +23,7 @@ HERE = {
 TABLE = r"""
 Python 3.11  numerics/test_containers_of_scipy.py::test_functions_of_scipys_name_ours\[expm
 Python 3.11  numerics/test_sparse.py::test_what_is_refused_says_what_to_write_instead\[SciPy's fun
-Python 3.11  search/test_slice.py::test_what_is_searched_today
+Python 3.11  search/test_slice.py::test_what_is_searched
 NumPy 2.1    numerics/test_array_api.py::test_names\[(unstack|cumulative|__array_namespace_info)
 NumPy 2.1    numerics/test_array_api.py::test_calls\[xp.(clip\(x, m|unstack|reshape.*copy|cumulat)
 NumPy 2.1    numerics/test_complex_arguments.py::test_arguments_count_or_are_refused\[size

@@ -50,7 +50,7 @@ def inside(x: float, domain: Domain) -> float:
     return x if domain.low < x < domain.high else low + x * (high - low)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @rows(ROWS)
 def test_all_functions_of_the_table_pass(row: Row) -> None:
     name, f = row.name, getattr(cadiff, row.name)
@@ -68,7 +68,7 @@ def test_all_functions_of_the_table_pass(row: Row) -> None:
         cadiff.check_grads(lambda *x: f(*orders, *x), list(np.transpose([first, other])))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @examples(40)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=6), st.integers(1, 3))
 def test_right_derivatives_pass_at_random_points(point: list[float], order: int) -> None:

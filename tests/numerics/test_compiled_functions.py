@@ -147,7 +147,6 @@ def check_exact(case: Case, program: Any, nums: tuple[int, ...], shapes: list[An
     raise AssertionError("there are entries that are 0 everywhere")
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize(
     ("case", "module"), EVERY, ids=lambda item: item.name if isinstance(item, Case) else ""
 )

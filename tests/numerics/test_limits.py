@@ -239,7 +239,6 @@ def test_derivatives_near_a_limit(name: str) -> None:
         assert bend == pytest.approx(second, rel=2e-8, abs=1e-15), at
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize("skew", [0.0, 1e-12, -1e-6, 1e-4, -1e-2, 0.3, -0.95, 1.2, 2.5])
 @pytest.mark.filterwarnings("ignore")
 def test_pearson_by_its_skew(skew: float) -> None:

@@ -207,7 +207,6 @@ OF_MATRICES: dict[str, Any] = {
 }
 
 
-@pytest.mark.daily(3)
 @pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
 @pytest.mark.parametrize("name", OF_MATRICES)
 @pytest.mark.parametrize("size", [1e-12, 1.0, 8.0, 1e7, "triangle"])

@@ -389,7 +389,6 @@ def bits(number: float) -> bytes:
     return np.float64(number).tobytes() if number == number else b"nan"
 
 
-@pytest.mark.daily(3)
 @rows(ROWS)
 def test_value(row: Row) -> None:
     findings = Findings(row)

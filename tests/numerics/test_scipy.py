@@ -61,7 +61,6 @@ def total(call: Call) -> Callable[[Any], Any]:
 DIRECTION = np.cos(1.0 + np.arange(12.0)) / np.sqrt(6.0)
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize("call", [*CALLS, *SOLVED], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_values_and_both_modes(call: Call) -> None:
@@ -77,7 +76,6 @@ def test_values_and_both_modes(call: Call) -> None:
         assert_allclose(along, gradient @ e, rtol=1e-10, atol=1e-11 * np.linalg.norm(gradient))
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize("call", CALLS, ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_second_order_and_programs(call: Call) -> None:
@@ -96,7 +94,6 @@ def test_second_order_and_programs(call: Call) -> None:
         assert_allclose(found, slopes, rtol=1e-9, atol=1e-10 * size)
 
 
-@pytest.mark.daily(5)
 @pytest.mark.parametrize("call", CALLS, ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_repeated_calls(call: Call) -> None:
@@ -306,7 +303,6 @@ IN_C = (
 )
 
 
-@pytest.mark.daily(7)
 @pytest.mark.parametrize("call", [c for c in CALLS if c.name not in IN_C], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_scipy_itself_works_or_names_the_import(call: Call) -> None:

@@ -279,7 +279,6 @@ SOLUTIONS: list[Any] = [
 ]
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize("one", [*INTEGRALS, *SOLUTIONS])
 def test_integrals_and_solutions(one: Case) -> None:
     check(one)
@@ -805,7 +804,6 @@ def test_an_integral_over_three_variables_is_asked_once() -> None:
     agree(cadiff.jacfwd(f)(a), gradient, 1e-10)
 
 
-@pytest.mark.daily(1, 3)
 @pytest.mark.parametrize(
     "f",
     [

@@ -177,7 +177,6 @@ def test_values_and_derivatives(call: Call) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.daily(4)
 @pytest.mark.parametrize("call", [c for c in CALLS if not c.id.startswith(PHASES)])
 def test_programs(call: Call) -> None:
     wanted = call.original(*call.args)

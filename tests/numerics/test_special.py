@@ -102,7 +102,6 @@ def close(got: float, want: Real, bound: Real) -> bool:
     return bool(abs(mp.mpf(got) - want) <= bound * EPSILON + NOISE)
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_derivatives(name: str) -> None:
     case: Case = CASES[name]

@@ -96,7 +96,6 @@ def test_hyp2f1_next_to_whole_differences_of_parameters() -> None:
         assert special.hyp2f1(a, b, c, z) == pytest.approx(want, rel=1e-10)
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_derivatives(name: str) -> None:
     case: Case = CASES[name]

@@ -109,7 +109,6 @@ def check_derivatives(name: str, method: str, args: Arguments) -> None:
             assert forward == 0.0
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize("name", CONTINUOUS)
 @pytest.mark.parametrize("method", DENSITIES + PROBABILITIES)
 def test_continuous(name: str, method: str) -> None:
@@ -450,7 +449,6 @@ SEARCHED: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
 }  # fmt: skip
 
 
-@pytest.mark.daily(3)
 @pytest.mark.parametrize("kind", SEARCHED)
 @pytest.mark.filterwarnings("ignore")
 def test_what_scipy_integrates_counts_or_searches_for(kind: str) -> None:
@@ -535,7 +533,7 @@ def test_distributions_with_parameters_are_copied_and_pickled(make: Callable[[],
     assert slope == cadiff.grad(lambda a: stats.norm(a).pdf(0.3))(0.1)
 
 
-@pytest.mark.daily(1, 3)
+@pytest.mark.slow
 def test_moments_of_a_density_search_for_no_places_with_derivatives() -> None:
     calls = 0
 

@@ -144,7 +144,7 @@ def test_at_most_one_ulp_from_the_nearest(name: str) -> None:
     check(name, 0, 400)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @examples(20)
 @given(st.sampled_from(sorted(ONE)), st.integers(0, 2**32))
 def test_at_most_one_ulp_from_the_nearest_anywhere(name: str, seed: int) -> None:

@@ -177,7 +177,7 @@ def test_constraints(method: Any, constraints: Any) -> None:
     assert_allclose(result.fun, known.fun, rtol=1e-3)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["SLSQP", "trust-constr", "COBYQA"])
 def test_constraints_return_containers_and_arrays_of_several_axes(method: str) -> None:
     def cost(p: Any) -> Any:

@@ -38,7 +38,7 @@ def test_an_error_says_what_to_install(
         draw()
 
 
-@pytest.mark.thorough  # it imports all modules
+@pytest.mark.slow  # it imports all modules
 def test_matplotlib_is_imported_by_drawing_alone() -> None:
     code = "import sys, cadiff.plot, cadiff.optimize\nprint('matplotlib' in sys.modules)"
     assert isolated(code) == "False"

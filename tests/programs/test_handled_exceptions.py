@@ -384,7 +384,7 @@ def in_turns(x):
         np.linalg.cholesky(cnp.array([[1.0, x], [x, 1.0]]))
 
 
-@pytest.mark.parametrize("native", [False, pytest.param(True, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("native", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "check",
     [

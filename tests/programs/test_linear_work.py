@@ -30,7 +30,7 @@ needs_counter = pytest.mark.skipif(
 
 
 @needs_counter
-@pytest.mark.daily(len(NAMES))
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_first_calls_take_n_log_n(name: str) -> None:
     found = ratios([name])
@@ -39,7 +39,7 @@ def test_first_calls_take_n_log_n(name: str) -> None:
 
 
 @needs_counter
-@pytest.mark.daily(1, 8)
+@pytest.mark.slow
 def test_what_takes_more_is_found() -> None:
     found = counted([QUADRATIC])
     assert found

@@ -222,7 +222,7 @@ def codes_of(found: Recorded, n: int) -> Iterator[tuple[str, Any, int]]:
         yield "second", found.code("second", ranges), n
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("optimize", [True, False])
 @pytest.mark.parametrize("name", CASES)
 def test_the_lines_say_what_the_program_does(

@@ -23,7 +23,6 @@ from cadiff.programs.machine_code import written_for_point
 
 from ..helpers.processes import COMPILER, needs_compiler
 from ..helpers.properties import examples
-from ..helpers.slices import today
 
 N = 40  # turns
 
@@ -573,7 +572,6 @@ def test_within_another_derivative(f: Callable[[Any], Any]) -> None:
         near(cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x))
 
 
-@pytest.mark.daily(3)
 @needs_compiler
 @each_way
 def test_machine_code(f: Callable[[Any], Any]) -> None:
@@ -609,14 +607,12 @@ def test_series_of_unequal_lengths_share_machine_code() -> None:
     assert max(text.count("for (int t") for text in texts) < 10  # of 40 loops, and their pulls
 
 
-@pytest.mark.daily(1, 3)
+@pytest.mark.slow
 @needs_compiler
 def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
     options = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
     for k, (f, x) in enumerate(IN_C.items()):
-        level = (
-            "-O1" if (today() + k) % 4 == 0 else "-O0"
-        )  # the former sees more, and takes thrice as long
+        level = "-O1" if k % 4 == 0 else "-O0"  # the former sees more, and takes thrice as long
         of_one, of_all = ["value_and_grad", "hvp", "hessian"], ["vjp"]
         wanted = ["jacobian", *(of_one if np.ndim(f(x)) == 0 else of_all)]
         text = cd.compile(f).to_c(x, name="f", what=["value", "jvp", *wanted])
@@ -978,7 +974,6 @@ def recurrence_of_arrays(
     return f
 
 
-@pytest.mark.daily(1, 2)
 @examples(100)
 @given(bodies_of_arrays(), some_ends, st.integers(22, 40))
 def test_recurrences_of_arrays_at_random(
@@ -987,7 +982,7 @@ def test_recurrences_of_arrays_at_random(
     agrees_with_eager_code(recurrence_of_arrays(body, ends, turns), 110)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @needs_compiler
 @examples(4)
 @given(bodies(), bodies_of_arrays(), some_ends, st.integers(22, 40))

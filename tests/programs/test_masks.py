@@ -261,7 +261,7 @@ def points(seed: int, count: int = 12) -> list[Array]:
     return [*found, np.array([1.0, 0.0, -1.0, 2.0, -0.0]), np.ones(5)]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHOICES)
 def test_one_recording_chooses_for_all_data(name: str) -> None:
     f = CHOICES[name]
@@ -314,7 +314,7 @@ def test_what_is_computed_of_itself_again_and_again_remembers_its_parts_once(fir
     assert program.stats()["traces"][0]["guards"] == 1
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*READINGS, *WRITINGS])
 def test_what_is_read_is_what_numpy_gives(name: str) -> None:
     f = (READINGS | WRITINGS)[name]
@@ -326,7 +326,7 @@ def test_what_is_read_is_what_numpy_gives(name: str) -> None:
     assert program.stats()["obstacles"] == []
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of equality, which decides there
 @pytest.mark.parametrize("name", [*CHOICES, *READINGS, *WRITINGS])
 def test_exact_programs_have_the_same_bits(name: str) -> None:

@@ -80,7 +80,7 @@ def indented(lines: list[str]) -> list[str]:
     return [textwrap.indent(line, "    ") for line in lines]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:a branch of")
 @pytest.mark.parametrize("most", [3, 100])
 @pytest.mark.parametrize("seed", range(40))

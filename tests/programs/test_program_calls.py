@@ -155,7 +155,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(len(PLACES)))
 @pytest.mark.parametrize("name", CHOICES)
 def test_replays_never_give_another_branch(name: str, first: int) -> None:
@@ -453,7 +453,7 @@ def point_of(x: Any) -> Any:
     return float(x) if np.ndim(x) == 0 else x
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("what", WHATS)
 @pytest.mark.parametrize("threads", [None, 1, 2])
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 2), (30,), (5, 0)])

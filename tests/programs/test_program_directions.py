@@ -84,7 +84,7 @@ def check(found: Any, wanted: Any) -> None:
         npt.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMBERS)
 def test_hessians(name: str) -> None:
     f = NUMBERS[name]

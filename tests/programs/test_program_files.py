@@ -356,7 +356,7 @@ def assert_close(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13 * scale)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("optimize", [True, False])
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -409,7 +409,7 @@ def every_operation(x: Any) -> Any:
     return tuple(results)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("special", [False, True])
 def test_c_has_every_operation(special: bool, tmp_path: Path) -> None:
@@ -581,7 +581,7 @@ def test_c_of_some_inputs(tmp_path: Path) -> None:
     assert_close(library.value_and_grad(vector(args))[2], gradient)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @needs_compiler
 def test_long_programs_compile_in_parts(tmp_path: Path) -> None:
     x = rng.uniform(0.5, 1.5, size=120)

@@ -187,7 +187,7 @@ def changed_each_time() -> dict[str, tuple[Function, Callable[[int], tuple[Any, 
     }
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", changed_each_time())
 def test_what_changes_each_time_is_mostly_run_eagerly(kind: str) -> None:
     """A recording now and then at first, whatever it is that changes, and soon of what stays."""
@@ -566,7 +566,7 @@ def test_results_that_are_no_real_numbers_are_refused(
                     program.batch(points, what=what)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @examples(30)
 @given(st.integers(1, 6), st.integers(1, 60), st.randoms(use_true_random=False))
 def test_batches_are_the_calls(most: int, count: int, rng: Any) -> None:

@@ -243,7 +243,7 @@ def test_no_more_recordings_than_are_asked_for() -> None:
     assert stats["eager"] > 0
 
 
-@pytest.mark.thorough  # of Python alone
+@pytest.mark.slow  # of Python alone
 def test_recordings_take_no_more_memory_than_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
     def f(x: Any, k: int) -> Any:
         y = x[0]
@@ -330,7 +330,7 @@ def test_statics_take_the_short_way() -> None:
             near(product.grad(*args), cadiff.grad(product.__wrapped__)(*args))
 
 
-@pytest.mark.thorough  # of Python alone
+@pytest.mark.slow  # of Python alone
 def test_the_oldest_of_many_signatures_are_forgotten() -> None:
     program = cadiff.compile(lambda x, n: x * int(n))
     for n in range(512):

@@ -449,7 +449,7 @@ def jobs() -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @of_amounts
 @pytest.mark.parametrize("name", jobs())
 def test_no_call_leaks_memory(name: str) -> None:

@@ -52,7 +52,7 @@ def disturb(program: Any, what: str) -> None:
     program.batch(X[200:], what=what)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["value", "grad", "value_and_grad", "hessian", "jacobian"])
 @pytest.mark.parametrize("f", [by_signs, by_steps, by_order])
 def test_batches_again(f: Function, what: str) -> None:

@@ -192,7 +192,7 @@ def random_calls(count: int) -> Callable[[Any], Any]:
     return decorate
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @random_calls(60)
 def test_values_are_those_of_a_loop(call: Any) -> None:
     """In a first call, and in later ones with other numbers, whose form is known by then."""
@@ -214,7 +214,7 @@ def weighted(f: Function) -> Function:
     return total
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @random_calls(40)
 def test_derivatives_are_those_of_a_loop(call: Any) -> None:
     f, args, axes = call

@@ -1,6 +1,6 @@
 """Looks for faults by drawing cases; needs no oracle but NumPy, SciPy, Python and differences.
 
-    python -m tests.search [--seconds N] [--seed S] [--kind K] [--only NAME] [--jobs J] [--all]
+    python -m tests.search [--seconds N] [--cases N] [--seed S] [--kind K] [--only NAME] [--jobs J] [--all]
 
 * `names`: every public name with derivatives, found by introspection, under arguments drawn by
   kind: floats, whole numbers, lists, float32, complex, without axes, empty, strided, reversed,
@@ -19,9 +19,10 @@ A case that is wrong is printed with its seed, `kind:name:number`, which runs it
 
     python -m tests.search --seed names:scipy.special.kve:3
 
-A whole number as a seed chooses where among the subjects a run begins, and what is drawn; it is
-the day by default. `--all` goes on until each subject has had `ROUNDS` cases. The exit code is 1
-if something is wrong.
+A whole number as a seed chooses where among the subjects a run begins, and what is drawn: 1 by
+default. `--cases` of the same seed are the same on every machine, those of `--seconds` the more the
+faster it is. `--all` goes on until each subject has had `ROUNDS` cases. The exit code is 1 if
+something is wrong.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from ..helpers.slices import today
 from .invariants import Outcome
 from .kinds import KINDS, SHARES, Seed, subjects
 from .report import Report, shown
@@ -49,33 +49,33 @@ ROUNDS = 6
 LONGEST = 6600.0  # seconds
 
 
-def seeds_of(kind: str, day: int, only: str, rounds: int) -> Iterator[Seed]:
-    """Cases of a kind: subjects from the day's beginning on, round by round."""
+def seeds_of(kind: str, seed: int, only: str, rounds: int) -> Iterator[Seed]:
+    """Cases of a kind: subjects from the seed's beginning on, round by round."""
     names = [name for name in subjects(kind) if re.search(only, name)]
     if not names:
         return
-    begin = int(day * GOLDEN % 1.0 * len(names))
+    begin = int(seed * GOLDEN % 1.0 * len(names))
     turned = names[begin:] + names[:begin]
     shares = {name: getattr(subjects(kind)[name], "share", 1) for name in turned}
     for turn in range(rounds):
         for k in range(max(shares.values())):
             for name in turned:
                 if k < shares[name]:
-                    yield Seed(kind, name, day * 1000 + turn * shares[name] + k)
+                    yield Seed(kind, name, seed * 1000 + turn * shares[name] + k)
 
 
-def mixed(day: int, kinds: list[str], only: str, rounds: int) -> Iterator[Seed]:
+def mixed(seed: int, kinds: list[str], only: str, rounds: int) -> Iterator[Seed]:
     """Cases of several kinds, each having its share of any number of cases."""
-    lines = {kind: seeds_of(kind, day, only, rounds) for kind in kinds}
+    lines = {kind: seeds_of(kind, seed, only, rounds) for kind in kinds}
     shares = {kind: itertools.repeat(kind, SHARES[kind]) for kind in kinds}
     while lines:
         for kind in [k for turn in itertools.zip_longest(*shares.values()) for k in turn if k]:
             if kind in lines:
-                seed = next(lines[kind], None)
-                if seed is None:
+                case = next(lines[kind], None)
+                if case is None:
                     del lines[kind]
                 else:
-                    yield seed
+                    yield case
         shares = {kind: itertools.repeat(kind, SHARES[kind]) for kind in lines}
 
 
@@ -87,10 +87,8 @@ def again(text: str) -> int:
     return 1 if outcome.findings else 0
 
 
-def slice_of(
-    seconds: float, day: int, kinds: list[str], only: str, jobs: int, rounds: int
-) -> Report:
-    """Cases for so many seconds; what is wrong is printed as it is found."""
+def examine(cases: Iterator[Seed], kinds: list[str], seconds: float, jobs: int) -> Report:
+    """Examine cases for so many seconds; what is wrong is printed as it is found."""
     report = Report()
     for kind in kinds:
         subjects(kind)  # which workers inherit
@@ -100,7 +98,7 @@ def slice_of(
         if outcome.findings:
             print(shown(seed, outcome), flush=True)
 
-    run(mixed(day, kinds, only, rounds), seconds, jobs, note)
+    run(cases, seconds, jobs, note)
     return report
 
 
@@ -108,7 +106,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.search", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to look")
-    parser.add_argument("--seed", default=str(today()), help="a number, or kind:name:number")
+    parser.add_argument("--cases", type=int, help="how many to look at, however long it takes")
+    parser.add_argument("--seed", default="1", help="a number, or kind:name:number")
     parser.add_argument("--kind", choices=KINDS, help="look at one kind alone")
     parser.add_argument("--only", default="", help="names that this pattern is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
@@ -122,11 +121,12 @@ def main() -> int:
 def searched(chosen: argparse.Namespace) -> int:
     if ":" in chosen.seed:
         return again(chosen.seed)
-    begun, day = time.monotonic(), int(chosen.seed)
+    begun, seed = time.monotonic(), int(chosen.seed)
     kinds = [chosen.kind] if chosen.kind else [*KINDS]
-    rounds, seconds = (ROUNDS, LONGEST) if chosen.all else (10**6, chosen.seconds)
-    report = slice_of(seconds, day, kinds, chosen.only, chosen.jobs, rounds)
-    print(f"\nseed {day}, {time.monotonic() - begun:.0f} s\n{report.text()}")
+    rounds, seconds = (ROUNDS, LONGEST) if chosen.all or chosen.cases else (10**6, chosen.seconds)
+    cases = itertools.islice(mixed(seed, kinds, chosen.only, rounds), chosen.cases)
+    report = examine(cases, kinds, seconds, chosen.jobs)
+    print(f"\nseed {seed}, {time.monotonic() - begun:.0f} s\n{report.text()}")
     return 0 if report.is_green else 1
 
 

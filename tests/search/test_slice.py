@@ -1,4 +1,4 @@
-"""The day's slice of the search for faults; `nox -s search` is all of it."""
+"""Some cases of the search for faults; `python -m tests.search` looks for as long as it is told."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ..helpers.slices import CASES
 from .running import as_loaded
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 20 if os.environ.get(CASES) == "today" else 60
+CASES = 120
 START = """
 import runpy, sys
 sys.path.append(sys.argv.pop(1))  # behind the installed package
@@ -21,10 +20,9 @@ runpy.run_module("tests.search", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.thorough
-def test_what_is_searched_today(tmp_path: Path) -> None:
+def test_what_is_searched(tmp_path: Path) -> None:
     """In a process of its own, which has no threads and leaves its files in a directory."""
-    options = ("--seconds", str(SECONDS), "--jobs", "1")
+    options = ("--cases", str(CASES), "--jobs", "1")
     found = subprocess.run(
         [sys.executable, "-c", START, str(ROOT), *options],
         cwd=tmp_path,

@@ -142,7 +142,7 @@ def _squares(xs: list[float], ys: list[float]) -> Callable[[Any, Any], Any]:
     return mean_squared_error
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_linear_regression_reaches_the_least_squares_solution() -> None:
     xs, ys = _sample()
     gradient = cadiff.grad(_squares(xs.tolist(), ys.tolist()), (0, 1))
