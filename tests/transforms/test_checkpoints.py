@@ -1,7 +1,4 @@
-"""Checkpointed functions: the same derivatives in every mode and order, without the memory.
-
-The truth is the same function without checkpoints.
-"""
+"""Checkpointed functions: derivatives are those without checkpoints, and take less memory."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ from typing import Any
 import numpy
 import numpy.testing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as np
@@ -118,35 +113,6 @@ def test_derivatives_are_those_without_checkpoints(program: str, transform: str)
     assert binding.tape_usage()["recordings"] == 0
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=8))
-def test_any_part_of_a_program_may_be_checkpointed(steps: list[tuple[bool, int]]) -> None:
-    parts: list[Function] = [
-        lambda x, y: np.sin(x) * y,
-        lambda x, y: x @ np.outer(y, x),
-        lambda x, y: np.concatenate([x[1:], y[:1]]) / 2.0,
-        lambda x, y: np.where(x > y, x, y * y),
-        lambda x, y: np.cumsum(x) * np.sum(y),
-    ]
-
-    def program(x: Any, wrap: Function) -> Any:
-        y = x * 0.5
-        for is_wrapped, which in steps:
-            part = wrap(parts[which]) if is_wrapped else parts[which]
-            x, y = part(x, y) / 3.0, x
-        return np.sum(x)
-
-    def same(f: Function) -> Function:
-        return f
-
-    for transform in (cadiff.grad, cadiff.hessian):
-        npt.assert_allclose(
-            transform(lambda x: program(x, checkpoint))(POINT),
-            transform(lambda x: program(x, same))(POINT),
-            rtol=1e-10,
-            atol=1e-12,
-        )
-
-
 @pytest.mark.parametrize("size", [1, 511, 512, 1025, 40_000])
 def test_arrays_of_all_sizes(size: int) -> None:
     x = numpy.linspace(0.1, 2.0, size)
@@ -159,9 +125,8 @@ def test_arrays_of_all_sizes(size: int) -> None:
 
 
 def test_empty_arrays_and_results_without_numbers() -> None:
-    assert (
-        cadiff.grad(lambda x: np.sum(checkpoint(lambda y: y * 2.0)(x)))(numpy.empty(0)).size == 0
-    )
+    double = checkpoint(lambda y: y * 2.0)
+    assert cadiff.grad(lambda x: np.sum(double(x)))(numpy.empty(0)).size == 0
     out = []
     cadiff.grad(lambda x: out.append(checkpoint(lambda y: (None, "text", 3))(x)) or x)(1.0)
     assert out == [(None, "text", 3)]
@@ -174,13 +139,6 @@ def test_constant_results_stay_constants() -> None:
         return np.sum(y) + checkpoint(lambda _: 4.0)(x)
 
     assert cadiff.value_and_grad(f)(3.0) == (13.0, 6.0)
-
-
-def test_plain_calls_stay_plain_where_there_are_variables() -> None:
-    v = cadiff.Var(1.0)
-    assert type(checkpoint(assigning)(POINT)) is numpy.ndarray
-    npt.assert_array_equal(checkpoint(assigning)(POINT), assigning(POINT))
-    assert v.value == 1.0
 
 
 def test_variables_made_by_hand() -> None:
@@ -197,6 +155,10 @@ def test_without_numbers_it_is_the_function() -> None:
     assert f(3) == 6
     assert calls == [3]
     assert checkpoint(math.sin)(1.0) == math.sin(1.0)
+    v = cadiff.Var(1.0)
+    assert type(checkpoint(assigning)(POINT)) is numpy.ndarray
+    npt.assert_array_equal(checkpoint(assigning)(POINT), assigning(POINT))
+    assert v.value == 1.0
 
 
 # --- memory --------------------------------------------------------------------------------------
@@ -296,27 +258,19 @@ def test_generators_are_found_in_arguments_closures_and_what_is_bound() -> None:
         assert cadiff.grad(checkpoint(f))(2.0) == wanted
 
 
-def test_a_function_that_changes_is_found_out() -> None:
+@pytest.mark.parametrize("by", [1.0, 1e-12, 1e-15])
+def test_a_function_that_changes_is_found_out(by: float) -> None:
     count = iter(range(100))
 
     def changing(x: Any) -> Any:
-        return x * next(count)
+        return x * (1.0 + by * next(count))
 
     with pytest.raises(RuntimeError, match=r"changing gave other results when it was run again"):
         cadiff.grad(checkpoint(changing))(2.0)
     switch = iter([True, False])
     with pytest.raises(RuntimeError, match="other results"):
-        cadiff.grad(lambda x: checkpoint(lambda y: y * 1.0 if next(switch) else x * 1.0)(x * 1.0))(
-            1.0
-        )
+        cadiff.grad(lambda x: checkpoint(lambda y: (y if next(switch) else x) * 1.0)(x * 1.0))(1.0)
     assert cadiff.grad(bumpy)(1.0) == cadiff.grad(checkpoint(bumpy))(1.0)
-
-
-@pytest.mark.parametrize("size", [1e-12, 1e-15])
-def test_a_function_that_changes_by_little_is_found_out(size: float) -> None:
-    count = iter(range(100))
-    with pytest.raises(RuntimeError, match="other results"):
-        cadiff.grad(checkpoint(lambda x: x * (1.0 + size * next(count))))(2.0)
 
 
 @pytest.mark.parametrize("most", [1, 4])

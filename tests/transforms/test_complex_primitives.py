@@ -25,39 +25,10 @@ def square(z: Any) -> Any:
     return z * z
 
 
-@primitive
-def square_forwards(z: Any) -> Any:
-    return z * z
-
-
-@primitive
-def square_partly(z: Any) -> Any:
-    return z * z
-
-
-@primitive
-def size(z: Any) -> Any:
-    return np.abs(z)
-
-
-@primitive
-def size_partly(z: Any) -> Any:
-    return np.abs(z)
-
-
-@primitive
-def mirrored(z: Any) -> Any:
-    return np.conj(z)
-
-
-@primitive
-def product(a: Any, b: Any) -> Any:
-    return a @ b
-
-
-@primitive
-def turned(x: Any) -> Any:
-    return np.exp(1j * x)
+square_forwards, square_partly = primitive(np.square), primitive(np.square)
+size, size_partly = primitive(np.abs), primitive(np.abs)
+mirrored, product = primitive(np.conj), primitive(np.matmul)
+turned = primitive(lambda x: np.exp(1j * x))
 
 
 @primitive

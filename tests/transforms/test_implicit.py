@@ -66,20 +66,18 @@ EQUATIONS: dict[str, tuple[Function, Function]] = {
 }
 
 
-@pytest.mark.parametrize("modes", ["r", "f", "rr", "rf", "fr", "ff", "rrr", "frf", "rfr", "ffff"])
+@pytest.mark.parametrize(
+    "modes", ["r", "f", "rr", "rf", "fr", "ff", "rrr", "frf", "rfr", "ffff", "ffffff"]
+)
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_derivatives_of_an_implicit_number(name: str, modes: str) -> None:
     implicit, explicit = EQUATIONS[name]
     with mpmath.workdps(50):
         wanted = float(mpmath.re(mpmath.diff(explicit, mpmath.mpf(1.7), len(modes))))
     npt.assert_allclose(orders(implicit, 1.7, modes), wanted, rtol=1e-10, atol=1e-12)
-
-
-def test_many_orders_through_a_closure() -> None:
-    with mpmath.workdps(50):
-        wanted = float(mpmath.diff(mpmath.sqrt, 4, 6))
-    found = cadiff.derivative(lambda a: root(lambda x: x * x - a, 1.0), 4.0, order=6)
-    npt.assert_allclose(found, wanted, rtol=1e-11)
+    if set(modes) == {"f"}:
+        found = cadiff.derivative(implicit, 1.7, order=len(modes))
+        npt.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
 
 
 def test_a_global_variable() -> None:
@@ -307,15 +305,12 @@ def test_other_solvers() -> None:
         g(0.5)
 
 
-def test_a_solver_that_fails_quietly_is_not_believed() -> None:
-    def by_scipy(residual: Any, x0: Any) -> Any:
-        return scipy.optimize.root(residual, x0).x
+def by_scipy(residual: Any, x0: Any) -> Any:
+    return scipy.optimize.root(residual, x0).x
 
-    with pytest.raises(RuntimeError, match="found no solution: at what the solver returned"):
-        root(lambda x: x * x + 2.0, 1.0, solver=by_scipy)
-    with pytest.raises(RuntimeError, match="found no solution"):
-        fixed_point(lambda x: x + 1.0, 1.0, solver=lambda residual, x0: x0)
-    assert root(lambda x: 3.0 * x, 1.0, solver=by_scipy) == pytest.approx(0.0, abs=1e-12)
+
+def solved_by(found: Any) -> Function:
+    return lambda: root(lambda x: x - 1.0, 0.5, solver=lambda residual, x0: found)
 
 
 def test_plain_numbers_in_plain_numbers_out() -> None:
@@ -325,6 +320,7 @@ def test_plain_numbers_in_plain_numbers_out() -> None:
     npt.assert_allclose(root(lambda x: [x[0] - 1.0, x[1] * x[0] - 3.0], [2.0, 2.0]), [1.0, 3.0])
     npt.assert_allclose(root(lambda x: x**3, 1.0), 0.0, atol=1e-5)  # three times: slow
     npt.assert_allclose(root(np.arctan, 5.0), 0.0, atol=1e-15)  # full steps diverge
+    assert root(lambda x: 3.0 * x, 1.0, solver=by_scipy) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_first_guess_has_no_derivative() -> None:
@@ -341,6 +337,21 @@ def test_the_first_guess_has_no_derivative() -> None:
         (lambda: fixed_point(lambda x: 2.0 * x + 1.0, 1.0), RuntimeError, "found no solution"),
         (lambda: root(lambda x: [x, x], 1.0), ValueError, "as many numbers from f as x has: 1"),
         (lambda: root(lambda x: x > 1.0, 1.0), TypeError, "not bool"),
+        (
+            lambda: root(lambda x: x * x + 2.0, 1.0, solver=by_scipy),
+            RuntimeError,
+            "found no solution: at what the solver returned",
+        ),
+        (
+            lambda: fixed_point(lambda x: x + 1.0, 1.0, solver=lambda residual, x0: x0),
+            RuntimeError,
+            "found no solution",
+        ),
+        (solved_by(None), TypeError, r"shape \(1,\) from the solver, not NoneType"),
+        (solved_by(numpy.array([1j])), TypeError, "not an array of dtype complex128"),
+        (solved_by(SimpleNamespace(x=numpy.ones(1))), TypeError, "SimpleNamespace: return its x"),
+        (solved_by(numpy.ones(2)), ValueError, r"the shape \(2,\), expected \(1,\)"),
+        (solved_by(numpy.array([numpy.nan])), RuntimeError, r"the solver returned \[nan\]"),
         (
             lambda: cadiff.grad(lambda a: root(lambda x: (x - a) ** 2, 1.0))(1.0),
             numpy.linalg.LinAlgError,
@@ -389,20 +400,3 @@ def test_the_search_ends_where_values_are_rounded_otherwise_with_derivatives() -
         return x - 100.0 + (3e-15 if isinstance(x, cadiff.Var) else 0.0)
 
     assert root(f, 3.0) == 100.0
-
-
-@pytest.mark.parametrize(
-    ("found", "error", "message"),
-    [
-        (None, TypeError, r"shape \(1,\) from the solver, not NoneType"),
-        (numpy.array([1j]), TypeError, "not an array of dtype complex128"),
-        (SimpleNamespace(x=numpy.ones(1)), TypeError, "not SimpleNamespace: return its x"),
-        (numpy.ones(2), ValueError, r"the shape \(2,\), expected \(1,\)"),
-        (numpy.array([numpy.nan]), RuntimeError, r"the solver returned \[nan\]"),
-    ],
-)
-def test_what_a_solver_returns_is_checked(
-    found: Any, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        root(lambda x: x - 1.0, 0.5, solver=lambda residual, x0: found)

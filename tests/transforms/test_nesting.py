@@ -1,8 +1,4 @@
-"""The gradient functions as objects, within each other, and of random programs.
-
-What is expected comes from formulas, from complex steps, from finite differences of exact
-derivatives, or from the plain Python implementation of the benchmarks.
-"""
+"""The gradient functions as objects, within each other, and of random programs."""
 
 from __future__ import annotations
 
@@ -195,18 +191,16 @@ def test_no_perturbation_confusion(names: tuple[str, str]) -> None:
 @pairs
 def test_second_derivatives_by_every_pair_of_transforms(names: tuple[str, str]) -> None:
     outer, inner = (D[name] for name in names)
-    x = 0.7
-    expected = 2 * math.exp(x) * math.cos(x)  # of exp(x) sin(x)
-    got = outer(inner(lambda x: cadiff.exp(x) * cadiff.sin(x)))(x)
+    expected = 2 * math.exp(0.7) * math.cos(0.7)
+    got = outer(inner(lambda x: cadiff.exp(x) * cadiff.sin(x)))(0.7)
     assert math.isclose(got, expected, rel_tol=1e-14)
 
 
 @triples
 def test_third_derivatives_by_every_triple_of_transforms(names: tuple[str, str, str]) -> None:
     first, second, third = (D[name] for name in names)
-    x = 0.7
-    expected = 2 * math.exp(x) * (math.cos(x) - math.sin(x))
-    got = first(second(third(lambda x: cadiff.exp(x) * cadiff.sin(x))))(x)
+    expected = 2 * math.exp(0.7) * (math.cos(0.7) - math.sin(0.7))
+    got = first(second(third(lambda x: cadiff.exp(x) * cadiff.sin(x))))(0.7)
     assert math.isclose(got, expected, rel_tol=1e-13)
     assert first(second(third(lambda x: x**3)))(0.0) == 6.0
 
@@ -284,9 +278,6 @@ print(nested.shape == (30, 30, 30) and not nested.any())
 
 
 def test_gradients_of_optimisation_steps() -> None:
-    def loss(w: Any, rate: Any) -> Any:
-        return (w - 3.0) ** 2 * rate
-
     def after(rate: Any) -> Any:
         w: Any = 0.0
         for _ in range(5):
@@ -298,7 +289,6 @@ def test_gradients_of_optimisation_steps() -> None:
     expected = -180.0 * (1 - 2 * rate) ** 9
     assert math.isclose(cadiff.grad(after)(rate), expected, rel_tol=1e-13)
     assert math.isclose(cadiff.derivative(after, rate), expected, rel_tol=1e-13)
-    assert loss(1.0, 1.0) == 4.0
 
 
 def test_a_closure_over_a_var_of_the_user() -> None:
@@ -334,8 +324,6 @@ def test_an_array_of_the_user_as_the_argument() -> None:
     np.testing.assert_array_equal(cadiff.value(gradient), [12.0, 4.0])
     (gradient[0] * 10.0 + gradient[1]).backward()
     np.testing.assert_array_equal(v.grad, [64.0, 40.0])
-    gradient = cadiff.grad(lambda x: x[0] ** 2 * x[1])(Dual([2.0, 3.0], [1.0, 0.0]))
-    assert [(g.primal, g.tangent) for g in gradient] == [(12.0, 6.0), (4.0, 4.0)]
     for mode in ("fwd", "rev"):
         jacobian = cadiff.gradient(lambda x, y: x * y, v, mode=mode)  # type: ignore[arg-type]
         np.testing.assert_array_equal(cadiff.value(jacobian), [3.0, 2.0])
@@ -348,6 +336,8 @@ def test_a_dual_of_the_user_as_the_argument() -> None:
     assert (cadiff.value(hessian), hessian.tangent) == (12.0, 6.0)
     gradient = cadiff.grad(lambda y: y[0] * y[1])([Dual(2.0, [1.0, 0.0]), Dual(3.0, [0.0, 1.0])])
     np.testing.assert_array_equal([g.tangent for g in gradient], [[0.0, 1.0], [1.0, 0.0]])
+    gradient = cadiff.grad(lambda x: x[0] ** 2 * x[1])(Dual([2.0, 3.0], [1.0, 0.0]))
+    assert [(g.primal, g.tangent) for g in gradient] == [(12.0, 6.0), (4.0, 4.0)]
 
 
 # --- random programs -----------------------------------------------------------------------------
@@ -416,40 +406,30 @@ def complex_gradient(program: Sequence[Instruction], x: Sequence[float]) -> list
     return gradient
 
 
-@examples(150)
+@examples(100)
 @given(_programs, _points)
-def test_gradients_of_random_programs(program: list[Instruction], x: list[float]) -> None:
-    def f(x: Any) -> Any:
-        return run_program(program, x, cadiff)
-
-    expected = complex_gradient(program, x)
-    value, gradient = cadiff.value_and_grad(f)(x)
-    np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-10)
-    close: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}
-    python_value, python = pure_python.value_and_grad(
-        lambda x: run_program(program, x, pure_python)
-    )(x)
-    assert math.isclose(value, python_value, rel_tol=1e-12, abs_tol=1e-12)
-    np.testing.assert_allclose(gradient, python, **close)
-    for other in (
-        cadiff.gradient(as_numbers(f), x, mode="fwd"),
-        cadiff.jacfwd(f)(np.array(x)),
-        cadiff.vjp(f, x)[1](1.0),
-        [cadiff.derivative(as_numbers(f), i, x) for i in range(len(x))],
-    ):
-        np.testing.assert_allclose(other, gradient, **close)
-
-
-@examples(60)
-@given(_programs, _points)
-def test_hessians_of_random_programs(program: list[Instruction], x: list[float]) -> None:
+def test_derivatives_of_random_programs(program: list[Instruction], x: list[float]) -> None:
     def f(x: Any) -> Any:
         return run_program(program, x, cadiff)
 
     point = np.array(x)
-    hessian = cadiff.hessian(f)(point)
-    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-10, atol=1e-10)
+    value, gradient = cadiff.value_and_grad(f)(x)
+    np.testing.assert_allclose(gradient, complex_gradient(program, x), rtol=1e-9, atol=1e-10)
+    python_value, python = pure_python.value_and_grad(
+        lambda x: run_program(program, x, pure_python)
+    )(x)
+    assert math.isclose(value, python_value, rel_tol=1e-12, abs_tol=1e-12)
     for other in (
+        python,
+        cadiff.gradient(as_numbers(f), x, mode="fwd"),
+        cadiff.jacfwd(f)(point),
+        cadiff.vjp(f, x)[1](1.0),
+        [cadiff.derivative(as_numbers(f), i, x) for i in range(len(x))],
+    ):
+        np.testing.assert_allclose(other, gradient, rtol=1e-11, atol=1e-12)
+    hessian = cadiff.hessian(f)(point)
+    for other in (
+        hessian.T,
         cadiff.jacfwd(cadiff.grad(f))(point),
         cadiff.jacrev(cadiff.grad(f))(point),
         cadiff.jacrev(cadiff.jacfwd(f))(point),
@@ -458,11 +438,11 @@ def test_hessians_of_random_programs(program: list[Instruction], x: list[float])
     ):
         np.testing.assert_allclose(other, hessian, rtol=1e-10, atol=1e-10)
     h = 1e-6
-    for i, e in enumerate(np.eye(len(x))):
-        ahead = complex_gradient(program, (point + h * e).tolist())
-        behind = complex_gradient(program, (point - h * e).tolist())
-        difference = (np.array(ahead) - np.array(behind)) / (2 * h)
-        np.testing.assert_allclose(hessian[i], difference, rtol=1e-5, atol=1e-5)
+    for row, e in zip(hessian, np.eye(len(x)), strict=True):
+        ahead, behind = (
+            np.array(complex_gradient(program, (point + s * e).tolist())) for s in (h, -h)
+        )
+        np.testing.assert_allclose(row, (ahead - behind) / (2 * h), rtol=1e-5, atol=1e-5)
 
 
 def test_a_pullback_is_of_what_the_function_returned_then() -> None:
@@ -503,33 +483,6 @@ def test_a_pullback_is_of_what_the_function_returned_then() -> None:
     expected = np.diag((2.0 * x + 4.0) * np.exp(2.0 * x))
     np.testing.assert_allclose(cadiff.jacrev(from_results)(x), expected)
     np.testing.assert_allclose(cadiff.jacfwd(from_results)(x), expected)
-
-
-@examples(30)
-@given(_programs, _points, _programs)
-def test_nested_random_programs(
-    inner: list[Instruction], x: list[float], outer: list[Instruction]
-) -> None:
-    """An outer program over the inner gradient, its inputs and the value, both ways."""
-
-    def f(x: Any) -> Any:
-        value, gradient = cadiff.value_and_grad(lambda y: run_program(inner, y, cadiff))(list(x))
-        return run_program(outer, [*gradient, value, *x], cadiff)
-
-    gradient = cadiff.grad(f)(x)
-    np.testing.assert_allclose(cadiff.jacfwd(f)(x), gradient, rtol=1e-9, atol=1e-9)
-
-    def exact(x: Sequence[float]) -> float:
-        value = run_program(inner, x, pure_python)
-        result: float = run_program(outer, [*complex_gradient(inner, x), value, *x], pure_python)
-        return result
-
-    h = 1e-5
-    for i in range(len(x)):
-        ahead = [a + h * (k == i) for k, a in enumerate(x)]
-        behind = [a - h * (k == i) for k, a in enumerate(x)]
-        difference = (exact(ahead) - exact(behind)) / (2 * h)
-        assert math.isclose(gradient[i], difference, rel_tol=1e-4, abs_tol=1e-4)
 
 
 PULLED: dict[str, Callable[[Any, Any], Any]] = {
