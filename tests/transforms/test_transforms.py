@@ -351,6 +351,7 @@ TREES: dict[str, Any] = {
     "list of rows": [[1.0, 2.0], [3.0], []],
 }
 trees = pytest.mark.parametrize("tree", TREES.values(), ids=TREES.keys())
+all_trees = st.one_of(random_trees, st.sampled_from([*TREES.values()]))
 
 
 def kind_of_total(tree: Any) -> type:
@@ -359,11 +360,13 @@ def kind_of_total(tree: Any) -> type:
     return np.float32 if numbers and all(type(x) is np.float32 for x in numbers) else float
 
 
-@trees
+@examples(120)
+@given(all_trees)
 def test_the_gradient_has_the_structure_of_the_argument(tree: Any) -> None:
     value, gradient = cadiff.value_and_grad(weighted)(tree)
     assert type(value) is kind_of_total(tree)
-    assert value == float(weighted(tree))
+    # Python's own sum of floats compensates rounding from 3.12 on.
+    assert math.isclose(value, float(weighted(tree)), rel_tol=1e-14, abs_tol=1e-14)
     assert_same_tree(gradient, expected_gradient(tree))
 
 
@@ -386,8 +389,8 @@ def test_f_gets_the_containers_it_was_given(tree: Any) -> None:
 
 
 @trees
-def test_every_transform_takes_containers(tree: Any) -> None:
-    gradient = expected_gradient(tree)
+def test_every_transform_takes_containers_and_leaves_them(tree: Any) -> None:
+    gradient, before = expected_gradient(tree), copy.deepcopy(tree)
     for mode in ("fwd", "rev"):
         if len(list(leaves(tree))):
             assert_same_tree(cadiff.jacobian(weighted, mode=mode)(tree), gradient)
@@ -396,17 +399,14 @@ def test_every_transform_takes_containers(tree: Any) -> None:
     if len(list(leaves(tree))):
         product = tree_map(lambda x: 2.0 * next(count) * x, tree)
         assert_same_tree(cadiff.hvp(weighted)(tree, tree), product)
+    by_tree, by_scale = cadiff.grad(lambda c, tree: c * weighted(tree), (1, 0))(2.0, tree)
+    assert by_scale == float(weighted(tree))
+    assert_same_tree(by_tree, tree_map(lambda x: 2.0 * x, gradient))
     out, tangent = cadiff.jvp(weighted, (tree,), (tree,))
     assert type(out) is type(tangent) is kind_of_total(tree)
     assert math.isclose(tangent, 2 * out, rel_tol=1e-15)
-
-
-@trees
-def test_arguments_beside_a_container(tree: Any) -> None:
-    f = cadiff.grad(lambda scale, tree: scale * weighted(tree), (1, 0))
-    by_tree, by_scale = f(2.0, tree)
-    assert by_scale == float(weighted(tree))
-    assert_same_tree(by_tree, tree_map(lambda x: 2 * x, expected_gradient(tree)))
+    assert_same_tree(tree_map(float, tree), tree_map(float, before))
+    assert type(tree) is type(before)
 
 
 @pytest.mark.parametrize("kind", [functools.partial(defaultdict, int), Counter])
@@ -435,15 +435,6 @@ def test_object_arrays_of_numbers_are_arguments() -> None:
     np.testing.assert_array_equal(plain.astype(float), [3.0, 2.0])
 
 
-@examples(80)
-@given(random_trees)
-def test_random_containers_come_back_with_their_gradients(tree: Any) -> None:
-    value, gradient = cadiff.value_and_grad(weighted)(tree)
-    # Python's own sum of floats compensates rounding from 3.12 on.
-    assert math.isclose(value, float(weighted(tree)), rel_tol=1e-14, abs_tol=1e-14)
-    assert_same_tree(gradient, expected_gradient(tree))
-
-
 @examples(60)
 @given(random_trees, st.randoms(use_true_random=False))
 def test_forward_and_reverse_are_adjoint_on_random_containers(tree: Any, random: Any) -> None:
@@ -463,7 +454,7 @@ def test_forward_and_reverse_are_adjoint_on_random_containers(tree: Any, random:
 
 
 @examples(60)
-@given(st.one_of(random_trees, st.sampled_from([*TREES.values()])))
+@given(all_trees)
 def test_flatten_and_unflatten_are_inverse(tree: Any) -> None:
     vector, unflatten = cadiff.flatten(tree)
     assert vector.shape == (len(list(leaves(tree))),)
@@ -609,41 +600,6 @@ def test_arrays_of_every_layout_are_arguments(x: Array) -> None:
     assert x.flags.writeable == flags
 
 
-def test_float32_arguments_give_float32_gradients() -> None:
-    x = np.array([1.0, 2.0, 3.0], dtype=np.float32)
-
-    def f(x: Any) -> Any:
-        return x[0] * x[1] * x[2]
-
-    results = {
-        "grad": cadiff.grad(f)(x),
-        "value_and_grad": cadiff.value_and_grad(f)(x)[1],
-        "jacfwd": cadiff.jacfwd(f)(x),
-        "jacrev": cadiff.jacrev(f)(x),
-        "jacobian": cadiff.jacobian(f)(x),
-        "vector jacobian": cadiff.jacobian(lambda x: [x[0], x[1]])(x),
-        "hessian": cadiff.hessian(f)(x),
-        "hvp": cadiff.hvp(f)(x, x),
-        "vjp": cadiff.vjp(f, x)[1](1.0),
-        "elementwise_grad": cadiff.elementwise_grad(f)(x),
-        "argnums": cadiff.grad(f, (0,))(x)[0],
-        "nested": cadiff.grad({"f": f}["f"])(x),
-        "in a dict": cadiff.grad(lambda tree: f(tree["x"]))({"x": x})["x"],
-        "unflatten": cadiff.flatten(x)[1](np.ones(3)),
-    }
-    assert {name: result.dtype for name, result in results.items()} == dict.fromkeys(
-        results, np.dtype(np.float32)
-    )
-    mixed = cadiff.grad(lambda a, b: a[0] * b[0], (0, 1))(x, x.astype(float))
-    assert (mixed[0].dtype, mixed[1].dtype) == (np.float32, np.float64)
-
-
-def test_float32_is_computed_in_double_precision() -> None:
-    x = np.array([0.1], dtype=np.float32)
-    value, _ = cadiff.value_and_grad(lambda x: x[0] * x[0])(x)
-    assert value == float(x[0]) ** 2
-
-
 @pytest.mark.parametrize("three", [3, np.int32(3), np.uint8(3), np.array(3)], ids=name_of)
 def test_ints_are_promoted_to_floats(three: Any) -> None:
     gradient = cadiff.grad(lambda x: x**2)(three)
@@ -697,22 +653,6 @@ def test_results_are_fresh_arrays_that_may_be_overwritten() -> None:
     np.testing.assert_array_equal(x, [1.0, 2.0, 3.0])
     for name, result in _results(x).items():
         np.testing.assert_array_equal(result, expected[name], err_msg=name)
-
-
-@trees
-def test_arguments_are_never_mutated(tree: Any) -> None:
-    before = copy.deepcopy(tree)
-    functions: list[Function] = [
-        cadiff.grad(weighted),
-        cadiff.jacfwd(weighted),
-        lambda tree: cadiff.jvp(weighted, (tree,), (tree,)),
-        lambda tree: cadiff.vjp(weighted, tree)[1](1.0),
-        lambda tree: cadiff.flatten(tree)[1](cadiff.flatten(tree)[0]),
-    ]
-    for f in functions:
-        f(tree)
-    assert_same_tree(tree_map(float, tree), tree_map(float, before))
-    assert type(tree) is type(before)
 
 
 def test_f_may_change_the_containers_it_gets() -> None:
