@@ -24,18 +24,8 @@ by_name = pytest.mark.parametrize("case", SCIPY, ids=lambda case: case.name)
 
 
 @by_name
-def test_value(case: Case) -> None:
-    derivatives.check_value(case, scipy, cadiff.scipy)
-
-
-@by_name
-def test_modes(case: Case) -> None:
-    derivatives.check_modes(case, scipy, cadiff.scipy)
-
-
-@by_name
-def test_second_order(case: Case) -> None:
-    derivatives.check_second_order(case, scipy, cadiff.scipy)
+def test_values_and_derivatives(case: Case) -> None:
+    derivatives.check(case, scipy, cadiff.scipy)
 
 
 def test_every_transform_has_a_case() -> None:

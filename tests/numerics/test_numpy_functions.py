@@ -25,18 +25,8 @@ by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
 @by_name
-def test_value(case: Case) -> None:
-    derivatives.check_value(case, numpy, np)
-
-
-@by_name
-def test_modes(case: Case) -> None:
-    derivatives.check_modes(case, numpy, np)
-
-
-@by_name
-def test_second_order(case: Case) -> None:
-    derivatives.check_second_order(case, numpy, np)
+def test_values_and_derivatives(case: Case) -> None:
+    derivatives.check(case, numpy, np)
 
 
 # --- the cases themselves ------------------------------------------------------------------------
