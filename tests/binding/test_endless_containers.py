@@ -85,7 +85,7 @@ WALKS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.filterwarnings("ignore:.*nested too deeply to be watched:RuntimeWarning")
 def test_containers_without_end_are_refused(kind: str, name: str) -> None:
     tree = ENDLESS[kind]
-    check((lambda: WALKS[name](tree), RecursionError, ["contains itself, or is nested too deep"]))
+    check(lambda: WALKS[name](tree), RecursionError, "contains itself,.or is nested too deep")
     assert cadiff.grad(lambda x: x * x)(3.0) == 6.0
 
 

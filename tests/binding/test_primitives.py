@@ -143,6 +143,58 @@ def test_no_rule_at_all() -> None:
         cadiff.derivative(p, 1, (2.0, 3.0))
 
 
+# What stands where a result or a derivative is expected, and what the error says of it.
+NO_NUMBERS: list[tuple[Any, str]] = [
+    (None, "is no .*NoneType; is a return missing"),
+    ("text", "is no .*str"),
+    ({}, "is no .*dict"),
+    (numpy.ones(3) * 1j, "is no .*an array of dtype complex128"),
+]
+WRONG: list[tuple[Any, type[Exception], str]] = [
+    *[(result, TypeError, words) for result, words in NO_NUMBERS],
+    (numpy.ones(2), ValueError, r"has the shape \(2,\), where \(3,\)"),
+    (numpy.ones((3, 1)), ValueError, r"has the shape \(3, 1\), where \(3,\)"),
+    (numpy.ones((2, 3)), ValueError, r"has the shape \(2, 3\), where \(3,\)"),
+]
+
+
+@pytest.mark.parametrize(("result", "kind", "words"), WRONG)
+def test_a_rule_that_gives_no_derivative_is_named(
+    result: Any, kind: type[Exception], words: str
+) -> None:
+    pulled, pushed, scaled = (primitive(numpy.sin) for _ in range(3))
+    pulled.defvjp(lambda ans, x: lambda g: result)
+    pushed.defjvp(lambda g, ans, x: result)
+    scaled.defpartials(lambda ans, x: result)
+    for what, run in (
+        ("the cotangent of argument 0", lambda: cadiff.vjp(pulled, Y)[1](Y)),
+        ("the tangent by argument 0", lambda: cadiff.jvp(pushed, (Y,), (Y,))),
+        ("a partial", lambda: cadiff.jvp(scaled, (Y,), (Y,))),
+        ("a partial", lambda: cadiff.vjp(scaled, Y)[1](Y)),
+    ):
+        with pytest.raises(kind, match=f"the primitive sin: {what} {words}"):
+            run()
+
+
+@pytest.mark.parametrize(("result", "words"), NO_NUMBERS)
+def test_a_primitive_that_returns_no_number_is_named(result: Any, words: str) -> None:
+    p = primitive(lambda x: result)
+    p.defpartials(lambda ans, x: 1.0)
+    for transform in (cadiff.jacrev, cadiff.jacfwd):
+        with pytest.raises(TypeError, match=f"the function returned {words}|of complex"):
+            transform(p)(Y)
+
+
+def test_primitives_take_functions_and_numbers() -> None:
+    with pytest.raises(TypeError, match="primitive takes a function, not int"):
+        primitive(3)  # type: ignore[arg-type]
+    p = primitive(lambda x, options: options["scale"] * x)
+    p.defvjp(lambda ans, x, options: lambda g: options["scale"] * g)
+    assert cadiff.grad(p)(2.0, {"scale": 3.0}) == 3.0
+    with pytest.raises(TypeError, match="argument 1, a dict, carries a derivative"):
+        cadiff.grad(lambda x: p(x, {"scale": x}))(2.0)
+
+
 # --- custom --------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,8 @@ import pytest
 from cadiff import binding
 
 Function = Callable[..., Any]
-Mistake = tuple[Callable[[], Any], type[Exception] | tuple[type[Exception], ...], list[str]]
+Kinds = type[Exception] | tuple[type[Exception], ...]
+Row = tuple[Callable[[], Any], str]  # a call, and the words, which are patterns, with ", " between
 
 
 def square(x: Any) -> Any:
@@ -23,20 +24,26 @@ def identity(x: Any) -> Any:
     return x
 
 
-def check(mistake: Mistake) -> None:
-    """The mistake raises, its message has the telling words, and the tape is as before."""
-    make, kind, words = mistake
-    before = binding.tape_usage()
-    with pytest.raises(kind) as caught:
-        make()
+def told(call: Callable[[], Any], kinds: Kinds, words: str) -> None:
+    """The call raises, and its message has the telling words."""
+    with pytest.raises(kinds) as caught:
+        call()
     message = str(caught.value)
-    for word in words:
+    for word in words.split(", "):
         assert re.search(word, message), f"{word!r} is not in {message!r}"
-    del caught
+
+
+def check(call: Callable[[], Any], kinds: Kinds, words: str) -> None:
+    """The call raises, its message has the telling words, and the tape is as before."""
+    before = binding.tape_usage()
+    told(call, kinds, words)
     after = binding.tape_usage()
     assert after.pop("handles") <= before.pop("handles")  # garbage of other tests may go
     assert after == before
 
 
-def mistakes(rows: dict[str, Mistake]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("mistake", rows.values(), ids=rows.keys())
+def mistakes(table: dict[Any, list[Row]]) -> pytest.MarkDecorator:
+    """Cases of a table of rows by what they raise."""
+    rows = [(call, kinds, words) for kinds, rows in table.items() for call, words in rows]
+    ids = [words for _, _, words in rows]
+    return pytest.mark.parametrize(("call", "kinds", "words"), rows, ids=ids)
