@@ -3,10 +3,10 @@
 With the tree on the path, `import cadiff` would find the sources instead of the installed package;
 so these are loaded from their places.
 
-The quick suite, which `pytest` runs, is the same on every day and machine: tests that are not marked
-`slow`, and property tests with the same examples each time. Of a test of many cases most are marked
-here: a fixed slice stays. `pytest -m ""` runs all of them, `--hypothesis-profile=explore` draws new
-examples, by `--hypothesis-seed`, and more of them.
+The quick suite, which `pytest` runs, is the same on every day and machine: all tests that are not
+marked `slow`; property tests draw the same examples each time. Most cases of a test of many are
+marked here, except for a fixed slice. `pytest -m ""` runs everything, and draws more examples with
+`--hypothesis-profile=explore`, new ones unless `--hypothesis-seed` says which.
 
 Processes that share the tests have one thread of BLAS each: threads of all of them on all cores
 wait for one another, for milliseconds at a product of 3 x 3.

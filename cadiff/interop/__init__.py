@@ -3,8 +3,6 @@
 `function(f)` (for PyTensor `op(f)`) makes of f, which is written for cadiff, a function of the
 other package, with derivatives of all orders; `primitive(g)` makes of a function of the other
 package an operation that cadiff differentiates through.
-
-`ipopt` and `nlopt` are methods of `cadiff.optimize.minimize`, which imports them by their names.
 """
 
 from ..binding import foreign_names as _foreign_names

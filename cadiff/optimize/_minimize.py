@@ -238,12 +238,12 @@ def _put_solver(kwargs: dict[str, Any], method: str) -> bool:
         return True
     try:
         if method == "ipopt":
-            from ..interop.ipopt import minimize as by_ipopt
+            from ._ipopt import minimize as by_ipopt
 
             kwargs["method"] = by_ipopt
             return True
-        from ..interop.nlopt import minimize as by_nlopt
-        from ..interop.nlopt import uses_gradient
+        from ._nlopt import minimize as by_nlopt
+        from ._nlopt import uses_gradient
     except ModuleNotFoundError as error:
         extra = method.partition(":")[0]
         raise ModuleNotFoundError(

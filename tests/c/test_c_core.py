@@ -314,6 +314,15 @@ def test_unknown_test_is_refused(program: Path) -> None:
     assert run([program, "no_such_test"]).returncode == 2
 
 
+@pytest.mark.skipif(shutil.which("nm") is None, reason="nm lists what objects have")
+def test_the_core_keeps_no_state() -> None:
+    """Except for the loops that it borrows, and the door by which tests let memory run out."""
+    objects = [shipped(source) for source in sorted(CORE.glob("*/*.c"))]
+    rows = (line.split("|") for line in output(["nm", "--format=sysv", *objects]).splitlines())
+    kept = [row[0].strip() for row in rows if row[-1].strip() in (".data", ".bss")]
+    assert sorted(name.split(".")[0] for name in kept) == ["loops", "loops", "remaining"]
+
+
 @pytest.mark.parametrize("file", NAMES_OF)
 def test_core(program: Path, file: str) -> None:
     done = run([program, *NAMES_OF[file]])

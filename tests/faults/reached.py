@@ -2,10 +2,10 @@
 
     pytest -p tests.faults.reached --reached FOLDER
 
-The extension has to be linked with reached.c, and compiled as that file says. Of Python code
-`sys.monitoring` tells the lines, so it takes Python 3.12. Each process leaves a file in the folder:
-names of modules, as they come up, and for each test its seconds, edges of the extension and lines of
-modules, each 65536 times the number of its module more.
+The extension has to be linked with reached.c, and compiled as that file says. `sys.monitoring`
+tells the lines of Python code, so it takes Python 3.12. Each process leaves a file in the folder:
+names of modules, as they come up, and for each test its seconds, edges of the extension and lines
+of modules, each as 65536 times the number of its module plus the line.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ def load(name: str, path: Path) -> ModuleType:
     return module
 
 
-generate = load("generate", Path(__file__).parents[2] / "src" / "table" / "generate.py")
+ROOT = Path(__file__).parents[2]
+generate = load("generate", ROOT / "src" / "table" / "generate.py")
 Row: TypeAlias = Any  # generate.Row
 Domain: TypeAlias = Any  # generate.Domain
 TABLE: list[Row] = generate.read_table()

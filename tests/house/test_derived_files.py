@@ -1,4 +1,4 @@
-"""What is derived from the table of operations is up to date, and a wrong row is refused."""
+"""Derived files follow from their sources, and a source that cannot be read is refused."""
 
 from __future__ import annotations
 
@@ -7,15 +7,28 @@ from pathlib import Path
 import pytest
 
 import cadiff
+from building import stubs
 from cadiff.binding import _core
 
-from .sources import ROOT, generate
+from ..helpers.table import ROOT, generate
+from ..trust import page as trust
+from ..trust.figures import read
 
 
 @pytest.mark.parametrize("name", sorted(generate.derived_files()))
-def test_derived_files_follow_from_the_table(name: str) -> None:
+def test_files_follow_from_the_table(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     assert text == generate.derived_files()[name], "run `python src/table/generate.py derived`"
+
+
+def test_stubs_follow_from_the_modules_in_cython() -> None:
+    for name, text in stubs.derive().items():
+        assert (stubs.BINDING / name).read_text(encoding="utf-8") == text, "build anew"
+
+
+def test_the_page_about_trust_shows_the_figures() -> None:
+    page = trust.PAGE.read_text(encoding="utf-8")
+    assert trust.with_figures(page, read()) == page, "run `python -m tests.trust --write`"
 
 
 def test_the_compiled_core_was_built_from_the_table() -> None:

@@ -124,7 +124,7 @@ def test_errors_say_what_to_write(method: str) -> None:
         minimize(lambda x: x, START, method=method)
     found = minimize(lambda x: cnp.sum(cnp.log(x)), -START, method=method)
     assert not found.success
-    module = __import__("cadiff.interop", fromlist=[method]).__dict__[method.partition(":")[0]]
+    module = import_module(f"cadiff.optimize._{method.partition(':')[0]}")
     with pytest.raises(TypeError, match=r"cadiff\.optimize\.minimize\(f, x0, method="):
         module.minimize(cost, START)
 
@@ -188,9 +188,9 @@ def test_names_of_algorithms_and_what_they_lack() -> None:
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_package_is_imported_when_it_is_asked_for(name: str, monkeypatch: Any) -> None:
-    loaded = "[n for n in sys.modules if n.startswith('cadiff.interop')]"
+    loaded = f"[n for n in sys.modules if n in ('cadiff.optimize._{name}', '{PACKAGES[name]}')]"
     assert isolated(f"import sys, cadiff.scipy.optimize, cadiff.optimize; print({loaded})") == "[]"
-    monkeypatch.delitem(sys.modules, f"cadiff.interop.{name}", raising=False)
+    monkeypatch.delitem(sys.modules, f"cadiff.optimize._{name}", raising=False)
     monkeypatch.setitem(sys.modules, PACKAGES[name], None)
     method = name if name == "ipopt" else f"{name}:slsqp"
     with pytest.raises(ModuleNotFoundError, match=rf"not installed here: .*cadiff\[{name}\]"):

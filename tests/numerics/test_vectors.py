@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import cadiff
 
 from ..helpers.properties import examples
-from ..house.sources import ROOT
+from ..helpers.table import ROOT
 
 Floats = NDArray[np.float64]
 

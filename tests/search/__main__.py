@@ -1,6 +1,7 @@
 """Looks for faults by drawing cases; needs no oracle but NumPy, SciPy, Python and differences.
 
-    python -m tests.search [--seconds N] [--cases N] [--seed S] [--kind K] [--only NAME] [--jobs J] [--all]
+    python -m tests.search [--seconds N | --cases N | --all] [--seed S] [--kind K] [--only NAME]
+                           [--jobs J]
 
 * `names`: every public name with derivatives, found by introspection, under arguments drawn by
   kind: floats, whole numbers, lists, float32, complex, without axes, empty, strided, reversed,
@@ -19,10 +20,10 @@ A case that is wrong is printed with its seed, `kind:name:number`, which runs it
 
     python -m tests.search --seed names:scipy.special.kve:3
 
-A whole number as a seed chooses where among the subjects a run begins, and what is drawn: 1 by
-default. `--cases` of the same seed are the same on every machine, those of `--seconds` the more the
-faster it is. `--all` goes on until each subject has had `ROUNDS` cases. The exit code is 1 if
-something is wrong.
+A whole number as a seed (1 by default) chooses where among the subjects a run begins, and what is
+drawn. `--cases` examines so many, the same on every machine; `--seconds` as many as there is time
+for; `--all` goes on until each subject has had `ROUNDS` cases. The exit code is 1 if something is
+wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Some cases of the search for faults; `python -m tests.search` looks for as long as it is told."""
+"""Some cases of the search for faults; `python -m tests.search` examines more."""
 
 from __future__ import annotations
 

@@ -5,20 +5,27 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+import cadiff
 from cadiff.scipy import stats
 
-from .sources import MODULES
-
+PACKAGE = Path(cadiff.__file__).parent
+MODULES = [
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    for path in PACKAGE.rglob("*.py")
+    if path.stem not in ("__main__", "__init__")
+    and not {"interop", "_freezing"} & {*path.parts}
+    and path.stem not in ("_ipopt", "_nlopt")  # which need the solvers
+]
 ASKING = {
     thing
     for name in MODULES
-    if name not in ("__init__", "__main__") and not name.startswith("interop.")
-    for thing in vars(importlib.import_module(f"cadiff.{name}")).values()
+    for thing in vars(importlib.import_module(name)).values()
     if isinstance(thing, type) and thing.__module__.startswith("cadiff.")
     if "__getattr__" in dir(thing) and not issubclass(thing, (type, ModuleType))
     if thing.__reduce__ is object.__reduce__  # else it says how it is copied

@@ -17,8 +17,8 @@ from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_array, tril
 from scipy.sparse.linalg import LinearOperator
 
-from ..optimize._boxes import sides_of
-from ..optimize._constraints import MissingEntryError, Structure, entries, structure_of
+from ._boxes import sides_of
+from ._constraints import MissingEntryError, Structure, entries, structure_of
 from ._conditions import Task, conditions_of, custom_method, stopped_by
 
 __all__ = ["minimize"]

@@ -15,7 +15,7 @@ import nlopt
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..optimize._boxes import sides_of
+from ._boxes import sides_of
 from ._conditions import Condition, Task, conditions_of, custom_method, stopped_by
 
 __all__ = ["minimize", "uses_gradient"]

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint, OptimizeResult
 from scipy.sparse import csr_array
 
-from ..optimize._progress import takes_result
+from ._progress import takes_result
 
 Function = Callable[..., Any]
 

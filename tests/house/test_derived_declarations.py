@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .sources import declarations
+from building import declarations
 
 HEADER = """/* A header. */
 #define CAD_ROOM 8u

@@ -7,8 +7,8 @@ from itertools import islice
 
 import pytest
 
-from ..faults.__main__ import JUDGED_BY, drawn_over_all
-from ..faults.planting import faults_in, sample
+from .__main__ import JUDGED_BY, drawn_over_all
+from .planting import faults_in, sample
 
 C = """\
 /* A sum: if (a < b) {
