@@ -25,10 +25,10 @@ import cadiff.numpy as cnp
 from cadiff import binding
 
 from ..helpers import programs
+from ..helpers.drafts import Script, drafted, elsewhere, points
 from ..helpers.programs import Pair, agree, direction, mixed, near, quiet, same, summed
 from ..helpers.properties import examples
 from ..helpers.threads import in_threads
-from ..random_programs.test_program import Script, drafted, elsewhere, points
 
 Array = np.ndarray
 Function = Callable[..., Any]

@@ -23,10 +23,10 @@ from benchmarks.native import PROBLEMS
 from cadiff.binding import Code, Graph
 from cadiff.programs import machine_code, native
 
+from ..helpers.drafts import Script, drafted
 from ..helpers.functions import rosenbrock
 from ..helpers.processes import isolated, needs_compiler
 from ..helpers.programs import REFUSED, quiet
-from ..random_programs.test_program import Script, drafted
 from .test_native import compiler_in
 from .test_program_files import everything
 

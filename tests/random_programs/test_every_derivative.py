@@ -1,8 +1,7 @@
-"""Random programs that differentiate, solve and checkpoint inside, differentiated in all ways.
+"""Random chains of layers that differentiate, solve and checkpoint inside, by all ways.
 
-A program is a chain of layers, functions of an array and of a variable of the closure. Its first
-derivatives are compared with differences of its values, its second ones with differences of the
-first, and all ways to the same derivative with each other.
+A layer is a function of an array and of a variable of the closure. First derivatives are compared
+with differences of values, second ones with differences of the first.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from cadiff import binding, checkpoint
 from ..helpers.oracle import STAIRS
 from ..helpers.properties import examples
 from ..helpers.table import ROWS, Domain, window
+from ..helpers.ways import check_ways
 
 Function = Callable[..., Any]
 Layer = Callable[[Any, Any], Any]
@@ -224,33 +224,6 @@ def is_smooth(f: Function, x: Any, direction: Any) -> bool:
     )
 
 
-FIRST: dict[str, Callable[[Function], Function]] = {
-    "grad": cadiff.grad,
-    "jacfwd": cadiff.jacfwd,
-    "jacobian": cadiff.jacobian,
-    "linearize": lambda f: lambda x: cadiff.linearize(f, x)[1].todense().ravel(),
-    "pull": lambda f: lambda x: cadiff.linearize(f, x)[1].T(1.0),
-    "vjp": lambda f: lambda x: cadiff.vjp(f, x)[1](1.0),
-    "checkpoint": lambda f: cadiff.grad(checkpoint(f)),
-}
-SECOND: dict[str, Callable[[Function], Function]] = {
-    "hessian": cadiff.hessian,
-    "forward over reverse": lambda f: cadiff.jacfwd(cadiff.grad(f)),
-    "reverse over forward": lambda f: cadiff.jacrev(cadiff.jacfwd(f)),
-    "forward over forward": lambda f: cadiff.jacfwd(cadiff.jacfwd(f)),
-    "reverse over reverse": lambda f: cadiff.jacrev(cadiff.grad(f)),
-    "hvp": lambda f: lambda x: numpy.stack([cadiff.hvp(f)(x, v) for v in numpy.eye(N)]),
-    "linearised": lambda f: lambda x: cadiff.linearize(cadiff.grad(f), x)[1].todense(),
-    "checkpoints": lambda f: cadiff.jacobian(checkpoint(cadiff.grad(checkpoint(f)))),
-}
-THIRD: dict[str, Callable[[Function], Function]] = {
-    "forward over second": lambda f: cadiff.jacfwd(cadiff.hessian(f)),
-    "reverse over second": lambda f: cadiff.jacrev(cadiff.hessian(f)),
-    "reverse all along": lambda f: cadiff.jacrev(cadiff.jacrev(cadiff.grad(f))),
-    "one of each": lambda f: cadiff.jacfwd(cadiff.jacrev(cadiff.jacfwd(f))),
-}
-
-
 @examples(120)
 @given(CHOICES, POINTS)
 def test_all_ways_lead_to_the_same_derivatives(
@@ -259,33 +232,15 @@ def test_all_ways_lead_to_the_same_derivatives(
     f = program(choices)
     direction = numpy.array([0.6, -0.3, 0.8])
     with numpy.errstate(all="ignore"):
-        first = {name: transform(f)(x) for name, transform in FIRST.items()}
-        second = {name: transform(f)(x) for name, transform in SECOND.items()}
-        for name, gradient in first.items():
-            npt.assert_allclose(gradient, first["grad"], rtol=1e-9, atol=1e-10, err_msg=name)
-        size = numpy.max(numpy.abs(second["hessian"]), initial=1.0)
-        for name, matrix in second.items():
-            npt.assert_allclose(
-                matrix, second["hessian"], rtol=1e-8, atol=1e-9 * size, err_msg=name
-            )
-        if is_smooth(f, x, direction):
-            wanted = difference(f, x, direction)
-            npt.assert_allclose(first["grad"] @ direction, wanted, rtol=1e-5, atol=1e-6)
-        if is_smooth(cadiff.grad(f), x, direction):
-            along = difference(cadiff.grad(f), x, direction)
-            npt.assert_allclose(second["hessian"] @ direction, along, rtol=1e-4, atol=1e-5 * size)
+        order = 3 if len(choices) <= 2 else 2
+        gradient, hessian, *_ = check_ways(f, x, order, rtol=1e-9, atol=1e-10)
+        size = numpy.max(numpy.abs(hessian), initial=1.0)
+        for former, along, rtol, atol in (
+            (f, gradient @ direction, 1e-5, 1e-6),
+            (cadiff.grad(f), hessian @ direction, 1e-4, 1e-5 * size),
+        ):
+            if is_smooth(former, x, direction):
+                wanted = difference(former, x, direction)
+                npt.assert_allclose(along, wanted, rtol=rtol, atol=atol)
     assert binding.tape_usage()["recordings"] == 0
     assert binding.running_forward() == []
-
-
-@examples(25)
-@given(CHOICES.filter(lambda choices: len(choices) <= 2), POINTS)
-def test_third_derivatives(choices: list[tuple[str, bool]], x: numpy.ndarray) -> None:
-    f = program(choices)
-    with numpy.errstate(all="ignore"):
-        third = {name: transform(f)(x) for name, transform in THIRD.items()}
-    size = numpy.max(numpy.abs(third["one of each"]), initial=1.0)
-    for name, tensor in third.items():
-        npt.assert_allclose(
-            tensor, third["one of each"], rtol=1e-7, atol=1e-8 * size, err_msg=name
-        )

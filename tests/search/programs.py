@@ -19,7 +19,7 @@ import numpy as np
 
 import cadiff
 
-from ..random_programs.test_program import TAME_TERMS
+from ..helpers.drafts import TAME_TERMS
 from .invariants import VERIFIED, Finding, Outcome
 
 HEAD = """\
