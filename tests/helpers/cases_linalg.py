@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -112,13 +113,34 @@ def full_svd(u: Any, s: Any, vh: Any) -> Any:
 
 
 SQUARES = [(3, 3), (1, 1), (0, 0), (2, 3, 3), (0, 2, 2), (2, 1, 2, 2)]
+BOTH = (False, True)
 TALL, WIDE = [(4, 2), (2, 5, 3)], [(2, 4), (2, 3, 5)]
 
 
-def each(name: str, call: Any, make: Any, shapes: Any, **options: Any) -> Iterator[Case]:
+TIGHT = 4e-15
+
+
+def of(name: str, **how: Any) -> Callable[..., Any]:
+    """A call of a function of the package `linalg` of a module."""
+    return lambda module, *args: getattr(module.linalg, name)(*args, **how)
+
+
+def case(
+    name: str, call: Callable[..., Any] | str, draw: Draw, value_rtol: float = TIGHT, *by: int
+) -> Case:
+    """A case that is differentiated by some of its arguments, or by all of them."""
+    made = of(call) if isinstance(call, str) else call
+    numbers = by or tuple(range(len(draw(np.random.default_rng(0)))))
+    return Case(name, made, draw, numbers, value_rtol=value_rtol)
+
+
+def each(
+    name: str, call: Callable[..., Any] | str, make: Any, shapes: Any, value_rtol: float = TIGHT
+) -> Iterator[Case]:
+    """A case for each shape of a matrix."""
     for shape in shapes:
         label = "x".join(map(str, shape))
-        yield Case(f"{name} {label}", call, with_matrix(make, shape), **options)
+        yield case(f"{name} {label}", call, with_matrix(make, shape), value_rtol)
 
 
 # --- numpy.linalg --------------------------------------------------------------------------------
@@ -126,244 +148,138 @@ def each(name: str, call: Any, make: Any, shapes: Any, **options: Any) -> Iterat
 
 def solves() -> Iterator[Case]:
     for a, b in [
-        ((3, 3), (3,)),
-        ((3, 3), (3, 2)),
-        ((2, 3, 3), (3,)),
-        ((2, 3, 3), (3, 2)),
-        ((3, 3), (2, 3, 1)),
-        ((2, 1, 3, 3), (4, 3, 2)),
-        ((0, 0), (0,)),
-        ((0, 0), (0, 2)),
+        *[((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2))],
+        *[((3, 3), (2, 3, 1)), ((2, 1, 3, 3), (4, 3, 2)), ((0, 0), (0,)), ((0, 0), (0, 2))],
         ((0, 2, 2), (2, 1)),
     ]:
-        draw = with_matrix(regular, a, b)
-        call = lambda np, a, b: np.linalg.solve(a, b)  # noqa: E731
-        yield Case(f"solve {a} {b}", call, draw, (0, 1), value_rtol=LOOSE)
-    yield from each("inv", lambda np, a: np.linalg.inv(a), regular, SQUARES)
-    yield Case(
+        yield case(f"solve {a} {b}", "solve", with_matrix(regular, a, b), LOOSE)
+    yield from each("inv", "inv", regular, SQUARES)
+    yield case(
         "tensorsolve",
-        lambda np, a, b: np.linalg.tensorsolve(a, b),
+        "tensorsolve",
         lambda rng: (regular(rng, 6, 6).reshape(2, 3, 6), rng.normal(size=(2, 3))),
-        (0, 1),
-        value_rtol=LOOSE,
+        LOOSE,
     )
-    yield Case(
+    yield case(
         "tensorsolve axes",
-        lambda np, a, b: np.linalg.tensorsolve(a, b, axes=(0, 2)),
+        of("tensorsolve", axes=(0, 2)),
         lambda rng: (
             regular(rng, 6, 6).reshape(2, 3, 3, 2).transpose(2, 0, 3, 1),
             rng.normal(size=(2, 3)),
         ),
-        (0, 1),
-        value_rtol=LOOSE,
+        LOOSE,
     )
-    yield Case(
-        "tensorinv",
-        lambda np, a: np.linalg.tensorinv(a, ind=1),
-        lambda rng: (regular(rng, 6, 6).reshape(6, 2, 3),),
-    )
-    shapes = [(3, 3), *TALL, *WIDE, (0, 2), (2, 0)]
-    yield from each("pinv", lambda np, a: np.linalg.pinv(a), regular, shapes, value_rtol=LOOSE)
-    yield from each(
-        "pinv hermitian",
-        lambda np, a: np.linalg.pinv(a, hermitian=True, rtol=1e-10),
-        symmetric,
-        [(3, 3), (2, 2, 2)],
-    )
-    for a, b in [
+    six = lambda rng: (regular(rng, 6, 6).reshape(6, 2, 3),)  # noqa: E731
+    yield case("tensorinv", of("tensorinv", ind=1), six)
+    yield from each("pinv", "pinv", regular, [(3, 3), *TALL, *WIDE, (0, 2), (2, 0)], LOOSE)
+    hermitian = of("pinv", hermitian=True, rtol=1e-10)
+    yield from each("pinv hermitian", hermitian, symmetric, [(3, 3), (2, 2, 2)])
+    systems = [
         ((5, 3), (5,)),
         ((5, 3), (5, 2)),
         ((3, 3), (3, 2)),
         ((2, 4), (2,)),
         ((2, 4), (2, 3)),
-    ]:
-        yield Case(
-            f"lstsq {a} {b}",
-            lambda np, a, b: np.linalg.lstsq(a, b)[0],
-            with_matrix(regular, a, b),
-            (0, 1),
-        )
-    yield Case(
+    ]
+    for a, b in systems:
+        call = lambda np, a, b: np.linalg.lstsq(a, b)[0]  # noqa: E731
+        yield case(f"lstsq {a} {b}", call, with_matrix(regular, a, b))
+    yield case(
         "lstsq residuals, singular values",
         lambda np, a, b: np.linalg.lstsq(a, b, rcond=1e-12)[1::2],
         with_matrix(regular, (5, 3), (5, 2)),
-        (0, 1),
-        value_rtol=LOOSE,
+        LOOSE,
     )
+
+
+def full_qr(np: Any, a: Any) -> Any:
+    return spans(2, *np.linalg.qr(a, "complete"))
+
+
+def real_eigen(np: Any, a: Any) -> Any:
+    return tuple(map(real_part, eigen(*np.linalg.eig(a))))
 
 
 def factorizations() -> Iterator[Case]:
-    yield from each("det", lambda np, a: np.linalg.det(a), regular, SQUARES)
+    yield from each("det", "det", regular, SQUARES)
     yield from each("slogdet", lambda np, a: np.linalg.slogdet(a)[1], regular, SQUARES)
-    yield from each("cholesky", lambda np, a: np.linalg.cholesky(a), positive, SQUARES)
-    yield from each(
-        "cholesky upper", lambda np, a: np.linalg.cholesky(a, upper=True), positive, SQUARES
-    )
+    yield from each("cholesky", "cholesky", positive, SQUARES)
+    yield from each("cholesky upper", of("cholesky", upper=True), positive, SQUARES)
     shapes = [(3, 3), (1, 1), *TALL, *WIDE, (3, 0), (0, 3)]
     for mode in ("reduced", "r"):
-        yield from each(
-            f"qr {mode}",
-            lambda np, a, mode=mode: np.linalg.qr(a, mode),
-            regular,
-            shapes,
-            value_rtol=LOOSE,
-        )
-    yield from each(
-        "qr complete",
-        lambda np, a: spans(2, *np.linalg.qr(a, "complete")),
-        regular,
-        [(4, 2), (3, 4, 2)],
-        value_rtol=1e-12,
-    )
+        yield from each(f"qr {mode}", of("qr", mode=mode), regular, shapes, LOOSE)
+    yield from each("qr complete", full_qr, regular, [(4, 2), (3, 4, 2)], 1e-12)
     for uplo in "LU":
-        yield from each(
-            f"eigh {uplo}",
-            lambda np, a, uplo=uplo: eigen(*np.linalg.eigh(a, uplo)),
-            symmetric,
-            SQUARES,
-            value_rtol=LOOSE,
-        )
-        yield from each(
-            f"eigvalsh {uplo}",
-            lambda np, a, uplo=uplo: np.linalg.eigvalsh(a, uplo),
-            symmetric,
-            SQUARES,
-        )
-    yield from each(
-        "eig",
-        lambda np, a: tuple(map(real_part, eigen(*np.linalg.eig(a)))),
-        real_eigenvalues,
-        SQUARES,
-        value_rtol=LOOSE,
-    )
-    yield from each(
-        "eigvals", lambda np, a: real_part(np.linalg.eigvals(a)), real_eigenvalues, SQUARES
-    )
+        call = lambda np, a, uplo=uplo: eigen(*np.linalg.eigh(a, uplo))  # noqa: E731
+        yield from each(f"eigh {uplo}", call, symmetric, SQUARES, LOOSE)
+        yield from each(f"eigvalsh {uplo}", of("eigvalsh", UPLO=uplo), symmetric, SQUARES)
+    yield from each("eig", real_eigen, real_eigenvalues, SQUARES, LOOSE)
+    call = lambda np, a: real_part(np.linalg.eigvals(a))  # noqa: E731
+    yield from each("eigvals", call, real_eigenvalues, SQUARES)
     shapes = [(3, 3), (1, 1), *TALL, *WIDE]
-    yield from each(
-        "svd",
-        lambda np, a: singular(*np.linalg.svd(a, full_matrices=False)),
-        regular,
-        shapes,
-        value_rtol=LOOSE,
-    )
-    yield from each(
-        "svd full",
-        lambda np, a: full_svd(*np.linalg.svd(a)),
-        regular,
-        [(4, 2), (2, 4), (3, 2, 3)],
-        value_rtol=1e-11,
-    )
-    yield from each(
-        "svd values", lambda np, a: np.linalg.svd(a, compute_uv=False), regular, shapes
-    )
-    yield from each(
-        "svdvals", lambda np, a: np.linalg.svdvals(a), regular, [*shapes, (0, 2), (2, 0)]
-    )
-    yield from each(
-        "svd hermitian",
-        lambda np, a: singular(*np.linalg.svd(a, hermitian=True)),
-        symmetric,
-        [(3, 3), (2, 3, 3)],
-        value_rtol=LOOSE,
-    )
+    call = lambda np, a: singular(*np.linalg.svd(a, full_matrices=False))  # noqa: E731
+    yield from each("svd", call, regular, shapes, LOOSE)
+    call = lambda np, a: full_svd(*np.linalg.svd(a))  # noqa: E731
+    yield from each("svd full", call, regular, [(4, 2), (2, 4), (3, 2, 3)], 1e-11)
+    yield from each("svd values", of("svd", compute_uv=False), regular, shapes)
+    yield from each("svdvals", "svdvals", regular, [*shapes, (0, 2), (2, 0)])
+    call = lambda np, a: singular(*np.linalg.svd(a, hermitian=True))  # noqa: E731
+    yield from each("svd hermitian", call, symmetric, [(3, 3), (2, 3, 3)], LOOSE)
 
 
 def norms() -> Iterator[Case]:
-    def case(label: str, shape: tuple[int, ...], **how: Any) -> Case:
-        call = lambda np, x: np.linalg.norm(x, **how)  # noqa: E731
-        return Case(f"norm {label}", call, spread(shape), value_rtol=LOOSE)
+    def norm(label: str, shape: tuple[int, ...], **how: Any) -> Case:
+        return case(f"norm {label}", of("norm", **how), spread(shape), LOOSE)
 
     for order in (None, 1, 2, 3, 4, 1.5, -1, -2.5, np.inf, -np.inf):
         for shape, axis in [((5,), None), ((1,), None), ((3, 4), 0), ((2, 3, 4), -2)]:
             if order is None or axis is not None or len(shape) == 1:
                 for keepdims in (False, True):
                     label = f"vectors {order} {shape} {axis} {keepdims}"
-                    yield case(label, shape, ord=order, axis=axis, keepdims=keepdims)
+                    yield norm(label, shape, ord=order, axis=axis, keepdims=keepdims)
     for order in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
         for shape, axis in [((3, 4), None), ((3, 2, 4), (0, -1)), ((3, 2, 4), (2, 0))]:
             for keepdims in (False, True):
                 label = f"matrices {order} {shape} {axis} {keepdims}"
-                yield case(label, shape, ord=order, axis=axis, keepdims=keepdims)
-    yield case("all 3-d", (2, 3, 2))
-    yield case("all 3-d, kept", (2, 3, 2), keepdims=True)
-    yield case("0-d", ())
+                yield norm(label, shape, ord=order, axis=axis, keepdims=keepdims)
+    yield norm("all 3-d", (2, 3, 2))
+    yield norm("all 3-d, kept", (2, 3, 2), keepdims=True)
+    yield norm("0-d", ())
     for axis in (None, 1, (0, 2), (2, 0)):
         for keepdims in (False, True):
-            yield Case(
-                f"vector_norm {axis} {keepdims}",
-                lambda np, x, axis=axis, k=keepdims: np.linalg.vector_norm(
-                    x, axis=axis, keepdims=k, ord=3
-                ),
-                spread((2, 3, 4)),
-                value_rtol=LOOSE,
-            )
+            call = of("vector_norm", axis=axis, keepdims=keepdims, ord=3)
+            yield case(f"vector_norm {axis} {keepdims}", call, spread((2, 3, 4)), LOOSE)
     for order in ("fro", "nuc", 1, 2):
-        yield Case(
-            f"matrix_norm {order}",
-            lambda np, x, ord=order: np.linalg.matrix_norm(x, ord=ord, keepdims=True),
-            spread((2, 3, 2)),
-            value_rtol=LOOSE,
-        )
+        call = of("matrix_norm", ord=order, keepdims=True)
+        yield case(f"matrix_norm {order}", call, spread((2, 3, 2)), LOOSE)
     for order in (None, 1, -1, 2, -2, np.inf, -np.inf, "fro", "nuc"):
-        yield from each(
-            f"cond {order}",
-            lambda np, a, order=order: np.linalg.cond(a, order),
-            graded,
-            [(3, 3), (2, 2, 2)],
-            value_rtol=LOOSE,
-        )
+        yield from each(f"cond {order}", of("cond", p=order), graded, [(3, 3), (2, 2, 2)], LOOSE)
 
 
 def products() -> Iterator[Case]:
     for n in (1, 2, 3, 5, 8, -1, -3):
-        yield from each(
-            f"matrix_power {n}",
-            lambda np, a, n=n: np.linalg.matrix_power(a, n),
-            regular,
-            [(3, 3), (2, 2, 2)],
-        )
+        yield from each(f"matrix_power {n}", of("matrix_power", n=n), regular, [(3, 3), (2, 2, 2)])
     for shapes in [
-        ((2, 5), (5, 3)),
-        ((2, 5), (5, 3), (3, 4)),
-        ((5,), (5, 3), (3,)),
-        ((5,), (5, 3), (3, 2)),
+        *[
+            ((2, 5), (5, 3)),
+            ((2, 5), (5, 3), (3, 4)),
+            ((5,), (5, 3), (3,)),
+            ((5,), (5, 3), (3, 2)),
+        ],
         ((2, 5), (5, 1), (1, 6), (6, 2), (2,)),
     ]:
-        yield Case(
-            f"multi_dot {shapes}",
-            lambda np, *items: np.linalg.multi_dot(items),
-            arrays(*shapes),
-            tuple(range(len(shapes))),
-            value_rtol=LOOSE,
-        )
-    yield Case(
-        "matmul", lambda np, x, y: np.linalg.matmul(x, y), arrays((2, 3), (4, 3, 2)), (0, 1)
-    )
+        call = lambda np, *items: np.linalg.multi_dot(items)  # noqa: E731
+        yield case(f"multi_dot {shapes}", call, arrays(*shapes), LOOSE)
+    yield case("matmul", "matmul", arrays((2, 3), (4, 3, 2)))
     for offset in (0, 1, -2, 5, -5):
         for name in ("diagonal", "trace"):
-            yield Case(
-                f"{name} {offset}",
-                lambda np, x, name=name, k=offset: getattr(np.linalg, name)(x, offset=k),
-                arrays((2, 3, 4)),
-            )
-    yield Case("matrix_transpose", lambda np, x: np.linalg.matrix_transpose(x), arrays((2, 3, 4)))
-    yield Case("outer", lambda np, x, y: np.linalg.outer(x, y), arrays((2,), (3,)), (0, 1))
+            yield case(f"{name} {offset}", of(name, offset=offset), arrays((2, 3, 4)))
+    yield case("matrix_transpose", "matrix_transpose", arrays((2, 3, 4)))
+    yield case("outer", "outer", arrays((2,), (3,)))
     for shapes, axis in [(((3,), (4, 3)), -1), (((3, 4), (3, 1)), 0), (((2, 3), (2, 3)), 1)]:
         for name in ("cross", "vecdot"):
-            yield Case(
-                f"{name} {shapes}",
-                lambda np, x, y, name=name, axis=axis: getattr(np.linalg, name)(x, y, axis=axis),
-                arrays(*shapes),
-                (0, 1),
-                value_rtol=LOOSE,
-            )
-    yield Case(
-        "tensordot",
-        lambda np, x, y: np.linalg.tensordot(x, y, axes=1),
-        arrays((2, 3), (3, 2)),
-        (0, 1),
-    )
+            yield case(f"{name} {shapes}", of(name, axis=axis), arrays(*shapes), LOOSE)
+    yield case("tensordot", of("tensordot", axes=1), arrays((2, 3), (3, 2)))
 
 
 # --- scipy.linalg --------------------------------------------------------------------------------
@@ -381,223 +297,104 @@ def known(assume_a: str | None) -> bool:
 STRUCTURES = ["gen", "sym", "pos", "her", "upper triangular", "diagonal", "tridiagonal", None]
 
 
+def shown(*values: Any) -> str:
+    return " ".join(map(str, values))
+
+
 def scipy_systems() -> Iterator[Case]:
-    for kind in filter(known, STRUCTURES):
-        for lower in (False, True):
-            for transposed in (False, True):
-                if kind in ("her",) and transposed:
-                    continue
-                yield Case(
-                    f"solve {kind} {lower} {transposed}",
-                    lambda scipy, a, b, kind=kind, lower=lower, transposed=transposed: (
-                        scipy.linalg.solve(a, b, assume_a=kind, lower=lower, transposed=transposed)
-                    ),
-                    with_matrix(positive, (3, 3), (3, 2)),
-                    (0, 1),
-                )
-    yield Case(
-        "solve vector",
-        lambda scipy, a, b: scipy.linalg.solve(a, b),
-        with_matrix(regular, (3, 3), (3,)),
-        (0, 1),
-    )
-    for lower in (False, True):
-        for trans in (0, 1, "N", "T", "C"):
-            for unit in (False, True):
-                for b in ((3,), (3, 2)):
-                    yield Case(
-                        f"solve_triangular {lower} {trans} {unit} {b}",
-                        lambda scipy, a, b, lower=lower, trans=trans, unit=unit: (
-                            scipy.linalg.solve_triangular(
-                                a, b, trans=trans, lower=lower, unit_diagonal=unit
-                            )
-                        ),
-                        with_matrix(positive, (3, 3), b),
-                        (0, 1),
-                    )
-        for b in ((3,), (3, 2)):
-            yield Case(
-                f"cho_solve {lower} {b}",
-                lambda scipy, a, b, lower=lower: scipy.linalg.cho_solve(
-                    scipy.linalg.cho_factor(a, lower=lower), b
-                ),
-                with_matrix(positive, (3, 3), b),
-                (0, 1),
-                value_rtol=LOOSE,
-            )
-            yield Case(
-                f"lu_solve {lower} {b}",
-                lambda scipy, a, b, trans=int(lower): scipy.linalg.lu_solve(
-                    scipy.linalg.lu_factor(a), b, trans=trans
-                ),
-                with_matrix(regular, (3, 3), b),
-                (0, 1),
-                value_rtol=LOOSE,
-            )
-    for permute in (False, True):
-        yield from each(
-            f"lu {permute}",
-            lambda scipy, a, permute=permute: scipy.linalg.lu(a, permute_l=permute)[-2:],
-            regular,
-            [(4, 4)],
-            value_rtol=LOOSE,
-        )
+    system = with_matrix(positive, (3, 3), (3, 2))
+    for kind, lower, transposed in product(filter(known, STRUCTURES), BOTH, BOTH):
+        if kind != "her" or not transposed:
+            call = of("solve", assume_a=kind, lower=lower, transposed=transposed)
+            yield case(f"solve {shown(kind, lower, transposed)}", call, system)
+    yield case("solve vector", "solve", with_matrix(regular, (3, 3), (3,)))
+    for lower, b in product(BOTH, ((3,), (3, 2))):
+        for trans, unit in product((0, 1, "N", "T", "C"), BOTH):
+            call = of("solve_triangular", trans=trans, lower=lower, unit_diagonal=unit)
+            name = f"solve_triangular {shown(lower, trans, unit, b)}"
+            yield case(name, call, with_matrix(positive, (3, 3), b))
+
+        def by_cholesky(scipy: Any, a: Any, b: Any, lower: bool = lower) -> Any:
+            return scipy.linalg.cho_solve(scipy.linalg.cho_factor(a, lower=lower), b)
+
+        def by_lu(scipy: Any, a: Any, b: Any, trans: int = int(lower)) -> Any:
+            return scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), b, trans=trans)
+
+        yield case(f"cho_solve {lower} {b}", by_cholesky, with_matrix(positive, (3, 3), b), LOOSE)
+        yield case(f"lu_solve {lower} {b}", by_lu, with_matrix(regular, (3, 3), b), LOOSE)
+    for permute in BOTH:
+        call = lambda scipy, a, p=permute: scipy.linalg.lu(a, permute_l=p)[-2:]  # noqa: E731
+        yield from each(f"lu {permute}", call, regular, [(4, 4)], LOOSE)
     yield from each("lu_factor", lambda scipy, a: scipy.linalg.lu_factor(a)[0], regular, [(4, 4)])
-    yield from each(
-        "inv sym", lambda scipy, a: scipy.linalg.inv(a), regular, [(3, 3)], value_rtol=LOOSE
-    )
-    yield from each(
-        "det", lambda scipy, a: scipy.linalg.det(a), regular, [(3, 3)], value_rtol=LOOSE
-    )
-    yield from each(
-        "pinv",
-        lambda scipy, a: scipy.linalg.pinv(a),
-        regular,
-        [(3, 3), (4, 2), (2, 4)],
-        value_rtol=LOOSE,
-    )
+    yield from each("inv sym", "inv", regular, [(3, 3)], LOOSE)
+    yield from each("det", "det", regular, [(3, 3)], LOOSE)
+    yield from each("pinv", "pinv", regular, [(3, 3), (4, 2), (2, 4)], LOOSE)
+
+    def fit(scipy: Any, a: Any, b: Any) -> Any:
+        found = scipy.linalg.lstsq(a, b)
+        return tuple(x for x in found[::3] + found[1:2] if x.size)
+
     for a, b in [((5, 3), (5,)), ((5, 3), (5, 2)), ((2, 4), (2,))]:
-        yield Case(
-            f"lstsq {a} {b}",
-            lambda scipy, a, b: tuple(
-                x for x in scipy.linalg.lstsq(a, b)[::3] + scipy.linalg.lstsq(a, b)[1:2] if x.size
-            ),
-            with_matrix(regular, a, b),
-            (0, 1),
-            value_rtol=LOOSE,
-        )
+        yield case(f"lstsq {a} {b}", fit, with_matrix(regular, a, b), LOOSE)
+
+
+def pair(rng: np.random.Generator) -> tuple[Any, ...]:
+    return symmetric(rng, 4, 4), positive(rng, 4, 4)
 
 
 def scipy_factorizations() -> Iterator[Case]:
-    for lower in (False, True):
-        yield from each(
-            f"cholesky {lower}",
-            lambda scipy, a, lower=lower: scipy.linalg.cholesky(a, lower=lower),
-            positive,
-            [(3, 3), (1, 1)],
-            value_rtol=LOOSE,
-        )
-        yield from each(
-            f"eigh {lower}",
-            lambda scipy, a, lower=lower: eigen(*scipy.linalg.eigh(a, lower=lower)),
-            symmetric,
-            [(4, 4), (1, 1)],
-            value_rtol=LOOSE,
-        )
-        yield Case(
-            f"eigh of a pair {lower}",
-            lambda scipy, a, b, lower=lower: eigen(
-                *scipy.linalg.eigh(a, b, lower=lower, subset_by_index=(1, 2))
-            ),
-            lambda rng: (symmetric(rng, 4, 4), positive(rng, 4, 4)),
-            (0, 1),
-            value_rtol=LOOSE,
-        )
-    yield from each(
-        "eig", lambda scipy, a: eigen_of_real(*scipy.linalg.eig(a)), real_eigenvalues, [(4, 4)]
-    )
-    yield from each(
-        "eigvals", lambda scipy, a: scipy.linalg.eigvals(a).real, real_eigenvalues, [(4, 4)]
-    )
-    yield from each(
-        "eigvalsh",
-        lambda scipy, a: scipy.linalg.eigvalsh(a),
-        symmetric,
-        [(4, 4)],
-        value_rtol=LOOSE,
-    )
     shapes = [(3, 3), (4, 2), (2, 4)]
-    yield from each(
-        "svd",
-        lambda scipy, a: singular(*scipy.linalg.svd(a, full_matrices=False)),
-        regular,
-        shapes,
-        value_rtol=LOOSE,
-    )
-    yield from each(
-        "svdvals", lambda scipy, a: scipy.linalg.svdvals(a), regular, shapes, value_rtol=LOOSE
-    )
-    for pivoting in (False, True):
+    for flag in BOTH:
         yield from each(
-            f"qr {pivoting}",
-            lambda scipy, a, p=pivoting: scipy.linalg.qr(a, mode="economic", pivoting=p)[:2],
-            regular,
-            shapes,
-            value_rtol=1e-12,
+            f"cholesky {flag}", of("cholesky", lower=flag), positive, [(3, 3), (1, 1)], LOOSE
         )
-        yield from each(
-            f"qr r {pivoting}",
-            lambda scipy, a, p=pivoting: scipy.linalg.qr(a, mode="r", pivoting=p)[0],
-            regular,
-            shapes,
-            value_rtol=1e-12,
-        )
+        call = lambda scipy, a, k=flag: eigen(*scipy.linalg.eigh(a, lower=k))  # noqa: E731
+        yield from each(f"eigh {flag}", call, symmetric, [(4, 4), (1, 1)], LOOSE)
+
+        def of_pair(scipy: Any, a: Any, b: Any, lower: bool = flag) -> Any:
+            return eigen(*scipy.linalg.eigh(a, b, lower=lower, subset_by_index=(1, 2)))
+
+        def factors(scipy: Any, a: Any, pivoting: bool = flag) -> Any:
+            return scipy.linalg.qr(a, mode="economic", pivoting=pivoting)[:2]
+
+        def triangle(scipy: Any, a: Any, pivoting: bool = flag) -> Any:
+            return scipy.linalg.qr(a, mode="r", pivoting=pivoting)[0]
+
+        yield case(f"eigh of a pair {flag}", of_pair, pair, LOOSE)
+        yield from each(f"qr {flag}", factors, regular, shapes, 1e-12)
+        yield from each(f"qr r {flag}", triangle, regular, shapes, 1e-12)
+    call = lambda scipy, a: eigen_of_real(*scipy.linalg.eig(a))  # noqa: E731
+    yield from each("eig", call, real_eigenvalues, [(4, 4)])
+    call = lambda scipy, a: scipy.linalg.eigvals(a).real  # noqa: E731
+    yield from each("eigvals", call, real_eigenvalues, [(4, 4)])
+    yield from each("eigvalsh", "eigvalsh", symmetric, [(4, 4)], LOOSE)
+    call = lambda scipy, a: singular(*scipy.linalg.svd(a, full_matrices=False))  # noqa: E731
+    yield from each("svd", call, regular, shapes, LOOSE)
+    yield from each("svdvals", "svdvals", regular, shapes, LOOSE)
 
 
 def scipy_matrices() -> Iterator[Case]:
-    shapes = [(3, 3), (1, 1), (0, 0)]
-    yield from each(
-        "expm",
-        lambda scipy, a: scipy.linalg.expm(a),
-        regular,
-        [*shapes, (2, 3, 3)],
-        value_rtol=LOOSE,
-    )
-    yield Case(
-        "expm_frechet",
-        lambda scipy, a, e: scipy.linalg.expm_frechet(a, e),
-        arrays((3, 3), (3, 3)),
-        (0, 1),
-        value_rtol=LOOSE,
-    )
-    yield from each(
-        "logm", lambda scipy, a: scipy.linalg.logm(a), graded, [(3, 3), (1, 1)], value_rtol=LOOSE
-    )
-    yield from each("sqrtm", lambda scipy, a: scipy.linalg.sqrtm(a), graded, [(3, 3), (1, 1)])
-    yield Case(
+    yield from each("expm", "expm", regular, [(3, 3), (1, 1), (0, 0), (2, 3, 3)], LOOSE)
+    yield case("expm_frechet", "expm_frechet", arrays((3, 3), (3, 3)), LOOSE)
+    yield from each("logm", "logm", graded, [(3, 3), (1, 1)], LOOSE)
+    yield from each("sqrtm", "sqrtm", graded, [(3, 3), (1, 1)])
+    yield case(
         "solve_sylvester",
-        lambda scipy, a, b, q: scipy.linalg.solve_sylvester(a, b, q),
+        "solve_sylvester",
         lambda rng: (graded(rng, 3, 3), graded(rng, 2, 2), rng.normal(size=(3, 2))),
-        (0, 1, 2),
     )
-    yield Case(
-        "solve_continuous_lyapunov",
-        lambda scipy, a, q: scipy.linalg.solve_continuous_lyapunov(a, q),
-        lambda rng: (graded(rng, 3, 3), rng.normal(size=(3, 3))),
-        (0, 1),
-        value_rtol=LOOSE,
-    )
-    yield Case(
-        "vectors of a pair, with their signs",
-        lambda scipy, a, b: scipy.linalg.eigh(a, b)[1],
-        lambda rng: (symmetric(rng, 4, 4), positive(rng, 4, 4)),
-        (0, 1),
-        value_rtol=1e-12,
-    )
-    for order in (None, 1, 2, np.inf):
-        for shape in ((5,), (3, 4)):
-            yield Case(
-                f"norm {order} {shape}",
-                lambda scipy, x, order=order: scipy.linalg.norm(x, order),
-                spread(shape),
-                value_rtol=LOOSE,
-            )
-    for c, r in [((3,), (4,)), ((4,), (1,)), ((1,), (3,))]:
-        for name in ("toeplitz", "hankel"):
-            yield Case(
-                f"{name} {c} {r}",
-                lambda scipy, c, r, name=name: getattr(scipy.linalg, name)(c, r),
-                arrays(c, r),
-                (0, 1),
-            )
+    lyapunov = with_matrix(graded, (3, 3), (3, 3))
+    yield case("solve_continuous_lyapunov", "solve_continuous_lyapunov", lyapunov, LOOSE)
+    call = lambda scipy, a, b: scipy.linalg.eigh(a, b)[1]  # noqa: E731
+    yield case("vectors of a pair, with their signs", call, pair, 1e-12)
+    for order, shape in product((None, 1, 2, np.inf), ((5,), (3, 4))):
+        yield case(f"norm {order} {shape}", of("norm", ord=order), spread(shape), LOOSE)
+    for name in ("toeplitz", "hankel"):
+        for c, r in [((3,), (4,)), ((4,), (1,)), ((1,), (3,))]:
+            yield case(f"{name} {c} {r}", name, arrays(c, r))
     for name in ("toeplitz", "hankel", "circulant"):
-        yield Case(name, lambda scipy, c, name=name: getattr(scipy.linalg, name)(c), arrays((4,)))
-    yield Case(
-        "block_diag",
-        lambda scipy, *items: scipy.linalg.block_diag(*items),
-        arrays((2, 3), (2,), (1, 1), (2, 0)),
-        (0, 1, 2, 3),
-    )
+        yield case(name, name, arrays((4,)))
+    yield case("block_diag", "block_diag", arrays((2, 3), (2,), (1, 1), (2, 0)))
 
 
 def banded(below: int, above: int) -> Callable[..., Any]:
@@ -612,70 +409,37 @@ def banded(below: int, above: int) -> Callable[..., Any]:
 
 
 def scipy_bands() -> Iterator[Case]:
-    for below, above in ((1, 1), (2, 0), (0, 1), (1, 2)):
-        for b in ((5,), (5, 2)):
-            yield Case(
-                f"solve_banded {below} {above} {b}",
-                lambda scipy, ab, b, widths=(below, above): scipy.linalg.solve_banded(
-                    widths, ab, b
-                ),
-                with_matrix(banded(below, above), (below + above + 1, 5), b),
-                (0, 1),
-                value_rtol=0.0,
-            )
-    for lower in (False, True):
+    for (below, above), b in product(((1, 1), (2, 0), (0, 1), (1, 2)), ((5,), (5, 2))):
+
+        def solve(scipy: Any, ab: Any, b: Any, widths: Any = (below, above)) -> Any:
+            return scipy.linalg.solve_banded(widths, ab, b)
+
+        draw = with_matrix(banded(below, above), (below + above + 1, 5), b)
+        yield case(f"solve_banded {below} {above} {b}", solve, draw, 0.0)
+    for lower in BOTH:
         half = banded(2, 0) if lower else banded(0, 2)
-        for b in ((5,), (5, 2)):
-            yield Case(
-                f"solveh_banded {lower} {b}",
-                lambda scipy, ab, b, lower=lower: scipy.linalg.solveh_banded(ab, b, lower=lower),
-                with_matrix(half, (3, 5), b),
-                (0, 1),
-                value_rtol=0.0,
-            )
-            yield Case(
-                f"cho_solve_banded {lower} {b}",
-                lambda scipy, ab, b, lower=lower: scipy.linalg.cho_solve_banded((ab, lower), b),
-                with_matrix(half, (3, 5), b),
-                (0, 1),
-                value_rtol=0.0,
-            )
-        yield Case(
-            f"cholesky_banded {lower}",
-            lambda scipy, ab, lower=lower: scipy.linalg.cholesky_banded(ab, lower=lower),
-            with_matrix(half, (3, 5)),
-            value_rtol=0.0,
-        )
         spaced = with_matrix(
             lambda rng, *shape, half=half: 0.2 * half(rng, *shape) + 4.0 * np.arange(5.0), (3, 5)
         )
-        yield Case(
-            f"eig_banded {lower}",
-            lambda scipy, ab, lower=lower: eigen(*scipy.linalg.eig_banded(ab, lower=lower)),
-            spaced,
-            value_rtol=LOOSE,
-        )
-        yield Case(
-            f"eigvals_banded {lower}",
-            lambda scipy, ab, lower=lower: scipy.linalg.eigvals_banded(ab, lower=lower),
-            spaced,
-            value_rtol=0.0,
-        )
+
+        def by_cholesky(scipy: Any, ab: Any, b: Any, lower: bool = lower) -> Any:
+            return scipy.linalg.cho_solve_banded((ab, lower), b)
+
+        def eigenvectors(scipy: Any, ab: Any, lower: bool = lower) -> Any:
+            return eigen(*scipy.linalg.eig_banded(ab, lower=lower))
+
+        for b in ((5,), (5, 2)):
+            draw = with_matrix(half, (3, 5), b)
+            yield case(f"solveh_banded {lower} {b}", of("solveh_banded", lower=lower), draw, 0.0)
+            yield case(f"cho_solve_banded {lower} {b}", by_cholesky, draw, 0.0)
+        cholesky = of("cholesky_banded", lower=lower)
+        yield case(f"cholesky_banded {lower}", cholesky, with_matrix(half, (3, 5)), 0.0)
+        yield case(f"eig_banded {lower}", eigenvectors, spaced, LOOSE)
+        yield case(f"eigvals_banded {lower}", of("eigvals_banded", lower=lower), spaced, 0.0)
     two = lambda rng: (rng.normal(size=5) + 3.0 * np.arange(5.0), rng.normal(size=4))  # noqa: E731
-    yield Case(
-        "eigh_tridiagonal",
-        lambda scipy, d, e: eigen(*scipy.linalg.eigh_tridiagonal(d, e)),
-        two,
-        (0, 1),
-        value_rtol=LOOSE,
-    )
-    yield Case(
-        "eigvalsh_tridiagonal",
-        lambda scipy, d, e: scipy.linalg.eigvalsh_tridiagonal(d, e),
-        two,
-        (0, 1),
-        value_rtol=0.0,
-    )
+    call = lambda scipy, d, e: eigen(*scipy.linalg.eigh_tridiagonal(d, e))  # noqa: E731
+    yield case("eigh_tridiagonal", call, two, LOOSE)
+    yield case("eigvalsh_tridiagonal", "eigvalsh_tridiagonal", two, 0.0)
 
 
 def toeplitz_vectors(*b: int) -> Draw:
@@ -706,172 +470,79 @@ def riccati(rng: np.random.Generator) -> tuple[Any, ...]:
 
 def scipy_equations() -> Iterator[Case]:
     for b in ((4,), (4, 2)):
-        yield Case(
-            f"solve_toeplitz {b}",
-            lambda scipy, c, r, b: scipy.linalg.solve_toeplitz((c, r), b),
-            toeplitz_vectors(*b),
-            (0, 1, 2),
-        )
-        yield Case(
-            f"matmul_toeplitz {b}",
-            lambda scipy, c, r, b: scipy.linalg.matmul_toeplitz((c, r), b),
-            toeplitz_vectors(*b),
-            (0, 1, 2),
-        )
-    yield Case(
-        "solve_toeplitz of a column",
-        lambda scipy, c, r, b: scipy.linalg.solve_toeplitz(c, b),
-        toeplitz_vectors(4),
-        (0, 2),
-    )
-    yield Case(
-        "solve_circulant",
-        lambda scipy, c, r, b: scipy.linalg.solve_circulant(c, b),
-        toeplitz_vectors(4),
-        (0, 2),
-    )
+        for name in ("solve_toeplitz", "matmul_toeplitz"):
+
+            def call(scipy: Any, c: Any, r: Any, b: Any, name: str = name) -> Any:
+                return getattr(scipy.linalg, name)((c, r), b)
+
+            yield case(f"{name} {b}", call, toeplitz_vectors(*b))
+    for name, label in (("solve_toeplitz", " of a column"), ("solve_circulant", "")):
+
+        def of_column(scipy: Any, c: Any, r: Any, b: Any, name: str = name) -> Any:
+            return getattr(scipy.linalg, name)(c, b)
+
+        yield case(f"{name}{label}", of_column, toeplitz_vectors(4), TIGHT, 0, 2)
     for method in (None, "direct", "bilinear"):
-        yield Case(
-            f"solve_discrete_lyapunov {method}",
-            lambda scipy, a, q, method=method: scipy.linalg.solve_discrete_lyapunov(a, q, method),
-            with_matrix(stable, (3, 3), (3, 3)),
-            (0, 1),
-            value_rtol=0.0,
-        )
+        discrete = of("solve_discrete_lyapunov", method=method)
+        draw = with_matrix(stable, (3, 3), (3, 3))
+        yield case(f"solve_discrete_lyapunov {method}", discrete, draw, 0.0)
     for name in ("solve_continuous_are", "solve_discrete_are"):
-        yield Case(
-            name,
-            lambda scipy, a, b, q, r, e, s, name=name: getattr(scipy.linalg, name)(
-                a, b, half(q), half(r)
-            ),
-            riccati,
-            (0, 1, 2, 3),
-            value_rtol=0.0,
-        )
-        yield Case(
-            f"{name} of all",
-            lambda scipy, a, b, q, r, e, s, name=name: getattr(scipy.linalg, name)(
-                a, b, half(q), half(r), e=e, s=s
-            ),
-            riccati,
-            (0, 1, 2, 3, 4, 5),
-            value_rtol=0.0,
-        )
+
+        def of_four(scipy: Any, a: Any, b: Any, q: Any, r: Any, *_: Any, name: str = name) -> Any:
+            return getattr(scipy.linalg, name)(a, b, half(q), half(r))
+
+        def of_all(
+            scipy: Any, a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, name: str = name
+        ) -> Any:
+            return getattr(scipy.linalg, name)(a, b, half(q), half(r), e=e, s=s)
+
+        yield case(name, of_four, riccati, 0.0, 0, 1, 2, 3)
+        yield case(f"{name} of all", of_all, riccati, 0.0)
     for side, shapes in (("right", [(3, 3), (4, 2)]), ("left", [(3, 3), (2, 4)])):
-        yield from each(
-            f"polar {side}",
-            lambda scipy, a, side=side: scipy.linalg.polar(a, side=side),
-            regular,
-            shapes,
-            value_rtol=0.0,
-        )
-    yield Case(
-        "orthogonal_procrustes",
-        lambda scipy, a, b: scipy.linalg.orthogonal_procrustes(a, b),
-        arrays((5, 3), (5, 3)),
-        (0, 1),
-        value_rtol=0.0,
-    )
-    yield Case(
-        "orthogonal_procrustes, of less than full rank",
-        lambda scipy, a, b: (lambda r, s: (a @ r, s))(*scipy.linalg.orthogonal_procrustes(a, b)),
-        arrays((2, 3), (2, 3)),
-        (0, 1),
-    )
+        yield from each(f"polar {side}", of("polar", side=side), regular, shapes, 0.0)
+    name = "orthogonal_procrustes"
+    yield case(name, name, arrays((5, 3), (5, 3)), 0.0)
+
+    def rotated(scipy: Any, a: Any, b: Any) -> Any:
+        r, s = scipy.linalg.orthogonal_procrustes(a, b)
+        return a @ r, s
+
+    yield case(f"{name}, of less than full rank", rotated, arrays((2, 3), (2, 3)))
     for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm"):
-        yield from each(
-            name,
-            lambda scipy, a, name=name: getattr(scipy.linalg, name)(a),
-            stable,
-            [(3, 3)],
-        )
-    yield from each(
-        "signm", lambda scipy, a: scipy.linalg.signm(a), symmetric, [(4, 4)], value_rtol=0.0
-    )
+        yield from each(name, name, stable, [(3, 3)])
+    yield from each("signm", "signm", symmetric, [(4, 4)], 0.0)
     for t in (0.5, -1.3, 2.7, 3, -2):
-        yield from each(
-            f"fractional_matrix_power {t}",
-            lambda scipy, a, t=t: scipy.linalg.fractional_matrix_power(a, t),
-            graded,
-            [(3, 3)],
-            value_rtol=0.0,
-        )
-    yield from each(
-        "funm", lambda scipy, a: scipy.linalg.funm(a, lambda z: z * z * z), graded, [(3, 3)]
-    )
-    yield from each(
-        "orth", lambda scipy, a: projector(scipy.linalg.orth(a)), regular, [(4, 2), (3, 3)]
-    )
-    yield from each(
-        "null_space", lambda scipy, a: projector(scipy.linalg.null_space(a)), regular, [(2, 4)]
-    )
-    for lower in (False, True):
-        yield from each(
-            f"pinvh {lower}",
-            lambda scipy, a, lower=lower: scipy.linalg.pinvh(a, lower=lower),
-            symmetric,
-            [(3, 3)],
-            value_rtol=LOOSE,
-        )
+        power = of("fractional_matrix_power", t=t)
+        yield from each(f"fractional_matrix_power {t}", power, graded, [(3, 3)], 0.0)
+    yield from each("funm", of("funm", func=lambda z: z * z * z), graded, [(3, 3)])
+    shapes = [(4, 2), (3, 3)]
+    yield from each("orth", lambda scipy, a: projector(scipy.linalg.orth(a)), regular, shapes)
+    null = lambda scipy, a: projector(scipy.linalg.null_space(a))  # noqa: E731
+    yield from each("null_space", null, regular, [(2, 4)])
+    for lower in BOTH:
+        yield from each(f"pinvh {lower}", of("pinvh", lower=lower), symmetric, [(3, 3)], LOOSE)
+        ldl = lambda scipy, a, k=lower: scipy.linalg.ldl(a, lower=k)[:2]  # noqa: E731
+        yield from each(f"ldl {lower}", ldl, positive, [(4, 4)], 0.0)
     for shapes in ([(5, 2), (5, 3)], [(5, 3), (5, 2)], [(4, 2), (4, 2)]):
-        yield Case(
-            f"subspace_angles {shapes}",
-            lambda scipy, a, b: scipy.linalg.subspace_angles(a, b),
-            arrays(*shapes),
-            (0, 1),
-            value_rtol=0.0,
-        )
-    yield from each(
-        "schur",
-        lambda scipy, a: scipy.linalg.schur(a),
-        real_eigenvalues,
-        [(4, 4), (1, 1)],
-        value_rtol=0.0,
-    )
-    yield from each(
-        "schur complex",
-        lambda scipy, a: tuple(
-            (x * x.conj()).real for x in scipy.linalg.schur(a, output="complex")
-        ),
-        regular,
-        [(3, 3)],
-    )
-    yield from each(
-        "rq",
-        lambda scipy, a: scipy.linalg.rq(a, mode="economic"),
-        regular,
-        [(3, 3), (2, 4)],
-        value_rtol=0.0,
-    )
-    for lower in (False, True):
-        yield from each(
-            f"ldl {lower}",
-            lambda scipy, a, lower=lower: scipy.linalg.ldl(a, lower=lower)[:2],
-            positive,
-            [(4, 4)],
-            value_rtol=0.0,
-        )
-    yield from each(
-        "matrix_balance", lambda scipy, a: scipy.linalg.matrix_balance(a)[0], graded, [(3, 3)]
-    )
-    yield Case(
-        "fiedler_companion", lambda scipy, a: scipy.linalg.fiedler_companion(a), spread((6,))
-    )
-    yield Case("diagsvd", lambda scipy, s: scipy.linalg.diagsvd(s, 3, 5), arrays((3,)))
-    yield Case("companion", lambda scipy, a: scipy.linalg.companion(a), spread((4,)))
+        yield case(f"subspace_angles {shapes}", "subspace_angles", arrays(*shapes), 0.0)
+    yield from each("schur", "schur", real_eigenvalues, [(4, 4), (1, 1)], 0.0)
+
+    def complex_schur(scipy: Any, a: Any) -> Any:
+        return tuple((x * x.conj()).real for x in scipy.linalg.schur(a, output="complex"))
+
+    yield from each("schur complex", complex_schur, regular, [(3, 3)])
+    yield from each("rq", of("rq", mode="economic"), regular, [(3, 3), (2, 4)], 0.0)
+    balance = lambda scipy, a: scipy.linalg.matrix_balance(a)[0]  # noqa: E731
+    yield from each("matrix_balance", balance, graded, [(3, 3)])
+    yield case("fiedler_companion", "fiedler_companion", spread((6,)))
+    yield case("diagsvd", of("diagsvd", M=3, N=5), arrays((3,)))
+    yield case("companion", "companion", spread((4,)))
     for mode in ("full", "same", "valid"):
-        yield Case(
-            f"convolution_matrix {mode}",
-            lambda scipy, a, mode=mode: scipy.linalg.convolution_matrix(a, 5, mode),
-            arrays((3,)),
+        yield case(
+            f"convolution_matrix {mode}", of("convolution_matrix", n=5, mode=mode), arrays((3,))
         )
-    yield Case("leslie", lambda scipy, f, s: scipy.linalg.leslie(f, s), arrays((4,), (3,)), (0, 1))
-    yield Case(
-        "khatri_rao",
-        lambda scipy, a, b: scipy.linalg.khatri_rao(a, b),
-        arrays((2, 3), (4, 3)),
-        (0, 1),
-    )
+    yield case("leslie", "leslie", arrays((4,), (3,)))
+    yield case("khatri_rao", "khatri_rao", arrays((2, 3), (4, 3)))
 
 
 def several(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -974,13 +645,8 @@ def scipy_stacks() -> Iterator[Case]:
         args = draw(np.random.default_rng(0))
         if not takes_stacks(call, *args):
             continue
-        yield Case(
-            f"{name} of stacks",
-            lambda scipy, *args, call=call: call(scipy.linalg, *args),
-            draw,
-            tuple(range(len(args))),
-            value_rtol=1e-11,
-        )
+        of_stacks = lambda scipy, *args, call=call: call(scipy.linalg, *args)  # noqa: E731
+        yield case(f"{name} of stacks", of_stacks, draw, 1e-11)
 
 
 def takes_stacks(call: Callable[..., Any], *args: Any) -> bool:
@@ -1040,13 +706,11 @@ def of_complex() -> Iterator[Case]:
         return (found * found.conj()).real  # smooth at 0, where abs(found) is not
 
     for name, (shape, call) in calls.items():
-        yield Case(
-            f"complex {name}",
-            lambda scipy, x, y, call=call: squares(call(scipy.linalg, x + 1j * y)),
-            arrays(shape, shape),
-            (0, 1),
-            value_rtol=LOOSE,
-        )
+
+        def of_parts(scipy: Any, x: Any, y: Any, call: Any = call) -> Any:
+            return squares(call(scipy.linalg, x + 1j * y))
+
+        yield case(f"complex {name}", of_parts, arrays(shape, shape), LOOSE)
 
 
 def projector(basis: Any) -> Any:
