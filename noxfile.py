@@ -4,53 +4,42 @@
 # ///
 """All checks of the project, each in a virtual environment of its own.
 
-nox -s lint          one phase of those that `.ci/run` goes through, which are in PHASES
+nox -s checks        one phase of those that `.ci/run` goes through, which are in PHASES
 nox                  all of them
+nox -s nightly       everything, as one command with one report: tests/nightly.py
 nox -s release       what a tag does, on this machine and short of publishing, as a table
-nox -s everything    what takes too long for each change, and must pass before a release:
 
-* the whole suite on every Python (`suite`), for what a Python or its NumPy changes in numbers,
-  where `.ci/run` asks one Python for numbers and the others for what the binding does;
-* the whole suite, numerics included, with address and undefined-behaviour sanitizers, with blocks
-  of the usual sizes (`sanitize_all`), where `.ci/run` has small blocks, no numerics or transforms,
-  and a third of the random programs;
-* the whole suite with assertions, small blocks and CPython's own checks of memory (`debug`), which
-  the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
-* the package built from a copy to which operations were added as the guide says (`guide`), where
-  `.ci/run` compiles what is derived from them alone;
+The quick suite is `pytest`; `pytest -m ""` is the whole suite (tests/conftest.py). What takes too
+long for each change, as sessions of their own, all of them parts of `nightly`:
+
+* the whole suite on every Python (`suite`);
+* the whole suite with address and undefined-behaviour sanitizers (`sanitize_all`), and with
+  assertions, small blocks and CPython's own checks of memory (`debug`);
+* the package built from a copy to which operations were added as the guide says (`guide`);
 * the C core built for other systems, its tests run as far as they can be here, and the whole
-  extension linked for them (`cross`);
-* the extension for Linux on arm64, tested in an emulator (`arm64`);
+  extension linked for them (`cross`); the extension for Linux on arm64, in an emulator (`arm64`);
 * programs with cadiff in them, frozen and run elsewhere (`frozen`);
 * SciPy's own tests of its optimisers, with those of `cadiff.optimize` in their places
-  (`scipy_optimize`), for what users of SciPy's functions rely on;
-* the array API standard's own tests of `cadiff.numpy`, of plain arrays and of numbers that carry
-  derivatives (`array_api`), for libraries that ask arrays for their namespace;
-* fitters of lifelines and reliability, likelihoods of statsmodels, whose import lines alone are
-  changed (`real_programs`), for what no test of ours would have thought of;
-* the suites of packages that import autograd, with `cadiff.compat.autograd` in its place
-  (`successors`), for what no one thought of when autograd's names were written down;
-* `cadiff.interop` and its page, with PyTorch, JAX and PyMC beside the others (`seams`), whose
-  releases may have moved what a seam stands on;
-* what it costs to build, to import and to keep (`figures`), beside what is written down: it says
-  what has moved by more than a fifth;
-* property tests with new examples at each run, of random programs five times as many (`explore`):
-  what fails depends on the day, so no change is judged by it;
-* two hours of the machine that looks for faults, and all cases of which the suite has the day's
-  slice (`search`).
+  (`scipy_optimize`); the array API standard's own tests (`array_api`); fitters, likelihoods and
+  programs of others, whose import lines alone are changed (`real_programs`); the suites of
+  packages that import autograd (`successors`); `cadiff.interop` with PyTorch, JAX and PyMC
+  (`seams`);
+* what it costs to build, to import and to keep, beside what is written down (`figures`);
+* property tests with new examples (`explore`), the machine that looks for faults (`search`),
+  fuzzers (`fuzz`), and small faults that are planted for the tests to find (`faults`).
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import runpy
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import nox
@@ -59,13 +48,13 @@ nox.needs_version = ">=2024.4"
 
 SUPPORTED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 ROOT = Path(__file__).parent
+Command = tuple[str, ...]
 PROJECT = nox.project.load_toml("pyproject.toml")
 BUILD_REQUIRES = PROJECT["build-system"]["requires"]
 
 # What `.ci/run` goes through beside the tests of the README, two at a time, and begins in this
-# order: the longest takes as long as all others. Those that build in place, as these tests do, are
-# not neighbours.
-PHASES = ("sanitize", "lint", "distributions", "examples", "docs")
+# order: the longest takes as long as all others.
+PHASES = ("sanitize", "checks", "oldest")
 
 # What is tested with other packages, as far as these are installed.
 SEAMS = (
@@ -75,49 +64,14 @@ SEAMS = (
 
 # All cores share the tests.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
+EVERYTHING = ("-m", "")  # and not the quick suite alone
 
-# Numbers are the same on every Python, those of gradient functions and of random programs too. No
-# Python takes part in the tests of the C core, and those of the house read sources: the command of
-# the README runs both.
-WITHOUT_C_CORE = "--ignore=tests/c"
-WITHOUT_HOUSE = "--ignore=tests/house"
-WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
-WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
-WITHOUT_MACHINES = "--ignore=tests/machines"  # the session of the examples has what they need
-WITHOUT_PROGRAMS = "--ignore=tests/real_programs"  # Python, too, of the newest SciPy
-WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
-
-# What differs between builds, Pythons, and versions of NumPy and SciPy does so for any example:
-# property tests draw a third of theirs, tests of many cases have a part, those of the day, and
-# tests of many more examples are left to the README's.
-ALL_CASES = {"CADIFF_CASES": "all"}  # see tests/helpers/slices.py
-BRIEFLY = ("--hypothesis-profile=brief", "-m", "not thorough")
-
-
-def without_numerics_but(*names: str) -> list[str]:
-    """Options that leave out the numerics but for some files."""
-    files = sorted((ROOT / "tests" / "numerics").glob("test_*.py"))
-    return [f"--ignore=tests/numerics/{path.name}" for path in files if path.name not in names]
-
-
-# Of the numerics, what tells one NumPy and SciPy from another; the optimisers do so, too. The
-# oldest has fewer functions, the newest may have moved what the package stands in for.
-OTHER_THAN_OF_OLDEST = without_numerics_but("test_fft.py", "test_stand_ins.py")
-OTHER_THAN_OF_NEWEST = without_numerics_but("test_stand_ins.py")
-
-# Tests of programs that ask the core alone, which is the same under every Python; and tests of
-# Python code, in which sanitizers find nothing; nor do they in the usage of documents, and in
-# modules over the public API.
-OF_CORE = "collected_products fused loops memory_of_arrays native short_rows tiles_in_threads"
-OF_PYTHON = (
-    "found_loops observations partings reads reports suspects told_apart verification watched"
-)
-WITHOUT_PROGRAMS_OF_CORE, WITHOUT_PROGRAMS_OF_PYTHON = (
-    [f"--ignore=tests/programs/test_{name}.py" for name in names.split()]
-    for names in (OF_CORE, OF_PYTHON)
-)
-WITHOUT_USAGE = "--ignore=tests/usage"
-WITHOUT_OTHERS = ("--ignore=tests/compat", "--ignore=tests/interop", "--ignore=tests/frozen")
+# Folders in which builds and Pythons differ; numbers are the same on each. The oldest NumPy and
+# SciPy have fewer functions, the newest may have moved what the package stands in for.
+OF_MEMORY = ("tests/binding", "tests/programs", "tests/random_programs")
+OF_PYTHONS = ("tests/binding", "tests/programs", "tests/inspection", "tests/optimize")
+OF_PYTHONS += ("tests/usage", "tests/compat", "tests/numerics/test_stand_ins.py")
+WITHOUT_C_CORE = "--ignore=tests/c"  # in which no Python takes part
 
 # Bytecode is made of what is imported, not of all that is installed.
 WITHOUT_BYTECODE = {"PIP_NO_COMPILE": "1"}
@@ -145,6 +99,8 @@ SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -
 STANDARD = "https://github.com/data-apis/array-api-tests"
 STANDARD_COMMIT = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
 
+WORKERS = int(os.environ.get("CADIFF_WORKERS", os.cpu_count() or 1))  # of a phase
+
 # uv installs in a twentieth of pip's time; `.ci/run` chooses another where uv does not work.
 # Debian's Pythons have no venv: virtualenv, which comes with nox, makes environments of these.
 nox.options.default_venv_backend = os.environ.get("NOX_DEFAULT_VENV_BACKEND", "uv|virtualenv")
@@ -153,11 +109,42 @@ nox.options.reuse_existing_virtualenvs = False
 nox.options.sessions = PHASES
 
 
-# One interpreter of each supported version that there is: see building/pythons.py.
-found = runpy.run_path(str(ROOT / "building" / "pythons.py"))["found"]
-INTERPRETERS = [path for version in SUPPORTED if (path := found(version))]
-# The commands of the README test this Python, the sanitizers the newest of the others,
-# `distributions` the oldest of them. What is between these is tested by `suite`.
+@cache
+def version_of(interpreter: str) -> str:
+    """The version of an interpreter, such as "3.12"; "" if it does not run, as a shim may not."""
+    command = [interpreter, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+def interpreter(version: str) -> str | None:
+    """An interpreter of a version: one that CADIFF_PYTHONS names, found by name, or of pyenv.
+
+    CADIFF_PYTHON_BY is a command for versions that are not found: COMMAND VERSION FOLDER makes an
+    interpreter in the folder, if it has not before, and prints its file.
+    """
+    candidates: list[str] = []
+    for named in filter(None, os.environ.get("CADIFF_PYTHONS", "").split(os.pathsep)):
+        path = shutil.which(named)
+        if path is None or not version_of(path):
+            raise SystemExit(f"CADIFF_PYTHONS names {named}, which is no interpreter that runs")
+        candidates.append(path)
+    candidates += [sys.executable, shutil.which(f"python{version}") or sys.executable]
+    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates += sorted(map(str, managed.glob(f"{version}.*/bin/python")))
+    for path in candidates:
+        if version_of(path) == version:
+            return path
+    if command := os.environ.get("CADIFF_PYTHON_BY"):
+        place = str(ROOT / "build" / f"python{version}")
+        made = subprocess.run([command, version, place], stdout=subprocess.PIPE, text=True)
+        if made.returncode == 0 and version_of(made.stdout.strip()) == version:
+            return made.stdout.strip()
+    return None
+
+
+INTERPRETERS = [path for version in SUPPORTED if (path := interpreter(version))]
+# The commands of the README test this Python, the sanitizers the newest of the others, `oldest`
+# the oldest of them. `suite` tests those in between, too.
 OTHERS = [path for path in INTERPRETERS if path != sys.executable]
 SANITIZED, BOUND = OTHERS[-1:], OTHERS[:-1][:1]
 
@@ -199,82 +186,94 @@ def install(
 
 
 @nox.session
+def checks(session: nox.Session) -> None:
+    """What reads or runs sources in the environment of a developer: lint, examples, docs."""
+    install(session, "-e", ".[docs,examples,lint,seams-quick,test]")
+    side_by_side(session, [*of_lint(session), *of_examples(session), *OF_DOCS])
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
-    """Style and types: ruff, clang-format, two type checkers, stubs against the compiled module.
-
-    Both checkers read code as users write it, and find the package as editors do.
-    """
+    """Style, types and the order of folders: a part of `checks`."""
     install(session, "-e", ".[test,lint]")
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    sources = [
-        str(p)
-        for d in ("src", "cadiff", "tests/c", "tests/fuzz", "benchmarks")
-        for p in (ROOT / d).rglob("*.[ch]")
-        if p.parent.name != "generated"
-    ]
-    session.run("clang-format", "--dry-run", "-Werror", *sources)
-    session.run("mypy")
-    # Else it looks into `.venv`, which has what the package needs, and no more.
-    session.run("basedpyright", "--warnings", "--pythonpath", str(Path(session.bin, "python")))
-    session.run("zizmor", "--offline", "--quiet", ".github/workflows")
-    session.run("sp-repo-review", ".", silent=True)
-    absent = session.run("python", "-m", "tests.house.absent_names", silent=True)
-    known = Path(session.create_tmp(), "absent_names.txt").resolve()
-    known.write_text(str(absent), encoding="utf-8")
-    options = ["--allowlist", str(known), "--allowlist", "tests/house/stubtest.txt"]
-    options += ["--mypy-config-file", "pyproject.toml"]
-    session.run("python", "-m", "mypy.stubtest", "cadiff", *options)
-
-
-@nox.session(python=SANITIZED or None)
-def sanitize(session: nox.Session) -> None:
-    """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
-    without = (WITHOUT_HOUSE, *OTHER_THAN_OF_NEWEST, WITHOUT_TRANSFORMS)
-    without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES, WITHOUT_PROGRAMS, WITHOUT_USAGE)
-    without = (*without, *WITHOUT_OTHERS, *WITHOUT_PROGRAMS_OF_PYTHON)
-    run_sanitized(session, SMALL_BLOCKS, *without, *BRIEFLY)
+    side_by_side(session, of_lint(session))
 
 
 @nox.session
 def examples(session: nox.Session) -> None:
+    """Examples, answers of the benchmarks, budgets, other packages: a part of `checks`."""
+    install(session, "-e", ".[test,examples,seams-quick]")
+    side_by_side(session, of_examples(session))
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The site is built without a warning, and the code of its pages runs: a part of `checks`."""
+    install(session, "-e", ".[docs,test]")
+    side_by_side(session, OF_DOCS)
+
+
+def of_lint(session: nox.Session) -> list[Command]:
+    """ruff, clang-format, two type checkers, stubs against the compiled module, contracts.
+
+    Both checkers read code as users write it, and find the package as editors do.
+    """
+    folders = ("src", "cadiff", "tests/c", "tests/fuzz", "tests/faults", "benchmarks")
+    files = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.[ch]")))
+    sources = [str(path) for path in files if path.parent.name != "generated"]
+    return [
+        # It would look into `.venv` else, which has what the package needs, and no more.
+        ("basedpyright", "--warnings", "--pythonpath", str(Path(session.bin, "python"))),
+        ("python", "-m", "tests.house.stubs"),
+        ("mypy",),
+        ("clang-format", "--dry-run", "-Werror", *sources),
+        ("ruff", "check", "."),
+        ("ruff", "format", "--check", "."),
+        ("lint-imports", "--no-cache"),
+        ("zizmor", "--offline", "--quiet", ".github/workflows"),
+        ("sp-repo-review", "."),
+    ]
+
+
+def of_examples(session: nox.Session) -> list[Command]:
     """Every example runs as it stands and checks itself; every benchmark gives right numbers.
 
     Pictures are tested here, where matplotlib is, and so are those seams whose packages install in
-    seconds. What the package may cost is held here, where it
-    is built as users have it.
+    seconds. The budgets are held here, where the package is built as users have it.
     """
-    install(session, "-e", ".[test,examples,seams-quick]")
     plot = str(Path(session.create_tmp(), "cost.svg").resolve())
-    commands = [
-        ("python", "-m", "benchmarks.table", "--quick"),
-        ("python", "-m", "benchmarks.plot", "--quick", plot),
+    return [
         ("python", "-m", "benchmarks.budgets"),
         ("pytest", "benchmarks", "--benchmark-disable", "-q"),
-        ("pytest", "tests/machines", "-q"),
+        ("pytest", "tests/machines", "tests/plot", "-q"),
         ("pytest", "tests/optimize", "-q", "-k", "ipopt or nlopt"),
         ("pytest", *SEAMS, "-q"),
-        ("pytest", "tests/plot", "-q"),
+        ("python", "-m", "benchmarks.table", "--quick"),
+        ("python", "-m", "benchmarks.plot", "--quick", plot),
         *(("python", str(path)) for path in sorted((ROOT / "examples").glob("*.py"))),
     ]
-    # Nothing is timed here, so they run side by side, with a thread of BLAS each; what one prints
-    # stays together.
+
+
+OF_DOCS: list[Command] = [("python", "docs/build.py"), ("pytest", "-q", "docs")]
+
+
+def side_by_side(session: nox.Session, commands: list[Command]) -> None:
+    """Run commands, two at a time, with a thread of BLAS each; what one prints stays together."""
     session.env["OPENBLAS_NUM_THREADS"] = "1"
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(WORKERS) as pool:
         for text in pool.map(lambda command: session.run(*command, silent=True), commands):
             print(text)
 
 
-@nox.session
-def gradbench(session: nox.Session) -> None:
-    """The evals of GradBench at small sizes, against recorded answers: part of `examples`, too."""
-    install(session, "-e", ".[test]")
-    session.run("pytest", "benchmarks/gradbench", "-q", *session.posargs)
+@nox.session(python=SANITIZED or None)
+def sanitize(session: nox.Session) -> None:
+    """Quick tests of all that touches memory, with assertions, small blocks and sanitizers."""
+    run_sanitized(session, SMALL_BLOCKS, *OF_MEMORY, "--one-in", "3")
 
 
 @nox.session(python=BOUND or None)
-def distributions(session: nox.Session) -> None:
-    """The sdist, and the wheel made of it: its contents, and all tests but those of numbers.
+def oldest(session: nox.Session) -> None:
+    """The sdist, and the wheel made of it: its contents, and quick tests with the oldest NumPy.
 
     These are on the oldest Python with the oldest NumPy and SciPy.
     """
@@ -294,10 +293,7 @@ def distributions(session: nox.Session) -> None:
         described = "metadata('cadiff').get_payload().startswith('# cadiff')"
         command = f"from importlib.metadata import metadata; assert {described}"
         session.run("python", "-c", command)
-    without = (WITHOUT_C_CORE, WITHOUT_HOUSE, *OTHER_THAN_OF_OLDEST, WITHOUT_RANDOM_PROGRAMS)
-    without = (*without, WITHOUT_TRANSFORMS, WITHOUT_MACHINES, WITHOUT_PROGRAMS)
-    options = (*without, *WITHOUT_PROGRAMS_OF_CORE, *BRIEFLY, *session.posargs)
-    session.run("pytest", *SIDE_BY_SIDE, *options)
+    session.run("pytest", *SIDE_BY_SIDE, *OF_PYTHONS, *session.posargs)
     session.chdir(out)
     pip = ("uv", "pip") if session.venv_backend == "uv" else ("python", "-m", "pip")
     session.run(*pip, "uninstall", *(() if pip[0] == "uv" else ("-y",)), "cadiff")
@@ -307,16 +303,6 @@ def distributions(session: nox.Session) -> None:
     session.run("python", "-c", command)
 
 
-@nox.session
-def docs(session: nox.Session) -> None:
-    """The site is built without a warning, and the code of its pages runs."""
-    install(session, "-e", ".[docs,test]")
-    commands = [("python", "-m", "pytest", "-q", "docs"), ("python", "docs/build.py")]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for text in pool.map(lambda command: session.run(*command, silent=True), commands):
-            print(text)
-
-
 # --- what takes longer ---------------------------------------------------------------------------
 
 
@@ -324,22 +310,22 @@ def docs(session: nox.Session) -> None:
 def suite(session: nox.Session) -> None:
     """The whole suite, with doctests; the C core's own tests beside the first Python."""
     install(session, ".[test]")
-    options = () if session.python == INTERPRETERS[0] else (WITHOUT_C_CORE,)
-    cases = ALL_CASES | {name: os.environ[name] for name in ALL_CASES if name in os.environ}
-    session.run("pytest", *SIDE_BY_SIDE, *options, *session.posargs, env=cases)
+    options = () if session.python == sys.executable else (WITHOUT_C_CORE,)
+    session.run("pytest", *SIDE_BY_SIDE, *EVERYTHING, *options, *session.posargs)
 
 
 @nox.session
 def sanitize_all(session: nox.Session) -> None:
     """The whole suite with sanitizers, arrays being treated as they are."""
-    run_sanitized(session, "")
+    run_sanitized(session, "", *EVERYTHING, WITHOUT_C_CORE, *session.posargs)
 
 
 @nox.session
 def debug(session: nox.Session) -> None:
     """The whole suite with assertions, small blocks, and CPython's own checks of memory."""
     install(session, ".[test]", cflags=SMALL_BLOCKS)
-    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, env={"PYTHONMALLOC": "debug"} | SMALL)
+    options = (*SIDE_BY_SIDE, *EVERYTHING, WITHOUT_C_CORE, *session.posargs)
+    session.run("pytest", *options, env={"PYTHONMALLOC": "debug"} | SMALL)
 
 
 @nox.session
@@ -354,15 +340,15 @@ def guide(session: nox.Session) -> None:
 def explore(session: nox.Session) -> None:
     """The property tests, with new examples."""
     install(session, ".[test]")
-    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, "--hypothesis-profile=explore")
+    options = ("-m", "hypothesis", "--hypothesis-profile=explore", *session.posargs)
+    session.run("pytest", *SIDE_BY_SIDE, *options)
 
 
 @nox.session
 def search(session: nox.Session) -> None:
-    """Names, docstrings and programs under all invariants; whatever else is tried by slices."""
+    """Names, docstrings and programs under all invariants."""
     install(session, "-e", ".[test]")
-    session.run("pytest", *SIDE_BY_SIDE, "-m", "daily", env=ALL_CASES)
-    session.run("python", "-m", "tests.search", "--all", *session.posargs)
+    session.run("python", "-m", "tests.search", *(session.posargs or ["--all"]))
 
 
 @nox.session
@@ -433,7 +419,7 @@ def release(session: nox.Session) -> None:
     command = ("python", "-c", OF_ROW)
     row = str(session.run(*command, silent=True)).strip()
     tried = ("transforms", "binding", "numerics/test_operations.py")
-    command = ("pytest", *SIDE_BY_SIDE, *BRIEFLY, "-q", *tried)
+    command = ("pytest", *SIDE_BY_SIDE, "-q", *tried)
     tests = str(session.run(*command, silent=True)).strip().splitlines()[-1].strip("= ")
     with table.open("a", encoding="utf-8") as file:
         file.write(f"| {row} | yes | yes | {tests} |\n")
@@ -507,16 +493,17 @@ def seams(session: nox.Session) -> None:
     session.run("pytest", *SEAMS, *session.posargs)
 
 
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Small faults, planted one at a time, that the tests have to find."""
+    install(session, "-e", ".[test]")
+    session.run("python", "-m", "tests.faults", *(session.posargs or ["--all", "40"]))
+
+
 @nox.session(venv_backend="none")
-def everything(session: nox.Session) -> None:
-    """All phases of .ci/run, and what takes longer."""
-    longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross", "arm64"]
-    longer += ["frozen", "search", "scipy_optimize", "array_api", "real_programs", "seams"]
-    longer += ["successors"]
-    for name in (*PHASES, *longer):
-        pythons = {"sanitize": SANITIZED, "distributions": BOUND, "suite": INTERPRETERS}.get(name)
-        for python in pythons or [""]:
-            session.notify(f"{name}-{python}".rstrip("-"))
+def nightly(session: nox.Session) -> None:
+    """All checks that there are, one after the other, with one report; see tests/nightly.py."""
+    session.run(sys.executable, "-m", "tests.nightly", *session.posargs)
 
 
 def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
@@ -530,11 +517,7 @@ def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
         ).stdout.strip()
         libraries.append(path)
     session.run(
-        "pytest",
-        *SIDE_BY_SIDE,
-        WITHOUT_C_CORE,
-        *options,
-        *session.posargs,
+        *("pytest", *SIDE_BY_SIDE, *options),
         env={
             "LD_PRELOAD": " ".join(libraries),
             # CPython keeps memory at exit, and NumPy's signal handlers are its own. To write down

@@ -1,10 +1,9 @@
-"""``python -m benchmarks.budgets``: what the package may cost, held.
+"""``python -m benchmarks.budgets``: how many instructions calls may take.
 
-Counts what is the same on every machine, beside the limits in `budgets.txt`: lines, bytes,
-modules, frames of Python, and the instructions of ten calls, and of small ones of the problems
-over arrays, where valgrind is. What is over its limit ends the command with exit code 1. A change
-that needs more raises the limit there, and says why. Of the problems over arrays the file has what
-they take: 2 % more is over the limit, and what has become much less is to be written down, too.
+Counts with valgrind, the same on every machine: the instructions of twelve calls, beside their
+limits in `budgets.txt`, and of small problems over arrays, beside their number there. A call over
+its limit, or a problem that takes 2 % more, ends the command with exit code 1. A change that needs
+more raises the limit, and says why; a problem that takes much less gets its new number, too.
 
 The package has to be built in place, as `pip install -e .` does.
 """
@@ -19,10 +18,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -30,96 +27,18 @@ import numpy as np
 import cadiff
 import cadiff.numpy as cnp
 from benchmarks import side_by_side
-from benchmarks.problems import hinges, rosenbrock, rosenbrock_point
+from benchmarks.problems import rosenbrock, rosenbrock_point
 from cadiff.operations import eager_cache
 
 __all__ = ["PROBLEMS", "instructions", "main"]
 
 ROOT = Path(__file__).parent.parent
 LIMITS = Path(__file__).with_suffix(".txt")
-PRODUCT = {".py", ".pyx", ".pxd", ".c", ".h", ".def"}
-INSTALLED = {".py", ".pyi", ".so", ".dat", ".typed"}
-PACKAGE = Path(cadiff.__file__).parent
 NOTHING = "what it takes to call nothing"
 COUNT, PROBLEMS = "count", "problems"  # the arguments of the command that callgrind watches
 PROBLEM = "instructions of a problem: "
 LESS = 0.95  # of what is written down: from there on it could grow unseen
 GROWTH = 1.02  # of the instructions of a problem, for which there has to be a reason
-
-LOADED = """
-import sys
-import cadiff
-{}
-print(sum(name.partition(".")[0] == "cadiff" for name in sys.modules))
-"""
-
-
-# --- files ---------------------------------------------------------------------------------------
-
-
-def product_lines() -> int:
-    """Lines of `src` and `cadiff`, without stubs and what is derived from the table."""
-    files = (path for place in ("src", "cadiff") for path in (ROOT / place).rglob("*.*"))
-    written = (path for path in files if path.suffix in PRODUCT and "generated" not in path.parts)
-    return sum(path.read_bytes().count(b"\n") for path in written)
-
-
-def bytes_of_c() -> int:
-    """Bytes of what Cython wrote for the build at hand."""
-    names = ["_shared", *(path.stem for path in PACKAGE.glob("binding/*.pyx"))]
-    return sum((ROOT / "build" / "modules" / f"{name}.c").stat().st_size for name in names)
-
-
-def packed() -> tuple[int, int]:
-    """Bytes of what a wheel has, packed and as they are installed."""
-    files = [path for path in PACKAGE.rglob("*.*") if path.suffix in INSTALLED]
-    files.remove(PACKAGE / "binding" / "numbers" / "module" / "types.pyi")  # part of a stub
-    with tempfile.TemporaryFile() as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as wheel:
-            for path in files:
-                wheel.write(path, path.relative_to(PACKAGE))
-        return file.tell(), sum(path.stat().st_size for path in files)
-
-
-def own_modules(what: str = "") -> int:
-    """How many modules of its own `import cadiff` loads, and a statement after it."""
-    command = [sys.executable, "-c", LOADED.format(what)]
-    return int(subprocess.run(command, capture_output=True, check=True).stdout)
-
-
-# --- frames --------------------------------------------------------------------------------------
-
-
-def frames(call: Callable[[], Any]) -> int:
-    """How many frames of the package's own Python a call runs through."""
-    found = 0
-
-    def note(frame: FrameType, event: str, _: Any) -> None:
-        nonlocal found
-        found += event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE))
-
-    sys.setprofile(note)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return found
-
-
-def frames_of_calls() -> Iterator[tuple[str, int]]:
-    """Of a first call, of one that comes to another branch, and of one that is known.
-
-    The first ones have f verify what was recorded, and so has the second call of a recording.
-    """
-    frames(lambda: cadiff.compile(hinges).value_and_grad([1.0, 2.0]))  # which warms caches up
-    program = cadiff.compile(hinges)
-    yield "frames of a first call", frames(lambda: program.value_and_grad([1.0, 2.0]))
-    yield "frames of a missed branch", frames(lambda: program.value_and_grad([1.0, -2.0]))
-    program.value_and_grad([1.0, -2.5])
-    yield "frames of a known call", frames(lambda: program.value_and_grad([1.0, -3.0]))
-
-
-# --- instructions --------------------------------------------------------------------------------
 
 
 def small(x: Any) -> Any:
@@ -251,15 +170,6 @@ def measured(limits: dict[str, int]) -> Iterator[tuple[str, int]]:
 
     Instructions beyond a limit are counted once more, since those of threads may be among them.
     """
-    yield "lines of the product", product_lines()
-    yield "bytes of C that Cython writes", bytes_of_c()
-    wheel, installed = packed()
-    yield "bytes of the wheel", wheel
-    yield "bytes installed", installed
-    yield "own modules that the import loads", own_modules()
-    first = "cadiff.compile(lambda x: x * x).grad(3.0)"
-    yield "own modules that a first program loads", own_modules(first)
-    yield from frames_of_calls()
     if shutil.which("callgrind_control") and platform.machine() == "x86_64":
         for kind, what in (("instructions: ", COUNT), (PROBLEM, PROBLEMS)):
             found = instructions(what)

@@ -2,6 +2,7 @@
 
     python -m benchmarks.building              builds a copy of the tree, and prints a table
     python -m benchmarks.building moved        the same, beside what is written down
+    python -m benchmarks.building json         sizes of the tree, which benchmarks.history draws
     python -m benchmarks.building some.whl     says what is wrong with the contents of a wheel
 
 The table stands in docs/design/building.md. What has moved by more than a fifth is to be explained
@@ -49,6 +50,7 @@ SHARE = 0.2
 
 # What a wheel consists of, beside its metadata.
 INSTALLED = {".py", ".pyi", ".so", ".pyd", ".dat", ".typed"}
+SOURCES = {".py", ".pyx", ".pxd", ".c", ".h", ".def"}
 
 
 class Cost(NamedTuple):
@@ -185,6 +187,32 @@ def importing(wheel: Path, place: Path) -> Iterator[tuple[str, str]]:
     yield "modules that it loads; its own", f"{len(loaded)}; {len(own)}"
 
 
+# --- from run to run -----------------------------------------------------------------------------
+
+
+def counted() -> dict[str, int]:
+    """Sizes of the tree and of what was built in it."""
+    written = [path for place in ("src", "cadiff") for path in (ROOT / place).rglob("*.*")]
+    product = [
+        path for path in written if path.suffix in SOURCES and "generated" not in path.parts
+    ]
+    tests = [path for path in (ROOT / "tests").rglob("*.*") if path.suffix in SOURCES]
+    loaded = subprocess.run([sys.executable, "-c", LOADED], stdout=subprocess.PIPE, check=True)
+    own = [name for name in loaded.stdout.decode().split() if name.startswith("cadiff")]
+    return {
+        "lines of the product": sum(path.read_bytes().count(b"\n") for path in product),
+        "lines of tests": sum(path.read_bytes().count(b"\n") for path in tests),
+        "bytes of C that Cython writes": sum(
+            path.stat().st_size for path in (ROOT / "build" / "modules").glob("*.c")
+        ),
+        "bytes of the core": sum(path.stat().st_size for path in written if path.suffix == ".so"),
+        "bytes of Python and stubs": sum(
+            path.stat().st_size for path in written if path.suffix in (".py", ".pyi")
+        ),
+        "own modules that the import loads": len(own),
+    }
+
+
 # --- the command ---------------------------------------------------------------------------------
 
 
@@ -214,6 +242,11 @@ def has_moved(before: str, now: str) -> bool:
 
 
 def main() -> int:
+    if sys.argv[1:] == ["json"]:
+        commit = printed("git", "log", "-1", "--format=%H %cI").split()
+        info = {"id": commit[0], "time": commit[1]}
+        print(json.dumps({"commit_info": info, "sizes": counted()}, indent=1))
+        return 0
     known = written_down() if sys.argv[1:] == ["moved"] else {}
     if len(sys.argv) > 1 and not known:
         wheel = Path(sys.argv[1])

@@ -2,7 +2,9 @@
 
 FOLDER has what `pytest benchmarks --benchmark-json` writes, a file for each run. A line is a way
 of doing a work, in multiples of the first way of the same run, which is the plain computation: so
-runs on different machines can stand beside each other. The page is one file, pictures and all.
+runs on different machines can stand beside each other. Files of `python -m benchmarks.building
+json` are drawn in one more picture, in multiples of the first one. The page is one file, pictures
+and all.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ HEAD = """\
 """
 
 
+SIZES = "sizes"
+
+
 class Run(NamedTuple):
     """The ratios of a run, by works and ways."""
 
@@ -44,14 +49,15 @@ def read(text: str) -> Run:
     reference: dict[str, float] = {}
     try:
         content: dict[str, Any] = json.loads(text)
+        commit = f"{content['commit_info']['time'][:10]} {content['commit_info']['id'][:8]}"
+        if "sizes" in content:
+            return Run(commit, {SIZES: content["sizes"]})
         for one in content["benchmarks"]:
             work, least = one["group"], one["stats"]["min"]
             if work is not None:  # else it has nothing beside it
                 first = reference.setdefault(work, least)
                 ratios.setdefault(work, {})[one["params"]["name"]] = least / first
-        return Run(
-            f"{content['commit_info']['time'][:10]} {content['commit_info']['id'][:8]}", ratios
-        )
+        return Run(commit, ratios)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError("no JSON of `pytest benchmarks --benchmark-json`") from error
 
@@ -61,9 +67,12 @@ def picture(work: str, runs: Sequence[Run]) -> str:
     figure = Figure(figsize=(5, 3), layout="constrained")
     FigureCanvasSVG(figure)
     axes = figure.subplots()
-    ways = dict.fromkeys(way for run in runs for way in run.ratios.get(work, ()))
+    runs = [run for run in runs if work in run.ratios]
+    ways = dict.fromkeys(way for run in runs for way in run.ratios[work])
     for way in ways:
-        ratios = [run.ratios.get(work, {}).get(way, float("nan")) for run in runs]
+        ratios = [run.ratios[work].get(way, float("nan")) for run in runs]
+        if work == SIZES:
+            ratios = [size / next(filter(None, ratios)) for size in ratios]
         axes.plot(range(len(runs)), ratios, ".-", label=way)
     axes.set(title=work, yscale="log", xticks=(0, len(runs) - 1))
     axes.set_xticklabels([runs[0].commit, runs[-1].commit], fontsize="small")

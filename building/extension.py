@@ -36,7 +36,6 @@ from .objects import (
     compiler_of,
     words_of,
 )
-from .sizes import SMALL, mark_small
 
 __all__ = ["ROOT", "BuildChanged", "core"]
 
@@ -152,7 +151,7 @@ def translate(module: str) -> str:
     """
     source = str(SOURCES.relative_to(ROOT) / module)
     contents = [digest_of(path) for path in prototypes.read_with(ROOT / source)]
-    made_by = (cython_version, DIRECTIVES, SHARED, SMALL)
+    made_by = (cython_version, DIRECTIVES, SHARED)
     digest = hashlib.sha256(repr((made_by, contents)).encode()).hexdigest()
     result = ROOT / in_c(Path(module).stem)
     known = result.with_suffix(".read")
@@ -169,7 +168,6 @@ def translate(module: str) -> str:
         text = re.sub(rb'"[^"\n]*/Cython/Includes/', b'"', (ROOT / made.sources[0]).read_bytes())
         text = text.replace(f"{SOURCES.relative_to(ROOT).as_posix()}/".encode(), b"")
         text = re.sub(rb"/\* BEGIN: Cython Metadata.*?\*/\n", b"", text, flags=re.DOTALL)
-        text = mark_small(text, Path(module).stem)
         result.parent.mkdir(parents=True, exist_ok=True)
         if not result.exists() or result.read_bytes() != text:
             result.write_bytes(text)

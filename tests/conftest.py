@@ -59,6 +59,11 @@ for name in {"benchmarks", "building"} - sys.modules.keys():
     spec.loader.exec_module(module)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    what = "run one test in so many, chosen by its name: the same ones at each run"
+    parser.addoption("--one-in", type=int, default=1, metavar="N", help=what)
+
+
 MANY = 8  # cases of a test that all are quick; of more one in SHARE stays
 SHARE = 6
 
@@ -70,7 +75,7 @@ def quick_ones(cases: list[pytest.Item]) -> list[pytest.Item]:
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` is asked
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     from .helpers.oldest import later
 
     is_later = later()
@@ -84,6 +89,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if len(cases) > MANY:
             for item in set(cases) - set(quick_ones(cases)):
                 item.add_marker("slow")
+    share = config.option.one_in
+    chosen = [item for item in items if crc32(item.nodeid.encode()) % share == 0]
+    config.hook.pytest_deselected(items=[*(set(items) - set(chosen))])
+    items[:] = chosen
 
 
 _generators: dict[object, list[tuple[Any, Any]]] = {}  # of modules, with the states they had

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks import building as figures_of_builds
-from building import prototypes, pythons, sizes
+from building import prototypes
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,31 +46,6 @@ def test_old_pythons_can_read_the_refusal() -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, new)]
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     assert "__future__" not in {node.module for node in imported}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="scripts of a shell stand for Pythons")
-def test_pythons_are_found_named_and_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    at_hand = "{}.{}".format(*sys.version_info)
-    for name in ("PYTHONS", "PYTHON_BY"):
-        monkeypatch.delenv(f"CADIFF_{name}", raising=False)
-    assert pythons.found(at_hand) == sys.executable
-    assert pythons.found("9.9") is None
-
-    def script(name: str, does: str) -> str:
-        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
-        (tmp_path / name).chmod(0o755)
-        return str(tmp_path / name)
-
-    new, other = script("new", "echo 9.9"), script("other", f"echo {at_hand}")
-    makes = script("makes", f'[ "$1" = 9.9 ] && echo {new}')
-    monkeypatch.setenv("CADIFF_PYTHON_BY", makes)
-    assert [pythons.found(version) for version in ("9.9", "9.8")] == [new, None]
-    monkeypatch.delenv("CADIFF_PYTHON_BY")
-    monkeypatch.setenv("CADIFF_PYTHONS", f"{new}:{other}")
-    assert [pythons.found(version) for version in ("9.9", at_hand)] == [new, other]
-    monkeypatch.setenv("CADIFF_PYTHONS", "no-such-python")
-    with pytest.raises(SystemExit, match="names no-such-python, which is no interpreter"):
-        pythons.found(at_hand)
 
 
 def test_no_compiler(failures: ModuleType) -> None:
@@ -122,46 +97,6 @@ def test_figures_are_printed_and_compared_where_that_is_asked(
     assert wheel.startswith("| wheel | 9000.0 MB |")
     assert (" was " in wheel) == bool(words)
     assert other == "| a figure that is not on the page | 1 |"
-
-
-HEADS = b"""
-static PyObject *__pyx_f_6cadiff_7binding_5trees_9Container_describe(PyObject *);
-%s
-static PyObject *__pyx_f_6cadiff_7binding_5trees_9Container_describe(PyObject *__pyx_v_self) {
-static PyObject *__pyx_pw_6cadiff_7binding_5trees_9Container_3describe(PyObject *__pyx_v_self,
-static int __pyx_f_6cadiff_7binding_5trees_described(PyObject *__pyx_v_node) {
-  x = __pyx_f_6cadiff_7binding_5trees_9Container_describe(y);
-"""
-
-
-def test_functions_that_are_to_be_small_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = HEADS % sizes.BODIES
-    monkeypatch.setattr(sizes, "SMALL", {"trees": "Container.describe"})
-    marked = sizes.mark_small(text, "trees")
-    assert marked.replace(b"CYTHON_SMALL_CODE ", b"") == text
-    lines = [line for line in marked.splitlines() if b"CYTHON_SMALL_CODE" in line]
-    assert [line.split(b"(")[0][-9:] for line in lines] == [b"_describe", b"3describe"]
-    assert sizes.mark_small(text, "tape") == text
-    monkeypatch.setattr(sizes, "SMALL", {"trees": "Container.describe Tree.gone"})
-    with pytest.raises(ValueError, match=r"trees\.pyx has no Tree\.gone$"):
-        sizes.mark_small(text, "trees")
-
-
-@pytest.mark.parametrize(
-    ("mangled", "name"),
-    [
-        ("9Container_describe", "Container.describe"),
-        ("9Container_12describe", "Container.describe"),
-        ("9Container_5names_1__get__", "Container.names"),
-        ("9Container_names___get__", "Container.names"),
-        ("9Container_3__reduce__", "Container.__reduce__"),
-        ("7key_of", "key_of"),
-        ("1_where", "_where"),
-        ("key_of", "key_of"),
-    ],
-)
-def test_names_as_sources_have_them(mangled: str, name: str) -> None:
-    assert sizes.name_of(f"6cadiff_7binding_5trees_{mangled}", "trees") == name
 
 
 def test_what_cython_reads_is_found_through_all_forms_of_cimports(tmp_path: Path) -> None:
