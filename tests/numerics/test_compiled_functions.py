@@ -8,10 +8,8 @@ from __future__ import annotations
 import functools
 import os
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any
 
 import numpy
@@ -25,8 +23,9 @@ import cadiff.scipy.special
 import cadiff.scipy.stats
 from benchmarks import functions
 
-from ..helpers import cases_fft, cases_linalg, cases_numpy, cases_special, cases_stats
+from ..helpers import cases_special, cases_stats
 from ..helpers.derivatives import Case, as_tuple, named
+from ..helpers.every_case import of_every
 from ..helpers.patterns import Seen, as_matrix, check_entries, mask_of
 from ..helpers.programs import check_same, frames_of
 
@@ -77,26 +76,6 @@ RULES = os.path.join("cadiff", "operations", "recorded_calls.py")
 MOST_POINTS = 300  # at which each entry that is there has to differ from 0 once
 
 
-class Package:
-    """What stands for the modules `numpy` and `scipy` in a case."""
-
-    def __init__(self, linalg: Any) -> None:
-        self.linalg = linalg
-
-
-EVERY = [
-    # Some read the values of results themselves, as programs may not.
-    *[
-        (case, np)
-        for case in cases_numpy.CASES
-        if "full" not in case.name and "cov'" not in case.name
-    ],
-    *[(case, Package(cadiff.numpy.linalg)) for case in cases_linalg.NUMPY],
-    *[(case, Package(cadiff.scipy.linalg)) for case in cases_linalg.SCIPY],
-    *[(case, cadiff.scipy) for case in cases_fft.SCIPY],
-]
-
-
 def check_known(program: Any, most: int) -> None:
     """Run as it is only for the reasons that are known, or so many times."""
     stats = program.stats()
@@ -107,20 +86,8 @@ def check_known(program: Any, most: int) -> None:
 
 
 def calls_python(replay: Callable[[], object]) -> bool:
-    """Whether a replay is in part carried out by rules: a second one, of what was made by then."""
-    found = []
-    replay()
-
-    def note(frame: FrameType, event: str, arg: object) -> None:
-        if event == "call" and frame.f_code.co_filename.endswith(RULES):
-            found.append(frame.f_code.co_name)
-
-    sys.setprofile(note)
-    try:
-        replay()
-    finally:
-        sys.setprofile(None)
-    return bool(found)
+    """Whether a replay is in part carried out by rules."""
+    return any(RULES in frame for frame in frames_of(replay))
 
 
 def may_call_python(case: Case) -> bool:
@@ -147,10 +114,9 @@ def check_exact(case: Case, program: Any, nums: tuple[int, ...], shapes: list[An
     raise AssertionError("there are entries that are 0 everywhere")
 
 
-@pytest.mark.parametrize(
-    ("case", "module"), EVERY, ids=lambda item: item.name if isinstance(item, Case) else ""
-)
-def test_functions_of_numpy_and_scipy(case: Case, module: Any) -> None:
+# Some read the values of results themselves, as programs may not.
+@of_every(without=lambda name: "polyfit" in name and ("full" in name or "cov" in name))
+def test_functions_of_numpy_and_scipy(case: Case, original: Any, package: Any) -> None:
     drawn = case.draw()
     nums = tuple(range(len(case.argnums)))
 
@@ -158,7 +124,7 @@ def test_functions_of_numpy_and_scipy(case: Case, module: Any) -> None:
         args = list(drawn)
         for k, number in zip(case.argnums, numbers, strict=True):
             args[k] = number
-        return named(as_tuple(case.call(module, *args)))
+        return named(as_tuple(case.call(package, *args)))
 
     def number(*numbers: Any) -> Any:
         parts = f(*numbers).values()
@@ -347,7 +313,7 @@ ORDERS = [
     numpy.array([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]),
     numpy.array([numpy.inf, -numpy.inf, 0.0, 1.0, numpy.inf, -2.0, 5.0, 1e-300]),
 ]
-CHOSEN_ANEW = {
+CHOSEN_ANEW: dict[str, Any] = {
     "sort": lambda x: np.sort(x) @ numpy.arange(8.0),
     "sort rows": lambda x: np.sum(np.sort(x.reshape(4, 2), axis=0)[1:3] * [1.0, 2.0]),
     "median": np.median,

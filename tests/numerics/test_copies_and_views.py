@@ -15,8 +15,8 @@ import pytest
 import cadiff
 import cadiff.numpy as np
 
-from ..helpers import cases_linalg, cases_numpy
 from ..helpers.derivatives import Case, as_tuple
+from ..helpers.every_case import of_every
 
 MARK = 77.5
 
@@ -102,12 +102,9 @@ def test_what_hardly_does_anything(name: str) -> None:
     check_sharing(call, [numpy.arange(1.0, 10.0).reshape(3, 3)], (0,))
 
 
-@pytest.mark.parametrize(
-    "case", cases_numpy.CASES + cases_linalg.NUMPY, ids=lambda case: case.name
-)
-def test_every_function(case: Case) -> None:
-    if not case.name.startswith(OTHERWISE):
-        check_sharing(case.call, list(case.draw()), case.argnums)
+@of_every("numpy", "linalg", without=lambda name: name.startswith(OTHERWISE))
+def test_every_function(case: Case, original: Any, package: Any) -> None:
+    check_sharing(case.call, list(case.draw()), case.argnums)
 
 
 def test_imaginary_part_of_real_arrays() -> None:

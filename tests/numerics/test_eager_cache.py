@@ -23,8 +23,9 @@ from cadiff import binding
 from cadiff.operations import eager_cache
 from cadiff.scipy import linalg
 
-from ..helpers import cases_complex, cases_linalg, cases_numpy
+from ..helpers import cases_complex, cases_numpy
 from ..helpers.derivatives import Case, as_tuple
+from ..helpers.every_case import of_every
 from ..helpers.processes import in_whole_tiles
 from ..helpers.programs import frames_of
 from ..helpers.properties import examples
@@ -69,17 +70,11 @@ def compared(got: Any, wanted: Any, rtol: float) -> None:
         numpy.testing.assert_allclose(g, w, rtol=0.0, atol=rtol * scale)
 
 
-CASES = [
-    *[(case, np) for case in cases_numpy.CASES],
-    *[(case, np) for case in cases_linalg.NUMPY],
-]
-
-
-@pytest.mark.parametrize(("case", "module"), CASES, ids=lambda x: getattr(x, "name", ""))
-def test_entries_have_the_numbers_of_what_is_recorded(case: Case, module: Any) -> None:
-    if case in cases_linalg.NUMPY:
-        module = type("Package", (), {"linalg": np.linalg})
-    f, point = total(module, case)
+@of_every("numpy", "linalg")
+def test_entries_have_the_numbers_of_what_is_recorded(
+    case: Case, original: Any, package: Any
+) -> None:
+    f, point = total(package, case)
     nums = tuple(range(len(point)))
     first = cadiff.value_and_grad(f, nums)
     value, wanted = as_recorded(lambda: first(*point))

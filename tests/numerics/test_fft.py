@@ -1,5 +1,4 @@
-"""`scipy.fft` by the common harness, its ways in, and what is refused; see also
-`test_complex_fft`."""
+"""`scipy.fft`: its ways in, programs, and what is refused."""
 
 from __future__ import annotations
 
@@ -15,17 +14,8 @@ import scipy.fft
 import cadiff
 import cadiff.scipy.fft
 
-from ..helpers import derivatives
 from ..helpers.cases_fft import SCIPY
-from ..helpers.derivatives import Case
 from ..helpers.programs import frames_of
-
-by_name = pytest.mark.parametrize("case", SCIPY, ids=lambda case: case.name)
-
-
-@by_name
-def test_values_and_derivatives(case: Case) -> None:
-    derivatives.check(case, scipy, cadiff.scipy)
 
 
 def test_every_transform_has_a_case() -> None:

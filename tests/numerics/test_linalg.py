@@ -1,4 +1,4 @@
-"""Linear algebra: every function by the common harness, rules by themselves, special points."""
+"""Linear algebra at special points: what has no derivative, repeated values, closed forms."""
 
 from __future__ import annotations
 
@@ -20,39 +20,15 @@ import cadiff.numpy.linalg
 import cadiff.scipy.linalg
 from cadiff import MissingRuleError
 
-from ..helpers import derivatives
 from ..helpers.cases_linalg import (
-    NUMPY,
-    SCIPY,
     graded,
     positive,
     regular,
     symmetric,
 )
-from ..helpers.derivatives import Case, difference
+from ..helpers.derivatives import difference
 
 RNG = np.random.default_rng(0)
-
-
-class Package:
-    """What stands for the modules `numpy` and `scipy` in a case."""
-
-    def __init__(self, linalg: Any) -> None:
-        self.linalg = linalg
-
-
-OF_NUMPY, OF_SCIPY = Package(cadiff.numpy.linalg), Package(cadiff.scipy.linalg)
-
-by_name = pytest.mark.parametrize(
-    ("case", "original", "package"),
-    [(case, np, OF_NUMPY) for case in NUMPY] + [(case, scipy, OF_SCIPY) for case in SCIPY],
-    ids=lambda item: item.name if isinstance(item, Case) else "",
-)
-
-
-@by_name
-def test_values_and_derivatives(case: Case, original: Any, package: Any) -> None:
-    derivatives.check(case, original, package)
 
 
 # --- what has no derivative ----------------------------------------------------------------------
@@ -662,7 +638,7 @@ def test_a_stack_is_a_loop(f: Any) -> None:
     "name", ["polar", "rq", "schur", "qr", "svd", "eigh", "cho_factor", "lu_factor", "lu", "inv"]
 )
 def test_results_of_stacks_are_what_scipy_makes_of_them(name: str) -> None:
-    own, original = (getattr(room.linalg, name) for room in (OF_SCIPY, scipy))
+    own, original = (getattr(room.linalg, name) for room in (cadiff.scipy, scipy))
     stack = positive(RNG, 2, 3, 3)
     try:
         known = original(stack)

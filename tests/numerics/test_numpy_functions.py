@@ -1,4 +1,4 @@
-"""Every function of `cadiff.numpy`, by the common harness; and the harness itself."""
+"""Every function of NumPy, `scipy.linalg` and `scipy.fft` by the harness, which is tested too."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ from cadiff.operations import dispatch as _dispatch
 from ..helpers import derivatives
 from ..helpers.cases_numpy import CASES, distinct, normal
 from ..helpers.derivatives import Case
+from ..helpers.every_case import of_every
 from ..helpers.properties import examples
 
-by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
-
-@by_name
-def test_values_and_derivatives(case: Case) -> None:
-    derivatives.check(case, numpy, np)
+@of_every()
+def test_values_and_derivatives(case: Case, original: Any, package: Any) -> None:
+    derivatives.check(case, original, package)
 
 
 # --- the cases themselves ------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import pickle
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import cadiff.scipy.spatial.distance
@@ -37,9 +36,9 @@ import cadiff.scipy.sparse
 import cadiff.scipy.special as special
 import cadiff.scipy.stats
 
-from ..helpers import cases_complex, cases_fft, cases_linalg
-from ..helpers.cases_numpy import CASES
+from ..helpers import cases_complex
 from ..helpers.derivatives import as_tuple, named
+from ..helpers.every_case import EVERY
 
 SINGLE = numpy.dtype(numpy.float32)
 SMALL = {numpy.dtype(float): SINGLE, numpy.dtype(complex): numpy.dtype(numpy.complex64)}
@@ -96,24 +95,16 @@ def small(x: Any) -> Any:
 
 
 def calls() -> list[Any]:
-    """Each of a kind, with the package, the original, and the tolerance."""
-    of_numpy = SimpleNamespace(linalg=cadiff.numpy.linalg)
-    found = [
-        ("numpy", Call(case, np, numpy, case.draw(), rounded * 32.0 * ULP))
-        for case in CASES
-        if case.name not in WIDE
-        for rounded in [case.name.startswith(ROUNDED)]
-    ]
-    for kind, cases, package, original in (
-        ("linalg", cases_linalg.NUMPY, of_numpy, numpy),
-        ("scipy", cases_linalg.SCIPY, cadiff.scipy, scipy),
-        ("scipy", cases_fft.SCIPY, cadiff.scipy, scipy),
-    ):
-        found += [(kind, Call(c, package, original, c.draw(), 128.0 * ULP)) for c in cases]
-    for case in cases_complex.CASES:
+    found = []
+    for kind, case, original, package in EVERY:
+        if case.name not in WIDE:
+            is_exact = kind == "numpy" and not case.name.startswith(ROUNDED)
+            tolerance = 0.0 if is_exact else 32.0 * ULP if kind == "numpy" else 128.0 * ULP
+            found.append((kind, Call(case, package, original, case.draw(), tolerance)))
+    for each in cases_complex.CASES:
         rng = numpy.random.default_rng(1)
-        args = tuple(cases_complex.drawn(rng, shape) for shape in case.shapes)
-        found.append(("complex", Call(case, np, numpy, args, 128.0 * ULP)))
+        args = tuple(cases_complex.drawn(rng, shape) for shape in each.shapes)
+        found.append(("complex", Call(each, np, numpy, args, 128.0 * ULP)))
     return [pytest.param(call, id=f"{kind} {call.name}") for kind, call in found]
 
 
