@@ -89,18 +89,25 @@ def case(name: str, call: Callable[..., Any], args: Draw, *argnums: int, **optio
     CASES.append(Case(name, call, args, numbers, **options))
 
 
+def of(name: str, *args: Any, **how: Any) -> Callable[..., Any]:
+    """A call of a function of NumPy's, which may be a method of a ufunc."""
+
+    def call(np: Any, *arrays: Any) -> Any:
+        function = np
+        for part in name.split("."):
+            function = getattr(function, part)
+        return function(*arrays, *args, **how)
+
+    return call
+
+
 def variants(
-    name: str, function: Callable[..., Any], args: Draw, *options: dict[str, Any], **checks: Any
+    name: str, args: Draw, *options: dict[str, Any], of_: str = "", **checks: Any
 ) -> None:
-    """Add a case for each dict of keyword arguments; `function(np)` is the function called."""
+    """Add a case for each dict of keyword arguments of the function of that name, or another."""
     for keywords in options:
         shown = ", ".join(f"{k}={v}" for k, v in keywords.items())
-        case(
-            f"{name}({shown})",
-            lambda np, *xs, keywords=keywords: function(np)(*xs, **keywords),
-            args,
-            **checks,
-        )
+        case(f"{name}({shown})", of(of_ or name, **keywords), args, **checks)
 
 
 MASK = np.array([[True, False, True, True], [True, True, False, True], [True, True, True, False]])
@@ -124,22 +131,18 @@ DDOF: list[dict[str, Any]] = [{"ddof": 1}, {"axis": 1, "correction": 2}]
 # --- reductions ----------------------------------------------------------------------------------
 
 for name in ("sum", "mean", "prod", "max", "min", "amax", "amin"):
-    draw = (
-        distinct((2, 3, 4))
-        if "m" in name and name != "mean" and name != "sum"
-        else normal((2, 3, 4))
-    )
-    variants(name, lambda np, name=name: getattr(np, name), draw, *AXES)
+    draw = distinct if name in ("max", "min", "amax", "amin") else normal
+    variants(name, draw((2, 3, 4)), *AXES)
 for name in ("sum", "mean", "prod"):
-    variants(name, lambda np, name=name: getattr(np, name), normal((3, 4)), *MASKED)
+    variants(name, normal((3, 4)), *MASKED)
 for name in ("sum", "prod"):
-    variants(name, lambda np, name=name: getattr(np, name), normal((3, 4)), *INITIAL)
+    variants(name, normal((3, 4)), *INITIAL)
 for name in ("max", "min", "nanmax", "nanmin"):
-    variants(name, lambda np, name=name: getattr(np, name), distinct((3, 4)), *INITIAL)
+    variants(name, distinct((3, 4)), *INITIAL)
 for name in ("var", "std"):
-    variants(name, lambda np, name=name: getattr(np, name), normal((2, 3, 4)), *AXES, *DDOF)
-    variants(name, lambda np, name=name: getattr(np, name), normal((3, 4)), *MASKED)
-variants("ptp", lambda np: np.ptp, distinct((2, 3, 4)), *AXES)
+    variants(name, normal((2, 3, 4)), *AXES, *DDOF)
+    variants(name, normal((3, 4)), *MASKED)
+variants("ptp", distinct((2, 3, 4)), *AXES)
 case(
     "var(mean)", lambda np, x: np.var(x, axis=0, mean=np.mean(x, 0, keepdims=True)), normal((4, 2))
 )
@@ -154,80 +157,51 @@ case("prod, two zeros", lambda np, x: np.prod(x), with_zeros((5,), 1, 3))
 case("prod, three zeros", lambda np, x: np.prod(x), with_zeros((5,), 1, 3, 4))
 
 for name in ("nansum", "nanmean", "nanprod", "nanvar", "nanstd", "nanmax", "nanmin"):
-    variants(name, lambda np, name=name: getattr(np, name), with_nan((3, 3, 5)), *AXES)
+    variants(name, with_nan((3, 3, 5)), *AXES)
 for name in ("nanmedian",):
-    variants(name, lambda np, name=name: getattr(np, name), with_nan((2, 3, 5)), *AXES)
+    variants(name, with_nan((2, 3, 5)), *AXES)
 for name in ("nansum", "nanmean", "nanprod", "nanvar"):
-    variants(name, lambda np, name=name: getattr(np, name), with_nan((4, 3)), *MASKED_NAN)
+    variants(name, with_nan((4, 3)), *MASKED_NAN)
 for name in ("cumsum", "cumprod"):
-    variants(name, lambda np, name=name: getattr(np, name), normal((3, 4)), *ONE_AXIS)
-    variants(
-        "nan" + name, lambda np, name=name: getattr(np, "nan" + name), with_nan((3, 4)), *ONE_AXIS
-    )
+    variants(name, normal((3, 4)), *ONE_AXIS)
+    variants("nan" + name, with_nan((3, 4)), *ONE_AXIS)
     case(f"{name} 0-d", lambda np, x, name=name: getattr(np, name)(x), normal(()))
 case("cumprod, zeros", lambda np, x: np.cumprod(x), with_zeros((6,), 1, 4))
 case("cumprod, a zero", lambda np, x: np.cumprod(x, axis=1), with_zeros((3, 4), 0, 5, 11))
 for name in ("cumulative_sum", "cumulative_prod"):
     if hasattr(np, name):
-        variants(
-            name,
-            lambda np, name=name: getattr(np, name),
-            normal((3, 4)),
-            {"axis": 0},
-            {"axis": -1, "include_initial": True},
-        )
-        case(f"{name} of vector", lambda np, x, name=name: getattr(np, name)(x), normal((4,)))
+        variants(name, normal((3, 4)), {"axis": 0}, {"axis": -1, "include_initial": True})
+        case(f"{name} of vector", of(name), normal((4,)))
 
-variants("average", lambda np: np.average, normal((2, 3, 4)), *AXES)
+variants("average", normal((2, 3, 4)), *AXES)
 case("average(weights)", lambda np, x, w: np.average(x, weights=w), positive((3, 4), (3, 4)))
 case("average(axis weights)", lambda np, x, w: np.average(x, 1, w), positive((3, 4, 2), (4,)))
 case("average(returned)", lambda np, x, w: np.average(x, 0, w, True), positive((3, 4), (3,)))
 
-variants("median", lambda np: np.median, distinct((2, 3, 4)), *AXES)
-variants("median odd", lambda np: np.median, distinct((3, 5, 1)), *AXES)
+variants("median", distinct((2, 3, 4)), *AXES)
+variants("median odd", distinct((3, 5, 1)), *AXES, of_="median")
 METHODS = [
     "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf",
     "hazen", "weibull", "linear", "median_unbiased", "normal_unbiased", "lower", "higher",
     "midpoint", "nearest",
 ]  # fmt: skip
-for name, scale in (("quantile", 1.0), ("percentile", 100.0)):
-    variants(
-        name,
-        lambda np, name=name, scale=scale: lambda x, **k: getattr(np, name)(x, 0.3 * scale, **k),
-        distinct((2, 3, 4)),
-        *AXES,
-    )
-    variants(
-        "nan" + name,
-        lambda np, name=name, scale=scale: (
-            lambda x, **k: getattr(np, "nan" + name)(x, 0.3 * scale, **k)
-        ),
-        with_nan((2, 3, 5)),
-        *AXES,
-    )
+for name, share in (("quantile", 0.3), ("percentile", 30.0)):
+    for keywords in AXES:
+        shown = ", ".join(f"{k}={v}" for k, v in keywords.items())
+        case(f"{name}({shown})", of(name, share, **keywords), distinct((2, 3, 4)))
+        case(f"nan{name}({shown})", of(f"nan{name}", share, **keywords), with_nan((2, 3, 5)))
 for method in METHODS:
-    case(
-        f"quantile by {method}",
-        lambda np, x, method=method: np.quantile(x, [0.0, 0.17, 0.52, 1.0], axis=0, method=method),
-        distinct((7, 2)),
-    )
-    case(
-        f"nanquantile by {method}",
-        lambda np, x, method=method: np.nanquantile(x, [0.17, 0.52], axis=1, method=method),
-        with_nan((2, 7)),
-    )
+    shares = {"q": [0.0, 0.17, 0.52, 1.0], "axis": 0, "method": method}
+    case(f"quantile by {method}", of("quantile", **shares), distinct((7, 2)))
+    shares = {"q": [0.17, 0.52], "axis": 1, "method": method}
+    case(f"nanquantile by {method}", of("nanquantile", **shares), with_nan((2, 7)))
 case(
     "quantile of q",
-    lambda np, x, q: np.quantile(x, q),
+    of("quantile"),
     lambda rng: (distinct((6,))(rng)[0], np.array([0.23, 0.67])),
 )
-case(
-    "quantile(weights)",
-    lambda np, x: np.quantile(
-        x, [0.2, 0.7], axis=1, method="inverted_cdf", weights=[1.0, 3.0, 2.0, 1.0]
-    ),
-    distinct((3, 4)),
-)
+shares = {"axis": 1, "method": "inverted_cdf", "weights": [1.0, 3.0, 2.0, 1.0]}
+case("quantile(weights)", of("quantile", [0.2, 0.7], **shares), distinct((3, 4)))
 
 # --- shapes --------------------------------------------------------------------------------------
 
@@ -249,11 +223,7 @@ case("broadcast_to", lambda np, x: np.broadcast_to(x, (2, 3, 4)), normal((3, 1))
 case("broadcast_arrays", lambda np, x, y: np.broadcast_arrays(x, y), normal((3, 1), (4,)))
 for n in (1, 2, 3):
     for shape in ((), (3,), (3, 2), (3, 2, 2)):
-        case(
-            f"atleast_{n}d of {shape}",
-            lambda np, x, n=n: getattr(np, f"atleast_{n}d")(x),
-            normal(shape),
-        )
+        case(f"atleast_{n}d of {shape}", of(f"atleast_{n}d"), normal(shape))
 case("atleast_1d of two", lambda np, x, y: np.atleast_1d(x, y), normal((), (2,)))
 for axis in (None, 0, (1, 2)):
     case(f"flip({axis})", lambda np, x, axis=axis: np.flip(x, axis), normal((2, 3, 4)))
@@ -280,16 +250,9 @@ case(
 )
 case("stack of array", lambda np, x: np.stack(x, axis=1), normal((2, 3)))
 for name in ("vstack", "hstack", "dstack", "column_stack"):
-    case(
-        f"{name} of vectors",
-        lambda np, x, y, name=name: getattr(np, name)((x, y)),
-        normal((3,), (3,)),
-    )
-    case(
-        f"{name} of matrices",
-        lambda np, x, y, name=name: getattr(np, name)((x, y)),
-        normal((3, 3), (3, 3)),
-    )
+    pair = lambda np, x, y, name=name: getattr(np, name)((x, y))  # noqa: E731
+    case(f"{name} of vectors", pair, normal((3,), (3,)))
+    case(f"{name} of matrices", pair, normal((3, 3), (3, 3)))
 case("hstack of scalars", lambda np, x, y: np.hstack((x, y, 2.0)), normal((), ()))
 case("append", lambda np, x, y: np.append(x, y), normal((2, 3), ()))
 case("append(axis)", lambda np, x, y: np.append(x, y, axis=1), normal((2, 3), (2, 1)))
@@ -343,18 +306,11 @@ for mode in ("edge", "reflect", "symmetric", "wrap"):
 case("pad", lambda np, x: np.pad(x, 1), normal((2, 3)))
 for mode in ("linear_ramp", "mean", "median", "maximum", "minimum"):
     for width in (2, (1, 3), ((0, 2), (3, 0)), ((1,), (2,)), 0):
-        case(
-            f"pad {mode}, {width}",
-            lambda np, x, w=width, m=mode: np.pad(x, w, m),
-            distinct((3, 4)),
-        )
+        case(f"pad {mode}, {width}", of("pad", width, mode), distinct((3, 4)))
 for length in (1, (2, 3), ((1, 9), (2, 2))):
     for mode in ("mean", "median", "maximum", "minimum"):
-        case(
-            f"pad {mode}, stat_length {length}",
-            lambda np, x, s=length, m=mode: np.pad(x, 2, m, stat_length=s),
-            distinct((3, 4)),
-        )
+        by = of("pad", 2, mode, stat_length=length)
+        case(f"pad {mode}, stat_length {length}", by, distinct((3, 4)))
 case(
     "pad linear_ramp, end_values",
     lambda np, x, v: np.pad(x, (2, 3), "linear_ramp", end_values=v),
@@ -362,12 +318,8 @@ case(
 )
 for mode in ("reflect", "symmetric"):
     for shape, width in (((4,), (2, 3)), ((3,), 11), ((2, 3), ((1, 5), (7, 0))), ((2, 1), 3)):
-        case(
-            f"pad odd {mode}, {shape}, {width}",
-            lambda np, x, w=width, m=mode: np.pad(x, w, m, reflect_type="odd"),
-            normal(shape),
-            value_rtol=1e-12,
-        )
+        odd = of("pad", width, mode, reflect_type="odd")
+        case(f"pad odd {mode}, {shape}, {width}", odd, normal(shape), value_rtol=1e-12)
 
 
 def _padded_by(row: Any, pair: tuple[int, int], axis: int, options: dict[str, Any]) -> None:
@@ -426,41 +378,22 @@ PAIRS: dict[str, list[tuple[Shape, Shape]]] = {
     "correlate": [((5,), (3,)), ((2,), (4,)), ((4,), (4,)), ((3,), (6,))],
 }  # fmt: skip
 for name, pairs in PAIRS.items():
-    if not hasattr(np, name):
-        continue
-    for shapes in pairs:
-        case(
-            f"{name}{shapes}", lambda np, x, y, name=name: getattr(np, name)(x, y), normal(*shapes)
-        )
+    for shapes in pairs if hasattr(np, name) else ():
+        case(f"{name}{shapes}", of(name), normal(*shapes))
 for name in ("convolve", "correlate"):
     for mode in ("full", "same", "valid"):
         for shapes in PAIRS[name]:
-            case(
-                f"{name}{shapes} {mode}",
-                lambda np, x, y, name=name, mode=mode: getattr(np, name)(x, y, mode),
-                normal(*shapes),
-            )
-case(
-    "cross(axes)",
-    lambda np, x, y: np.cross(x, y, axisa=0, axisb=1, axisc=0),
-    normal((3, 4), (4, 3)),
-)
+            case(f"{name}{shapes} {mode}", of(name, mode), normal(*shapes))
+case("cross(axes)", of("cross", axisa=0, axisb=1, axisc=0), normal((3, 4), (4, 3)))
 case("vecdot(axis)", lambda np, x, y: np.vecdot(x, y, axis=0), normal((3, 2), (3, 2)))
 case("dot with itself", lambda np, x: np.dot(x, x), normal((3, 3)))
-for axes in (0, 1, 2, ([0, 2], [1, 0]), (1, 0), ([], [])):
-    case(
-        f"tensordot({axes})",
-        lambda np, x, y, axes=axes: np.tensordot(x, y, axes),
-        normal((2, 3, 2), (2, 2, 3) if axes != 2 else (3, 2, 2))
-        if axes not in ((1, 0),)
-        else normal((2, 3, 2), (3, 2)),
-    )
-for offset, axis1, axis2 in ((0, 0, 1), (1, 0, 1), (-1, 2, 0)):
-    case(
-        f"trace{(offset, axis1, axis2)}",
-        lambda np, x, a=(offset, axis1, axis2): np.trace(x, *a),
-        normal((3, 4, 2)),
-    )
+for axes, other in (
+    *[(0, (2, 2, 3)), (1, (2, 2, 3)), (2, (3, 2, 2)), (([0, 2], [1, 0]), (2, 2, 3))],
+    *[((1, 0), (3, 2)), (([], []), (2, 2, 3))],
+):
+    case(f"tensordot({axes})", of("tensordot", axes), normal((2, 3, 2), other))
+for diagonal in ((0, 0, 1), (1, 0, 1), (-1, 2, 0)):
+    case(f"trace{diagonal}", of("trace", *diagonal), normal((3, 4, 2)))
 
 EINSUMS: dict[str, list[Shape]] = {
     "ij,jk->ik": [(2, 3), (3, 4)],
@@ -494,40 +427,21 @@ EINSUMS: dict[str, list[Shape]] = {
     ",ij->ij": [(), (2, 3)],
 }
 for text, shapes in EINSUMS.items():
-    case(
-        f"einsum {text}",
-        lambda np, *xs, text=text: np.einsum(text, *xs),
-        normal(*shapes),
-    )
-    case(
-        f"einsum optimized {text}",
-        lambda np, *xs, text=text: np.einsum(text, *xs, optimize=True),
-        normal(*shapes),
-        value_rtol=1e-13,
-    )
-case(
-    "einsum of lists",
-    lambda np, x, y: np.einsum(x, [0, 1], y, [1, 2], [2, 0]),
-    normal((2, 3), (3, 4)),
-)
-case(
-    "einsum of lists, implicit",
-    lambda np, x, y: np.einsum(x, [0, 1], y, [1, 2]),
-    normal((2, 3), (3, 4)),
-)
-case(
-    "einsum of lists, ellipsis",
-    lambda np, x, y: np.einsum(x, [..., 0], y, [..., 0], [...]),
-    normal((2, 3), (2, 3)),
-)
+    plain = lambda np, *xs, text=text: np.einsum(text, *xs)  # noqa: E731
+    planned = lambda np, *xs, text=text: np.einsum(text, *xs, optimize=True)  # noqa: E731
+    case(f"einsum {text}", plain, normal(*shapes))
+    case(f"einsum optimized {text}", planned, normal(*shapes), value_rtol=1e-13)
+for name, lists, pair in (
+    ("", ([0, 1], [1, 2], [2, 0]), ((2, 3), (3, 4))),
+    (", implicit", ([0, 1], [1, 2]), ((2, 3), (3, 4))),
+    (", ellipsis", ([..., 0], [..., 0], [...]), ((2, 3), (2, 3))),
+):
+    by_lists = lambda np, x, y, k=lists: np.einsum(x, k[0], y, *k[1:])  # noqa: E731
+    case(f"einsum of lists{name}", by_lists, normal(*pair))
 case("einsum with itself", lambda np, x: np.einsum("ij,jk,ki->", x, x, x), normal((3, 3)))
 
 for increasing in (False, True):
-    case(
-        f"vander({increasing})",
-        lambda np, x, i=increasing: np.vander(x, 4, i),
-        with_zeros((3,), 1),
-    )
+    case(f"vander({increasing})", of("vander", 4, increasing), with_zeros((3,), 1))
 case("vander square", lambda np, x: np.vander(x), normal((3,)))
 case("vander of no columns", lambda np, x: np.vander(x, 0), normal((3,)))
 case("polyval", lambda np, p, x: np.polyval(p, x), normal((4,), (2, 3)))
@@ -601,15 +515,10 @@ for name, numbers in (("plain numbers", [1.0, np.nan]), ("one", np.nan)):
         normal(()),
         dispatch=False,
     )
-case(
-    "nan_to_num(nan)",
-    lambda np, x, v: np.nan_to_num(x, nan=v, posinf=3.0, neginf=-3.0),
-    fixed([1.0, np.nan, np.inf, -np.inf], 5.0),
-)
+limits = lambda np, x, v: np.nan_to_num(x, nan=v, posinf=3.0, neginf=-3.0)  # noqa: E731
+case("nan_to_num(nan)", limits, fixed([1.0, np.nan, np.inf, -np.inf], 5.0))
 for decimals in (0, 1, -1):
-    case(
-        f"round({decimals})", lambda np, x, d=decimals: np.round(x, d), fixed([0.31, -1.42, 7.88])
-    )
+    case(f"round({decimals})", of("round", decimals), fixed([0.31, -1.42, 7.88]))
 case("around", lambda np, x: np.around(x), distinct((5,)))
 if VERSION < (2, 5):  # which warns that it is to go
     case("fix", lambda np, x: np.fix(x), distinct((6,)))
@@ -623,11 +532,7 @@ case("imag", lambda np, x: np.imag(x) + 0.0 * x, normal((2, 3)))
 
 case("take", lambda np, x: np.take(x, [[0, 5], [2, 2]]), normal((2, 3)))
 for mode in ("raise", "wrap", "clip"):
-    case(
-        f"take {mode}",
-        lambda np, x, mode=mode: np.take(x, [0, -1, 2], axis=1, mode=mode),
-        normal((2, 3)),
-    )
+    case(f"take {mode}", of("take", [0, -1, 2], axis=1, mode=mode), normal((2, 3)))
 case("take scalar", lambda np, x: np.take(x, 1, axis=0), normal((2, 3)))
 case(
     "take_along_axis",
@@ -656,11 +561,7 @@ case("unique(axis)", lambda np, x: np.unique(x, axis=0), distinct((3, 2)))
 
 for axis in (-1, 0, None):
     case(f"sort({axis})", lambda np, x, a=axis: np.sort(x, axis=a), distinct((2, 3, 4)))
-    case(
-        f"partition({axis})",
-        lambda np, x, a=axis: np.partition(x, [1], axis=a),
-        distinct((3, 2, 4)),
-    )
+    case(f"partition({axis})", of("partition", [1], axis=axis), distinct((3, 2, 4)))
 case("sort, nan", lambda np, x: np.sort(x)[:5], with_nan((7,)))
 
 
@@ -670,72 +571,36 @@ def _written(np: Any, write: Callable[[Any], None]) -> Any:
     return y
 
 
-case("copyto", lambda np, x: _written(np, lambda y: np.copyto(y, x)), normal((4,)), dispatch=False)
-case(
-    "copyto(where)",
-    lambda np, x: _written(np, lambda y: np.copyto(y, x, where=MASK)),
-    normal((4,)),
-    dispatch=False,
-)
-case(
-    "put",
-    lambda np, x: _written(np, lambda y: np.put(y, [1, 5, -1], x)),
-    normal((2,)),
-    dispatch=False,
-)
-case(
-    "place",
-    lambda np, x: _written(np, lambda y: np.place(y, MASK, x)),
-    normal((4,)),
-    dispatch=False,
-)
-case(
-    "putmask",
-    lambda np, x: _written(np, lambda y: np.putmask(y, MASK, x)),
-    normal((5,)),
-    dispatch=False,
-)
-case(
-    "put_along_axis",
-    lambda np, x: _written(np, lambda y: np.put_along_axis(y, np.array([[1], [0], [3]]), x, 1)),
-    normal((3, 1)),
-    dispatch=False,
-)
-case(
-    "fill_diagonal",
-    lambda np, x: _written(np, lambda y: np.fill_diagonal(y, x)),
-    normal((3,)),
-    dispatch=False,
-)
+WRITTEN: dict[str, tuple[Callable[[Any, Any, Any], Any], Shape]] = {
+    "copyto": (lambda np, y, x: np.copyto(y, x), (4,)),
+    "copyto(where)": (lambda np, y, x: np.copyto(y, x, where=MASK), (4,)),
+    "put": (lambda np, y, x: np.put(y, [1, 5, -1], x), (2,)),
+    "place": (lambda np, y, x: np.place(y, MASK, x), (4,)),
+    "putmask": (lambda np, y, x: np.putmask(y, MASK, x), (5,)),
+    "put_along_axis": (lambda np, y, x: np.put_along_axis(y, COLUMN, x, 1), (3, 1)),
+    "fill_diagonal": (lambda np, y, x: np.fill_diagonal(y, x), (3,)),
+}
+COLUMN = np.array([[1], [0], [3]])
+for name, (write, shape) in WRITTEN.items():
+    into_ones = lambda np, x, write=write: _written(np, lambda y: write(np, y, x))  # noqa: E731
+    case(name, into_ones, normal(shape), dispatch=False)
+
 # --- methods of ufuncs ---------------------------------------------------------------------------
 
 EXTREMES = ("maximum", "minimum", "fmax", "fmin")
+REDUCED: list[dict[str, Any]] = [{}, {"axis": None}, {"axis": (0, 2), "keepdims": True}]
+REDUCED += [{"axis": -1, "initial": 0.7, "where": MASK}]
+ALONG: list[dict[str, Any]] = [{}, {"axis": 1}, {"axis": -1, "dtype": float}]
 for name in (*EXTREMES, "add", "multiply"):
-    variants(
-        f"{name}.reduce", lambda np, name=name: getattr(np, name).reduce, distinct((2, 3, 4)),
-        {}, {"axis": None}, {"axis": (0, 2), "keepdims": True},
-        {"axis": -1, "initial": 0.7, "where": MASK},
-    )  # fmt: skip
+    variants(f"{name}.reduce", distinct((2, 3, 4)), *REDUCED)
 for name in (*EXTREMES, "add", "multiply", "logaddexp", "logaddexp2", "hypot", "subtract"):
     draw = distinct((2, 3, 4)) if name in EXTREMES else positive((2, 3, 4))
     for method in ("reduce", "accumulate"):
-        variants(
-            f"{name}.{method} ", lambda np, n=name, m=method: getattr(getattr(np, n), m), draw,
-            {}, {"axis": 1}, {"axis": -1, "dtype": float},
-        )  # fmt: skip
+        variants(f"{name}.{method} ", draw, *ALONG, of_=f"{name}.{method}")
     for indices in ([0, 2, 1], [1], [2, 2, 0], [1, 2], []):
-        case(
-            f"{name}.reduceat({indices})",
-            lambda np, x, n=name, i=indices: getattr(np, n).reduceat(x, i, axis=1),
-            draw,
-        )
+        case(f"{name}.reduceat({indices})", of(f"{name}.reduceat", indices, axis=1), draw)
 for name in ("divide", "copysign", "float_power"):
-    case(
-        f"{name}.reduce",
-        lambda np, x, n=name: getattr(np, n).reduce(x, axis=1),
-        positive((2, 3)),
-        rtol=1e-6,
-    )
+    case(f"{name}.reduce", of(f"{name}.reduce", axis=1), positive((2, 3)), rtol=1e-6)
 for options in (
     {"axis": None},
     {"axis": (2, 0), "keepdims": True},
@@ -744,28 +609,16 @@ for options in (
     {"axis": None, "where": MASK, "initial": 0.3},
 ):
     for name in ("logaddexp", "hypot"):
-        variants(
-            f"{name}.reduce",
-            lambda np, n=name: getattr(np, n).reduce,
-            positive((2, 3, 4)),
-            options,
-            value_rtol=2e-14,
-        )
+        variants(f"{name}.reduce", positive((2, 3, 4)), options, value_rtol=2e-14)
 for name in (*EXTREMES, "logaddexp", "hypot", "subtract", "divide"):
-    case(
-        f"{name}.reduce of one",
-        lambda np, x, n=name: getattr(np, n).reduce(x, axis=1),
-        fixed([[-1.5], [0.5]]),
-    )
+    case(f"{name}.reduce of one", of(f"{name}.reduce", axis=1), fixed([[-1.5], [0.5]]))
+PLACES = ([2, 0, 2, 2, 1, 0], [1, 3, 1, 1, 0, 3])
 for name in (*EXTREMES, "multiply", "hypot"):
-    case(
-        f"{name}.at",
-        lambda np, x, n=name: _written(
-            np, lambda y: getattr(np, n).at(y, ([2, 0, 2, 2, 1, 0], [1, 3, 1, 1, 0, 3]), x)
-        ),
-        distinct((6,)),
-        dispatch=False,
-    )
+
+    def at_places(np: Any, x: Any, name: str = name) -> Any:
+        return _written(np, lambda y: getattr(np, name).at(y, PLACES, x))
+
+    case(f"{name}.at", at_places, distinct((6,)), dispatch=False)
 case("maximum.accumulate of one", lambda np, x: np.maximum.accumulate(x), normal((1,)))
 case("subtract.accumulate", lambda np, x: np.subtract.accumulate(x, 1), normal((2, 4)))
 case("subtract.accumulate of nothing", lambda np, x: np.subtract.accumulate(x), normal((0, 3)))
@@ -846,9 +699,7 @@ case(
 
 # --- calculus ------------------------------------------------------------------------------------
 
-variants(
-    "diff", lambda np: np.diff, normal((3, 4)), {}, {"axis": 0}, {"n": 2}, {"n": 3, "axis": 1}
-)
+variants("diff", normal((3, 4)), {}, {"axis": 0}, {"n": 2}, {"n": 3, "axis": 1})
 case("diff(ends)", lambda np, x, a, b: np.diff(x, prepend=a, append=b), normal((2, 3), (), (2, 1)))
 case("ediff1d", lambda np, x: np.ediff1d(x), normal((2, 3)))
 case(
@@ -857,68 +708,30 @@ case(
     normal((4,), (2,), ()),
 )
 for axis in (0, 1, -1):
-    case(
-        f"trapezoid({axis})", lambda np, y, a=axis: np.trapezoid(y, dx=0.3, axis=a), normal((3, 4))
-    )
+    case(f"trapezoid({axis})", of("trapezoid", dx=0.3, axis=axis), normal((3, 4)))
 case("trapezoid(x)", lambda np, y, x: np.trapezoid(y, x), normal((3, 4), (4,)))
 case("trapezoid(x like y)", lambda np, y, x: np.trapezoid(y, x, axis=0), normal((3, 4), (3, 4)))
 case("trapezoid(x of rows)", lambda np, y, x: np.trapezoid(y, x), normal((2, 3, 4), (3, 4)))
 case("trapezoid(dx)", lambda np, y, h: np.trapezoid(y, dx=h), normal((4,), ()))
 for order in (1, 2):
-    case(f"gradient({order})", lambda np, f, o=order: np.gradient(f, edge_order=o), normal((5,)))
-    case(
-        f"gradient({order}) of matrix",
-        lambda np, f, o=order: np.gradient(f, 0.5, edge_order=o),
-        normal((4, 3)),
-    )
-    case(
-        f"gradient({order}, axis)",
-        lambda np, f, o=order: np.gradient(f, 0.5, axis=1, edge_order=o),
-        normal((4, 3)),
-    )
-    case(
-        f"gradient({order}, uneven)",
-        lambda np, f, x, o=order: np.gradient(f, x, edge_order=o),
-        lambda rng: (rng.normal(size=5), np.cumsum(rng.uniform(0.5, 1.0, 5))),
-        rtol=1e-6,
-    )
-    case(
-        f"gradient({order}, two)",
-        lambda np, f, x, o=order: np.gradient(f, x, [0.0, 1.0, 3.0], edge_order=o),
-        normal((4, 3), ()),
-        value_rtol=1e-14,
-    )
+    by = {"edge_order": order}
+    uneven = lambda rng: (rng.normal(size=5), np.cumsum(rng.uniform(0.5, 1.0, 5)))  # noqa: E731
+    case(f"gradient({order})", of("gradient", **by), normal((5,)))
+    case(f"gradient({order}) of matrix", of("gradient", 0.5, **by), normal((4, 3)))
+    case(f"gradient({order}, axis)", of("gradient", 0.5, axis=1, **by), normal((4, 3)))
+    case(f"gradient({order}, uneven)", of("gradient", **by), uneven, rtol=1e-6)
+    two = of("gradient", [0.0, 1.0, 3.0], **by)
+    case(f"gradient({order}, two)", two, normal((4, 3), ()), value_rtol=1e-14)
 case("gradient(h)", lambda np, f, h: np.gradient(f, h), positive((5,), ()))
 
 TABLE = ([-1.0, 0.1, 1.5, 4.0], [2.0, -1.0, 3.0, 0.5])
-case(
-    "interp",
-    lambda np, x, xp, fp: np.interp(x, xp, fp),
-    fixed([-2.0, -0.5, 0.3, 1.2, 3.0, 5.0], *TABLE),
-    value_rtol=1e-14,
-)
-case(
-    "interp number",
-    lambda np, x, xp, fp: np.interp(x, xp, fp),
-    fixed(0.3, *TABLE),
-    value_rtol=1e-14,
-)
-case(
-    "interp(left, right)",
-    lambda np, x, left, right: np.interp(x, *TABLE, left=left, right=right),
-    fixed([-2.0, 0.3, 5.0], 7.0, 8.0),
-)
-case(
-    "interp(period)",
-    lambda np, x, xp, fp: np.interp(x, xp, fp, period=4.7),
-    fixed([-2.0, -0.5, 0.3, 1.2, 3.0, 5.0], *TABLE),
-    value_rtol=1e-13,
-)
-case(
-    "interp one point",
-    lambda np, x, xp, fp: np.interp(x, xp, fp),
-    fixed([-2.0, 0.3], [0.1], [2.0]),
-)
+SIX = [-2.0, -0.5, 0.3, 1.2, 3.0, 5.0]
+case("interp", of("interp"), fixed(SIX, *TABLE), value_rtol=1e-14)
+case("interp number", of("interp"), fixed(0.3, *TABLE), value_rtol=1e-14)
+ends = lambda np, x, left, right: np.interp(x, *TABLE, left=left, right=right)  # noqa: E731
+case("interp(left, right)", ends, fixed([-2.0, 0.3, 5.0], 7.0, 8.0))
+case("interp(period)", of("interp", period=4.7), fixed(SIX, *TABLE), value_rtol=1e-13)
+case("interp one point", of("interp"), fixed([-2.0, 0.3], [0.1], [2.0]))
 for name, xp in (
     ("ends in", [-1.0, 0.1, 1.5, 1.5]),
     ("begins with", [0.1, 0.1, 1.5, 4.0]),
@@ -936,81 +749,42 @@ for name, xp in (
         fixed(TABLE[1]),
     )
 case("unwrap", lambda np, p: np.unwrap(p), fixed([0.0, 3.0, 6.6, 0.5, 14.0]), value_rtol=1e-14)
-case(
-    "unwrap(axis)",
-    lambda np, p: np.unwrap(p, axis=0, period=4.0),
-    distinct((3, 4)),
-    value_rtol=1e-13,
-)
+case("unwrap(axis)", of("unwrap", axis=0, period=4.0), distinct((3, 4)), value_rtol=1e-13)
 
 WEIGHTS = np.array([1, 2, 1, 3, 1])
-variants(
-    "cov",
-    lambda np: np.cov,
-    normal((3, 5)),
-    {},
-    {"bias": True},
-    {"ddof": 2},
-    {"fweights": WEIGHTS},
-    {"fweights": WEIGHTS, "aweights": WEIGHTS + 0.5, "ddof": 1},
-    value_rtol=1e-13,
-)
+WEIGHED: list[dict[str, Any]] = [{}, {"bias": True}, {"ddof": 2}, {"fweights": WEIGHTS}]
+WEIGHED += [{"fweights": WEIGHTS, "aweights": WEIGHTS + 0.5, "ddof": 1}]
+variants("cov", normal((3, 5)), *WEIGHED, value_rtol=1e-13)
 POINTS = np.array([1.0, 2.0, 3.0, 4.5])
+fitted = lambda np, y, w: np.polyfit(POINTS, y, 1, w=w)  # noqa: E731
+weighed = lambda np, w: np.polyfit(POINTS, POINTS**2, 1, w=w)  # noqa: E731
+counted = lambda np, w: np.cov(POINTS, fweights=[1, 2, 1, 3], aweights=w)  # noqa: E731
 for name, call, args in (
     ("cov of plain numbers", lambda np, w: np.cov(POINTS, aweights=w), positive((4,))),
-    (
-        "cov of counted numbers",
-        lambda np, w: np.cov(POINTS, fweights=[1, 2, 1, 3], aweights=w),
-        positive((4,)),
-    ),
+    ("cov of counted numbers", counted, positive((4,))),
     ("corrcoef of a list", lambda np, x, y: np.corrcoef([x, y]), normal((5,), (5,))),
-    (
-        "polyfit of plain points",
-        lambda np, y, w: np.polyfit(POINTS, y, 1, w=w),
-        positive((4,), (4,)),
-    ),
-    (
-        "polyfit of plain numbers",
-        lambda np, w: np.polyfit(POINTS, POINTS**2, 1, w=w),
-        positive((4,)),
-    ),
+    ("polyfit of plain points", fitted, positive((4,), (4,))),
+    ("polyfit of plain numbers", weighed, positive((4,))),
 ):
     case(name, call, args, dispatch=False, value_rtol=1e-12)
 case("cov of vector", lambda np, x: np.cov(x), normal((5,)), value_rtol=1e-13)
 case("cov of two", lambda np, x, y: np.cov(x, y), normal((5,), (5,)), value_rtol=1e-13)
 case("cov of columns", lambda np, x: np.cov(x, rowvar=False), normal((5, 2)), value_rtol=1e-13)
-case(
-    "cov(aweights)",
-    lambda np, x, w: np.cov(x, aweights=w),
-    positive((2, 5), (5,)),
-    value_rtol=1e-13,
-)
+beside = lambda np, x, w: np.cov(x, aweights=w)  # noqa: E731
+case("cov(aweights)", beside, positive((2, 5), (5,)), value_rtol=1e-13)
 case("corrcoef", lambda np, x: np.corrcoef(x), normal((3, 6)), value_rtol=1e-12)
 case("corrcoef of two", lambda np, x, y: np.corrcoef(x, y), normal((6,), (6,)), value_rtol=1e-12)
 case("bincount", lambda np, w: np.bincount([0, 2, 2, 1], w, 5), normal((4,)))
 
 for axis in (0, -1):
-    case(
-        f"linspace({axis})",
-        lambda np, a, b, k=axis: np.linspace(a, b, 5, axis=k),
-        normal((2,), (2,)),
-        value_rtol=1e-13,
-    )
-case("linspace", lambda np, a, b: np.linspace(a, b, 7), positive((), ()), value_rtol=1e-14)
-case(
-    "linspace open",
-    lambda np, a, b: np.linspace(a, b, 4, endpoint=False, retstep=True),
-    positive((), ()),
-    value_rtol=1e-14,
-)
+    case(f"linspace({axis})", of("linspace", 5, axis=axis), normal((2,), (2,)), value_rtol=1e-13)
+case("linspace", of("linspace", 7), positive((), ()), value_rtol=1e-14)
+half_open = of("linspace", 4, endpoint=False, retstep=True)
+case("linspace open", half_open, positive((), ()), value_rtol=1e-14)
 case("linspace of one", lambda np, a, b: np.linspace(a, b, 1), positive((), ()))
 case("logspace", lambda np, a, b: np.logspace(a, b, 5), normal((), ()), value_rtol=1e-13)
-case(
-    "logspace(base)",
-    lambda np, a, b, c: np.logspace(a, b, 5, base=c),
-    positive((), (), ()),
-    value_rtol=1e-13,
-)
+powers = lambda np, a, b, c: np.logspace(a, b, 5, base=c)  # noqa: E731
+case("logspace(base)", powers, positive((), (), ()), value_rtol=1e-13)
 case("geomspace", lambda np, a, b: np.geomspace(a, b, 5), positive((), ()), value_rtol=1e-13)
 
 # --- creation and ufuncs without rows ------------------------------------------------------------
@@ -1019,12 +793,8 @@ case("full_like", lambda np, x, v: x * np.full_like(x, v), normal((2, 3), ()))
 for name in ("zeros_like", "ones_like", "empty_like"):
     case(name, lambda np, x, name=name: x * 2.0 + 0.0 * getattr(np, name)(x), normal((2, 3)))
 if hasattr(np, "astype"):
-    case(
-        "astype",
-        lambda np, x: np.astype(x, float) if hasattr(x, "astype") else x,
-        normal((2, 3)),
-        dispatch=False,
-    )
+    same = lambda np, x: np.astype(x, float) if hasattr(x, "astype") else x  # noqa: E731
+    case("astype", same, normal((2, 3)), dispatch=False)
 case("array", lambda np, x, y: np.array([[x, y], [y, 2.0]]), normal((), ()), dispatch=False)
 if VERSION >= (2, 4):
     case("array(ndmax)", lambda np, x: np.array([x, x], ndmax=2), normal((3,)), dispatch=False)
