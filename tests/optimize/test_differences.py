@@ -217,7 +217,7 @@ def test_steps_that_do_nothing_are_replaced() -> None:
     assert found.success
 
 
-def test_searches_differ_within_bounds() -> None:
+def test_differences_stay_within_bounds() -> None:
     def f(x: Any) -> Any:
         assert min(x) >= 0.0 and max(x) <= 1.0
         return math.exp(x[0]) - math.sin(x[1])
@@ -230,6 +230,7 @@ def test_searches_differ_within_bounds() -> None:
     )
     assert_allclose(found.x, [0.0, 1.0])
     assert_allclose(optimize.shgo(f, bounds).x, [0.0, 1.0])
+    assert_allclose(optimize.minimize(f, [0.5, 1.0], bounds=bounds).x, [0.0, 1.0], atol=1e-8)
 
 
 # --- what is told ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from scipy import optimize as scipy_optimize
 import cadiff
 from cadiff import nist, optimize
 from cadiff import numpy as cnp
-from cadiff.optimize import Bounds, _fits, curve_fit, least_squares
+from cadiff.optimize import Bounds, curve_fit, least_squares
 
 
 def thurber(x: Any, *b: Any) -> Any:
@@ -88,15 +88,6 @@ def test_other_results_and_data() -> None:
     assert_allclose(two, [2.0, 3.0], rtol=1e-12)
 
 
-def test_data_of_several_axes_are_told() -> None:
-    grid = np.ones((3, 3))
-    with pytest.raises(ValueError, match=r"ydata with one axis, not of shape \(3, 3\)"):
-        curve_fit(lambda x, a: a * x, grid, grid)
-    for method in ("lm", "trf"):
-        with pytest.raises(ValueError, match=r"an array of shape \(3, 3\), where .* ydata, 9"):
-            curve_fit(lambda x, a: a * x, grid, grid.ravel(), method=method)
-
-
 def test_a_loop_with_branches_is_fitted() -> None:
     def f(xs: Any, a: Any, b: Any) -> Any:
         return [a * x if x < 2.0 else a * 2.0 + b * (x - 2.0) for x in xs]
@@ -105,15 +96,25 @@ def test_a_loop_with_branches_is_fitted() -> None:
     assert_allclose(popt, [3.0, -1.0], rtol=1e-10)
 
 
-def test_zero_residuals_and_degenerate_fits() -> None:
-    popt, pcov = curve_fit(lambda x, a, b: a * x + b, X, 2.0 * X + 1.0)
+def test_fits_without_residuals() -> None:
+    popt, _ = curve_fit(lambda x, a, b: a * x + b, X, 2.0 * X + 1.0)
     assert_allclose(popt, [2.0, 1.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "data"),
+    [
+        (lambda x, a, b: (a + b) * x, 2.0 * X),
+        (lambda x, a, b: a * x + 0.0 * b, 2.0 * X + np.sin(X)),
+        (lambda x, a, b: a * b * x, 2.0 * X + np.sin(X)),
+        (exponential, np.full(25, 2.0)),
+    ],
+)
+def test_parameters_that_data_do_not_determine(f: Any, data: Any) -> None:
     with pytest.warns(scipy_optimize.OptimizeWarning):
-        popt, _ = curve_fit(lambda x, a, b: (a + b) * x, X, 2.0 * X)
-    assert_allclose(popt.sum(), 2.0)
-    with pytest.warns(scipy_optimize.OptimizeWarning):
-        _, pcov = curve_fit(lambda x, a, b: a * x + 0.0 * b, X, 2.0 * X + np.sin(X))
+        popt, pcov = curve_fit(f, X, data)
     assert np.all(np.isinf(pcov))
+    assert np.sum((f(X, *popt) - data) ** 2) < 40.0
 
 
 @pytest.mark.parametrize("sigma", [0.1 * np.eye(25) + 0.02, 0.1 + 0.05 * X])
@@ -125,15 +126,6 @@ def test_fits_with_errors_of_data_are_refined(sigma: Any) -> None:
     )
     gradient = jacobian.T @ np.linalg.solve(covariance, exponential(X, *popt) - Y)
     assert_allclose(gradient, 0.0, atol=1e-11)
-
-
-def test_parameters_that_data_do_not_determine() -> None:
-    with pytest.warns(scipy_optimize.OptimizeWarning):
-        _, pcov = curve_fit(exponential, X, np.full(25, 2.0))
-    assert np.all(np.isinf(pcov))
-    with pytest.warns(scipy_optimize.OptimizeWarning):
-        _, pcov = curve_fit(lambda x, a, b: a * b * x, X, 2.0 * X + np.sin(X))
-    assert np.all(np.isinf(pcov))
 
 
 # --- residuals ---------------------------------------------------------------------------------
@@ -212,36 +204,8 @@ def test_sparse_steps_solve_an_ill_conditioned_system() -> None:
     assert result.cost < 1e-20
 
 
-def test_steps_are_solved_the_more_exactly_the_less_the_last_one_gained() -> None:
-    tolerance = _fits._Tolerance()
-    found = []
-    for residual in (10.0, 1.0, 0.999, 0.999 - 1e-9, 2.0, np.nan, 0.0, 0.0):
-        tolerance.follow(np.array([residual]))
-        found.append(float(tolerance.number))
-    gains = [1.0, 0.99, 1.0 - 0.999**2]
-    assert_allclose(found[:3], [1e-8 * gain for gain in gains], rtol=1e-9)
-    assert found[3:] == [1e-14] * 5
-
-
-def test_containers_of_parameters() -> None:
-    def residuals(p: Any) -> Any:
-        return exponential(X, p["a"], p["rate"][0], p["rate"][1]) - Y
-
-    result = least_squares(residuals, {"a": 1.0, "rate": np.array([1.0, 0.0])})
-    known = curve_fit(exponential, X, Y)[0]
-    assert_allclose([result.x["a"], *result.x["rate"]], known, rtol=1e-6)
-
-
 def test_a_single_residual() -> None:
     assert_allclose(least_squares(lambda x: x[0] ** 2 - 2.0, 1.0).x, [2.0**0.5], rtol=1e-7)
-
-
-def test_bars_of_progress(capsys: Any) -> None:
-    curve_fit(exponential, X, Y, progress=True)
-    least_squares(lambda p: exponential(X, *p) - Y, [1.0, 1.0, 0.0], progress=True)
-    written = capsys.readouterr().err
-    assert "curve_fit" in written
-    assert "least_squares" in written
 
 
 @pytest.mark.parametrize("method", ["trf", "dogbox", "lm"])
@@ -348,20 +312,10 @@ def test_rules_for_first_derivatives_alone_will_do() -> None:
     assert_allclose(best.x, expected[0], rtol=1e-4)
 
 
-def test_what_a_start_and_data_lack_is_named() -> None:
-    t = np.linspace(0.0, 1.0, 5)
-
+def test_a_start_may_name_the_arguments_without_defaults_alone() -> None:
     def line(t: Any, a: Any, b: Any, c: Any = 0.0) -> Any:
         return a * t + b + c
 
-    for p0, missing in (({"a": 1.0}, "'b'"), ({}, "'a', 'b'"), ({"c": 1.0}, "'a', 'b'")):
-        with pytest.raises(ValueError, match=f"p0 lacks {missing}: the parameters of f are"):
-            optimize.curve_fit(line, t, t, p0)
-    assert set(optimize.curve_fit(line, t, t, {"a": 2.0, "b": 1.0})[0]) == {"a", "b"}
-    for p0 in (None, {"a": 1.0, "b": 0.0}):
-        with pytest.raises(
-            ValueError, match=r"5 numbers of xdata, of shape \(5,\), but ydata has 4"
-        ):
-            optimize.curve_fit(lambda t, a, b: a * t + b, t, t[:-1], p0)
-    found = optimize.curve_fit(lambda t, a: a + 0.0 * t, t, [2.0], [1.0])  # ydata is broadcast
+    assert set(curve_fit(line, X, X, {"a": 2.0, "b": 1.0})[0]) == {"a", "b"}
+    found = curve_fit(lambda t, a: a + 0.0 * t, X, [2.0], [1.0])  # ydata is broadcast
     assert_allclose(found[0], [2.0])

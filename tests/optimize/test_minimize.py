@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from array import array
-from collections.abc import Callable
 from fractions import Fraction
 from time import sleep
 from typing import Any, NamedTuple
@@ -66,21 +65,6 @@ def test_second_derivatives_are_filled_in(method: str) -> None:
     )
     assert abs(found.nit - known.nit) <= 1
     assert_allclose(found.x, known.x, rtol=1e-5)
-
-
-def test_a_point_is_evaluated_once(monkeypatch: Any) -> None:
-    """The value and the gradient of a point come from one replay."""
-    program = cadiff.compile(rosenbrock)
-    calls = []
-    both = program.value_and_grad
-
-    def counted(*args: Any) -> Any:
-        calls.append(args)
-        return both(*args)
-
-    monkeypatch.setattr(cadiff.programs.Program, "value_and_grad", staticmethod(counted))
-    result = minimize(program, START)
-    assert result.nfev == result.njev == len(calls)
 
 
 def test_what_the_user_gives_is_used() -> None:
@@ -354,28 +338,6 @@ def test_one_number() -> None:
 # --- what goes wrong ---------------------------------------------------------------------------
 
 
-def test_mistakes_are_told() -> None:
-    with pytest.raises(TypeError, match="minimize needs 'x0'"):
-        minimize(convex)
-    with pytest.raises(TypeError, match="two values for 'x0'"):
-        minimize(convex, np.ones(2), x0=np.ones(2))
-    with pytest.raises(ValueError, match="finite"):
-        minimize(convex, [1.0, np.nan])
-    with pytest.raises(TypeError, match="function"):
-        minimize(3.0, [1.0])
-    with pytest.raises(ValueError, match="solver"):
-        minimize(convex, np.ones(2), method="nothing of the kind")
-    with pytest.raises(ValueError, match="scalar"):
-        minimize(lambda x: x * 2.0, np.ones(2))
-    for method, name in (("adam", "adam"), ("SGD", "sgd"), ("lbfgs", "lbfgs")):
-        with pytest.raises(ValueError, match=rf"write cadiff\.optimize\.{name}\(f, x0"):
-            minimize(convex, np.ones(2), method=method)
-    with pytest.raises(TypeError, match="leave it"):
-        minimize(lambda p: p["a"] ** 2, {"a": 1.0}, method="trust-ncg", hess=lambda p: np.eye(1))
-    with pytest.raises(TypeError, match='"fun"'):
-        minimize(convex, np.ones(2), constraints={"type": "eq"})
-
-
 class Pair(NamedTuple):
     a: Any
     b: Any
@@ -390,23 +352,6 @@ def test_a_namedtuple_of_numbers_is_a_container() -> None:
     found = minimize(lambda p: (p.a - 1.0) ** 2 + p.b**2, Pair(0.0, 1.0)).x
     assert isinstance(found, Pair)
     assert_allclose(found, [1.0, 0.0], atol=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("start", "words"),
-    [
-        (1j, "whose numbers are real"),
-        (np.array([1j, 2.0]), "whose numbers are real"),
-        ("abc", "starts at x0, .* not at 'abc'"),
-        (None, "starts at x0, .* not at None"),
-        ({"a": "b"}, "starts at x0"),
-        (np.ma.masked_array([1.0, 2.0], [False, True]), "masked"),
-    ],
-)
-def test_starts_that_are_no_real_numbers(start: Any, words: str) -> None:
-    for optimiser in (optimize.minimize, optimize.least_squares, optimize.root, optimize.sgd):
-        with pytest.raises(TypeError, match=words):
-            optimiser(lambda x: x, start)
 
 
 def square(a: Any) -> Any:
@@ -480,14 +425,6 @@ def test_differences_are_taken_where_derivatives_fail(name: str, call: Any) -> N
     assert [one.filename for one in told if one.category is RuntimeWarning] == [__file__]
     with pytest.raises(TypeError, match=r"unsupported operand|ufunc 'add'"):
         call(lambda x: x + "one")
-
-
-def test_an_error_of_the_function_passes_through() -> None:
-    def f(x: Any) -> Any:
-        raise KeyError("what f says")
-
-    with pytest.raises(KeyError, match="what f says"):
-        minimize(f, np.ones(2))
 
 
 def test_help_shows_the_arguments_of_scipy() -> None:
@@ -583,22 +520,6 @@ def test_no_warning_of_what_waits_for_others(monkeypatch: Any) -> None:
     derivatives.warn_if_slow(np.ones(1), 2)  # warnings are errors
 
 
-def test_progress(capsys: Any) -> None:
-    minimize(rosenbrock, START, progress=True)
-    written = capsys.readouterr().err
-    assert "minimize" in written
-    assert "|gradient|" in written
-
-
-def test_layers_of_arrays_are_containers() -> None:
-    def f(layers: Any) -> Any:
-        return sum(((w - 1.0) ** 2).sum() + (b + 2.0) ** 2 for w, b in layers)
-
-    result = minimize(f, [(np.zeros((2, 2)), 0.5), (np.ones(3), 1.0)])
-    assert_allclose(result.x[0][0], np.ones((2, 2)), atol=1e-6)
-    assert_allclose(result.x[1][1], -2.0, atol=1e-6)
-
-
 @pytest.mark.parametrize("options", [{}, {"tol": 1e-8}, {"options": {"maxiter": 200}}])
 def test_trust_constr_does_not_end_before_its_barrier(options: dict[str, Any]) -> None:
     """Hock and Schittkowski's problem 71, whose minimum is known."""
@@ -641,36 +562,3 @@ def test_dicts_of_constraints_have_hessians_in_trust_constr() -> None:
     assert result.success
     assert result.constr_nhev[0] > 0
     assert_allclose([result.x["a"], result.x["b"]], [-1.0, -1.0], atol=1e-6)
-
-
-def test_what_differentiates_is_no_derivative() -> None:
-    def f(x: Any) -> Any:
-        return np.sum(x**2)
-
-    calls: list[tuple[str, Callable[[], Any]]] = [
-        (r"jac=cadiff.grad\(fun\), or leave it out", lambda: minimize(f, [1.0], jac=cadiff.grad)),
-        (
-            r"hess=cadiff.hessian\(fun\)",
-            lambda: minimize(f, [1.0], method="trust-exact", hess=cadiff.hessian),
-        ),
-        (
-            r"jac=cadiff.jacobian\(fun\)",
-            lambda: optimize.least_squares(np.sin, [1.0], jac=cadiff.jacobian),
-        ),
-        (
-            r"fprime=cadiff.grad\(f\)",
-            lambda: optimize.root_scalar(np.sin, x0=1.0, fprime=cadiff.grad),
-        ),
-        (
-            r"cadiff.jacobian itself: leave it out",
-            lambda: optimize.curve_fit(lambda t, a: a * t, X, X, jac=cadiff.jacobian),
-        ),
-        (
-            r"jac=cadiff.grad\(func\)",
-            lambda: optimize.basinhopping(f, [1.0], minimizer_kwargs={"jac": cadiff.grad}),
-        ),
-    ]
-    for message, call in calls:
-        with pytest.raises(TypeError, match=message):
-            call()
-    assert minimize(f, [1.0], jac=cadiff.grad(f)).success

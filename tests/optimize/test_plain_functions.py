@@ -215,16 +215,6 @@ def test_an_error_that_plain_numbers_have_too_passes_through() -> None:
             optimiser(f, [3.0])
 
 
-def test_differences_stay_within_the_bounds() -> None:
-    def f(x: Any) -> Any:
-        assert min(x) >= 0.0 and max(x) <= 1.0
-        return math.exp(x[0]) - math.sin(x[1])
-
-    with pytest.warns(RuntimeWarning, match="differences"):
-        found = optimize.minimize(f, [0.5, 1.0], bounds=[(0.0, 1.0)] * 2)
-    assert_allclose(found.x, [0.0, 1.0], atol=1e-8)
-
-
 @pytest.mark.parametrize("method", ["SLSQP", "L-BFGS-B", "TNC"])
 def test_infinite_derivatives_are_named(method: str) -> None:
     def f(x: Any) -> Any:
@@ -370,10 +360,3 @@ def test_roots_that_start_at_an_array_of_two_axes() -> None:
         assert_allclose(found.x, [1.0, 2.0])
     found = optimize.root(lambda x: x - np.eye(2), np.zeros((2, 2)), method="df-sane")
     assert_allclose(found.x, np.eye(2), atol=1e-6)
-
-
-@pytest.mark.parametrize("start", [2.0 + 0j, [1.0, 2.0 + 0j]])
-def test_numbers_that_are_not_real_are_value_errors_too(start: Any) -> None:
-    for kind in (TypeError, ValueError):
-        with pytest.raises(kind, match="real"):
-            optimize.least_squares(lambda x: x, start)

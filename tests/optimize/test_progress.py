@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,70 +31,43 @@ def mean(w: Any, x: Any) -> Any:
 BOX = [(-2.0, 2.0)] * 2
 START = np.array([-1.2, 1.0])
 ROWS = np.ones(25)
+OF_LBFGSB = {"method": "L-BFGS-B", "options": {"maxfun": 400}}
+FULL = "100%|####################|"
 
-CASES: list[tuple[Callable[..., Any], str]] = [
-    (lambda: optimize.minimize(rosenbrock, START, progress=True), "evaluations ["),
-    (
-        lambda: optimize.minimize(rosenbrock, START, options={"maxiter": 5}, progress=True),
-        "5/5 iterations",
-    ),
-    (
-        lambda: optimize.minimize(
-            rosenbrock, START, method="trust-constr", options={"maxiter": 5}, progress=True
-        ),
-        "5/5 iterations",
-    ),
-    (
-        lambda: optimize.minimize(
-            rosenbrock, START, method="L-BFGS-B", options={"maxfun": 400}, progress=True
-        ),
-        "/400 evaluations",
-    ),
-    (
-        lambda: optimize.least_squares(
-            lambda p: curve(T, *p) - Y, [2.0, 2.0], max_nfev=50, progress=True
-        ),
-        "/50 evaluations",
-    ),
-    (lambda: optimize.curve_fit(curve, T, Y, maxfev=90, progress=True), "/90 evaluations"),
-    (
-        lambda: optimize.root(lambda x: x**2 - 2.0, [1.0], options={"maxfev": 30}, progress=True),
-        "/30 evaluations",
-    ),
-    (
-        lambda: optimize.sgd(mean, 0.0, ROWS, batch_size=10, epochs=4, progress=True),
-        "100%|####################| 12/12 evaluations",
-    ),
-    (
-        lambda: optimize.adam(mean, 0.0, lambda epoch: [ROWS] * 3, epochs=4, progress=True),
-        "4/4 epochs",
-    ),
-    (lambda: optimize.lbfgs(mean, 0.0, ROWS, maxiter=40, progress=True), "/40 iterations"),
-    (
-        lambda: optimize.basinhopping(rosenbrock, START, niter=3, rng=0, progress=True),
-        "4/4 iterations",
-    ),
-    (
-        lambda: optimize.differential_evolution(rosenbrock, BOX, maxiter=2, rng=0, progress=True),
-        "/90 evaluations",
-    ),
-    (
-        lambda: optimize.dual_annealing(
-            rosenbrock, BOX, maxiter=5, maxfun=300, rng=0, progress=True
-        ),
-        "/300 evaluations",
-    ),
+
+def residuals(p: Any) -> Any:
+    return curve(T, *p) - Y
+
+
+FEW = {"options": {"maxiter": 5}}
+
+# What is called, its arguments, its options, and words of its bar.
+CASES: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+    ("minimize", (rosenbrock, START), {}, "evaluations ["),
+    ("minimize", (rosenbrock, START), FEW, "5/5 iterations"),
+    ("minimize", (rosenbrock, START), {"method": "trust-constr", **FEW}, "5/5 iterations"),
+    ("minimize", (rosenbrock, START), OF_LBFGSB, "/400 evaluations"),
+    ("least_squares", (residuals, [2.0, 2.0]), {"max_nfev": 50}, "/50 evaluations"),
+    ("curve_fit", (curve, T, Y), {"maxfev": 90}, "/90 evaluations"),
+    ("root", (lambda x: x**2 - 2.0, [1.0]), {"options": {"maxfev": 30}}, "/30 evaluations"),
+    ("sgd", (mean, 0.0, ROWS), {"batch_size": 10, "epochs": 4}, f"{FULL} 12/12 evaluations"),
+    ("adam", (mean, 0.0, lambda epoch: [ROWS] * 3), {"epochs": 4}, "4/4 epochs"),
+    ("lbfgs", (mean, 0.0, ROWS), {"maxiter": 40}, "/40 iterations"),
+    ("basinhopping", (rosenbrock, START), {"niter": 3, "rng": 0}, "4/4 iterations"),
+    ("differential_evolution", (rosenbrock, BOX), {"maxiter": 2, "rng": 0}, "/90 evaluations"),
+    ("dual_annealing", (rosenbrock, BOX), {"maxfun": 300, "rng": 0}, "/300 evaluations"),
 ]
 
 
-@pytest.mark.parametrize(("run", "words"), CASES)
+@pytest.mark.parametrize(("name", "arguments", "options", "words"), CASES)
 def test_what_is_counted_and_what_is_left(
-    run: Callable[..., Any], words: str, monkeypatch: Any, capsys: Any
+    name: str, arguments: Any, options: Any, words: str, monkeypatch: Any, capsys: Any
 ) -> None:
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as if it were not installed
-    run()
+    getattr(optimize, name)(*arguments, **options, progress=True)
     written = capsys.readouterr().err
     assert words in written
+    assert name in written or name == "lbfgs"  # which is a minimize
     assert written.endswith("\n")
     if "/" in words:
         assert "%|" in written

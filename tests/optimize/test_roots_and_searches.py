@@ -98,11 +98,6 @@ def test_complex_roots(method: str) -> None:
     assert_allclose(found.x, [1j, -2j], atol=1e-5)
 
 
-def test_no_start_and_no_bracket() -> None:
-    with pytest.raises(ValueError, match="neither bracket nor starting point"):
-        optimize.root_scalar(np.sin)
-
-
 def hills(x: Any) -> Any:
     """Many minima; the lowest at 0."""
     return (x**2).sum() / 10.0 + (1.0 - cnp.cos(3.0 * x)).sum()
@@ -119,13 +114,6 @@ def test_searches_between_bounds(name: str, bounds: Any) -> None:
         options["maxiter"] = 60
     found = getattr(optimize, name)(hills, bounds, **options)
     assert_allclose(found.x, 0.0, atol=1e-3)
-
-
-@pytest.mark.parametrize("name", ["dual_annealing", "shgo", "differential_evolution"])
-@pytest.mark.parametrize("bounds", [[(0.0, 1.0, 2.0)], [1.0], None])
-def test_bounds_that_are_no_pairs(name: str, bounds: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match=f"{name} takes bounds as pairs"):
-        getattr(optimize, name)(hills, bounds)
 
 
 def test_searches_take_functions_that_return_gradients() -> None:
@@ -162,11 +150,6 @@ def test_searches_take_functions_of_plain_numbers() -> None:
 
     found = optimize.dual_annealing(plain, BOX, maxiter=30, no_local_search=True, rng=1)
     assert found.fun < 1.0
-
-
-def test_programs_of_linear_functions_are_those_of_scipy() -> None:
-    assert optimize.linprog is scipy_optimize.linprog
-    assert optimize.milp is scipy_optimize.milp
 
 
 # --- training loops ----------------------------------------------------------------------------
@@ -257,29 +240,6 @@ def test_one_argument_behind_the_batch_needs_no_tuple(method: Any) -> None:
     for data, args in ((None, 3.0), (None, (3.0,)), ((np.ones(1),), 2.0)):
         found = method(lambda x, *others: far(x, *others).sum(), 1.0, data, args=args)
         assert np.all(found.x > 1.0)
-
-
-def test_mistakes_in_training() -> None:
-    with pytest.raises(ValueError, match="as many rows"):
-        optimize.sgd(loss, START, (INPUTS, TARGETS[:5]), batch_size=2)
-    with pytest.raises(ValueError, match="no data"):
-        optimize.adam(loss, START, batch_size=2)
-    with pytest.raises(ValueError, match="batch_size"):
-        optimize.adam(loss, START, (INPUTS, TARGETS), batch_size=0)
-    with pytest.raises(ValueError, match="without rows"):
-        optimize.adam(loss, START, (INPUTS[:0], TARGETS[:0]))
-    with pytest.raises(ValueError, match="no batch"):
-        optimize.adam(loss, START, lambda epoch: [])
-    with pytest.raises(TypeError, match="an iterable of batches, not None"):
-        optimize.adam(loss, START, lambda epoch: None)
-    for name in ("beta1", "beta2"):
-        with pytest.raises(ValueError, match=f"{name} is a number from 0 to 1, without 1, not 1"):
-            optimize.adam(loss, START, (INPUTS, TARGETS), **{name: 1})
-    with pytest.raises(ValueError, match="learning_rate is a positive number, not inf"):
-        optimize.adam(loss, START, (INPUTS, TARGETS), learning_rate=np.inf)
-    for name, value in {"epochs": -1, "batch_size": 2.5, "learning_rate": "small"}.items():
-        with pytest.raises(ValueError, match=f"{name} is a .* not {value!r}"):
-            optimize.sgd(loss, START, (INPUTS, TARGETS), **{name: value})
 
 
 # --- problems ----------------------------------------------------------------------------------
@@ -417,24 +377,14 @@ def test_structures_that_do_not_hold_are_told() -> None:
 
 
 def test_other_names_are_those_of_scipy() -> None:
-    from cadiff.optimize import brentq, nnls
-
-    assert brentq is scipy_optimize.brentq
-    assert nnls is scipy_optimize.nnls
+    for name in ("brentq", "nnls", "linprog", "milp"):
+        assert getattr(optimize, name) is getattr(scipy_optimize, name)
     assert set(scipy_optimize.__all__) <= set(dir(optimize))
     with pytest.raises(AttributeError, match="nor has scipy"):
         _ = optimize.brent_q
 
 
-def test_training_says_what_went_wrong() -> None:
-    def loss(x: Any, rows: Any) -> Any:
-        return ((x - rows) ** 2).mean()
-
-    for data in ([np.ones(3), np.ones(4)], iter([np.ones(3)])):
-        with pytest.raises(TypeError, match="a function of the epoch"):
-            optimize.adam(loss, 0.0, data)
-    with pytest.raises(ValueError, match="learning_rate is a positive number, not 0"):
-        optimize.sgd(loss, 0.0, np.ones(3), learning_rate=0)
+def test_training_that_overflows_ends() -> None:
     with pytest.warns(RuntimeWarning, match="overflow"):
         too_far = optimize.sgd(lambda x: 1e200 * x, 1.0, epochs=1, learning_rate=1e200)
     assert (too_far.success, too_far.status) == (False, 1)
@@ -545,32 +495,3 @@ def test_where_there_is_no_root() -> None:
     assert "maxfev" in stopped.message
     with pytest.raises(TypeError):  # by SciPy: not as many numbers as unknowns
         optimize.root(lambda x: x[:-1], np.zeros(200))
-
-
-@pytest.mark.parametrize("method", ["hybr", "lm", "broyden1", "krylov", "df-sane"])
-def test_as_many_equations_as_unknowns(method: str) -> None:
-    for kind in (TypeError, ValueError):
-        with pytest.raises(kind, match=r"2, but fun returned an array of shape \(1,\)"):
-            optimize.root(lambda x: x[:1] - 1.0, [2.0, 3.0], method=method)
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda f: optimize.minimize(f, [1.0], method="lbfgsb"), "lbfgsb: write 'l-bfgs-b'"),
-        (
-            lambda f: optimize.minimize(f, [1.0], method="annealing"),
-            "the methods are .*bfgs.*ipopt",
-        ),
-        (lambda f: optimize.minimize(f, [1.0], method="nlopt"), "nlopt: write 'nlopt:slsqp'"),
-        (lambda f: optimize.root(f, [1.0], method="hybrid"), "write 'hybr'"),
-        (lambda f: optimize.root_scalar(f, x0=1.0, method="hybr"), "the methods are .*newton"),
-        (lambda f: optimize.minimize_scalar(f, method="bounds"), "write 'bounded'"),
-        (lambda f: optimize.minimize(lambda x: (x, x), [1.0]), "a tuple of 2.*jac=True"),
-        (lambda f: optimize.minimize(np.sum, [1.0], jac=True), "returned a float.*leave jac out"),
-        (lambda f: optimize.minimize(lambda x: {"loss": x}, [1.0]), "a dict: return a number"),
-    ],
-)
-def test_mistakes_are_told_with_what_to_write(call: Any, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        call(lambda x: x)
