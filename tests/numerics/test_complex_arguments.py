@@ -20,20 +20,13 @@ REFUSALS = (TypeError, ValueError, IndexError, NotImplementedError)
 
 # What each function is called with; the others with Z alone.
 ARGUMENTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
-    **dict.fromkeys(
-        ("convolve", "correlate", "polyadd", "polysub", "polymul", "polydiv", "vdot"),
-        lambda z: (z[0], z[1]),
-    ),
-    **dict.fromkeys(
-        ("cross",),
-        lambda z: (z[:, :3], z[:, 1:]),
-    ),
+    **dict.fromkeys(("convolve", "correlate", "vdot"), lambda z: (z[0], z[1])),
+    **dict.fromkeys(("polyadd", "polysub", "polymul", "polydiv"), lambda z: (z[0], z[1])),
+    "cross": lambda z: (z[:, :3], z[:, 1:]),
     **dict.fromkeys(("inner", "kron", "outer", "vecdot"), lambda z: (z, z)),
     **dict.fromkeys(("dot", "matmul", "tensordot"), lambda z: (z.T, z[:, :3])),
-    **dict.fromkeys(
-        ("block", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"),
-        lambda z: ([z, z],),
-    ),
+    **dict.fromkeys(("block", "concat", "concatenate", "stack"), lambda z: ([z, z],)),
+    **dict.fromkeys(("hstack", "vstack", "dstack", "column_stack"), lambda z: ([z, z],)),
     **dict.fromkeys(("array_split", "split", "vsplit"), lambda z: (z, 3)),
     **dict.fromkeys(("hsplit",), lambda z: (z, 2)),
     **dict.fromkeys(("diag", "diagflat", "poly", "roots", "vander"), lambda z: (z[0],)),
@@ -183,69 +176,3 @@ def test_copies_are_copies(name: str, f: Any, z: Any) -> None:
             return 0.0
 
         cadiff.jvp(g, (z.real.copy(), z.imag.copy()), (z.real, z.real))
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["nansum", "nanmean", "prod", "max", "min", "std", "var", "sum", "mean", "median", "nanprod"],
-)
-def test_results_are_written_where_they_are_wanted(name: str) -> None:
-    def f(np: Any, z: Any) -> Any:
-        out = np.zeros(4, complex)
-        assert getattr(np, name)(z, axis=0, out=out) is out
-        return out
-
-    found, tangent = cadiff.jvp(lambda z: f(np, z), (Z,), (1j * Z,))
-    numpy.testing.assert_allclose(found, f(numpy, Z), rtol=1e-13)
-    _, wanted = cadiff.jvp(lambda z: getattr(np, name)(z, axis=0), (Z,), (1j * Z,))
-    numpy.testing.assert_allclose(tangent, wanted, rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda np, z, out: np.dot(z, z[0], out=out),
-        lambda np, z, out: np.matmul(z, z[0], out=out),
-        lambda np, z, out: np.cumprod(z[:, 0], out=out),
-        lambda np, z, out: np.add.reduce(z, 1, out=out),
-        lambda np, z, out: np.exp(z[:, 0], out=out),
-        lambda np, z, out: np.clip(z[:, 0], 0, 1, out=out),
-    ],
-)
-def test_products_are_written_where_they_are_wanted(call: Any) -> None:
-    def f(np: Any, z: Any) -> Any:
-        out = np.zeros(3, complex)
-        call(np, z, out)
-        return out
-
-    found, _ = cadiff.jvp(lambda z: f(np, z), (Z,), (Z,))
-    numpy.testing.assert_allclose(found, f(numpy, Z), rtol=1e-13)
-    with pytest.raises(TypeError, match="out="):
-        cadiff.jvp(lambda z: call(np, z, numpy.zeros(3, complex)), (Z,), (Z,))
-
-
-def test_functions_by_place() -> None:
-    def f(np: Any, z: Any) -> Any:
-        means = np.var(z, mean=np.mean(z)), np.std(z, 0, mean=MEAN), np.nansum(z, initial=1j)
-        sums = np.multiply.reduce(z, 0, initial=2j), np.maximum.reduce(z), z.compress([0, 1, 1], 0)
-        dots = np.vecdot(z, z, axis=0), np.prod(z, where=MASK), np.max(z, (0, 1), initial=9j)
-        order = z.flatten("F"), z.reshape(6, 2, order="F"), z.T.flatten(), z.copy("F")
-        return np.concatenate([np.ravel(x) for x in (*means, *sums, *dots, *order)])
-
-    found, tangent = cadiff.jvp(lambda z: f(np, z), (Z,), (Z,))
-    numpy.testing.assert_allclose(found, f(numpy, Z), rtol=1e-13)
-    change = (f(numpy, (1 + 1e-6) * Z) - f(numpy, (1 - 1e-6) * Z)) / 2e-6
-    numpy.testing.assert_allclose(tangent, change, rtol=1e-7, atol=1e-7)
-
-
-def test_elements_in_order() -> None:
-    def f(np: Any, z: Any) -> Any:
-        w = z.T + 0j
-        w.flat[2] = 1j * z[0, 0]
-        w.flat[5:] = [1.0, z[1, 1]]
-        return w, w.flat[1:4], np.stack([*w.flat])
-
-    for found, want in zip(
-        cadiff.jvp(lambda z: f(np, z), (Z,), (Z,))[0], f(numpy, Z), strict=True
-    ):
-        numpy.testing.assert_array_equal(found, want)
