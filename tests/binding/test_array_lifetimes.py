@@ -253,13 +253,6 @@ def test_vars_of_two_threads_do_not_mix() -> None:
     numpy.testing.assert_array_equal(v.value, [1.0, 2.0, 3.0])
 
 
-def test_arrays_outlive_the_thread_that_made_them() -> None:
-    v = in_thread(lambda: Var(numpy.arange(1000.0)) * 2.0)
-    gc.collect()
-    numpy.testing.assert_array_equal(v.value, 2.0 * numpy.arange(1000.0))
-    numpy.testing.assert_array_equal(v[1:3].value, [2.0, 4.0])
-
-
 # --- exceptions ----------------------------------------------------------------------------------
 
 
@@ -425,46 +418,13 @@ def test_more_numbers_than_a_tape_holds() -> None:
     assert cadiff.grad(lambda x: x * x)(3.0) == 6.0
 
 
-BASE = numpy.arange(12.0).reshape(3, 4) / 10.0
-LAYOUTS: dict[str, Array] = {
-    "strided": BASE[::2, ::-1],
-    "transposed": BASE.T,
-    "Fortran": numpy.asfortranarray(BASE),
-    "big-endian": BASE.astype(">f8"),
-    "float16": BASE.astype(numpy.float16),
-    "float32": BASE.astype(numpy.float32),
-    "big-endian float32": BASE.astype(">f4"),
-    "longdouble": BASE.astype(numpy.longdouble),
-    "int": (10.0 * BASE).astype(int),
-    "uint8": (10.0 * BASE).astype(numpy.uint8),
-    "broadcast": numpy.broadcast_to(BASE[0], (3, 4)),
-    "unaligned": numpy.frombuffer(b"\0" + BASE.tobytes(), offset=1).reshape(3, 4),
-    "empty": BASE[:0],
-}
-
-
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_inputs_of_any_layout(name: str) -> None:
-    x = LAYOUTS[name].view()
-    x.flags.writeable = False
-    before = x.copy()
-    plain = x.astype(float)
-    wanted = numpy.cos(plain) * plain + numpy.sin(plain)
-    small = x.dtype.kind == "f" and x.dtype.itemsize < 8
-    for transform in (cadiff.grad, cadiff.jacfwd):
-        gradient = transform(lambda x: np.sum(np.sin(x) * x))(x)
-        assert gradient.dtype == (x.dtype.newbyteorder("=") if small else float)
-        numpy.testing.assert_allclose(gradient, wanted, rtol=2e-3 if small else 1e-14)
-    numpy.testing.assert_array_equal(x, before)
-
-
 def test_a_dual_of_a_subclass_is_one_of_an_array() -> None:
     class Labelled(numpy.ndarray):
         pass
 
-    dual = Dual(BASE.view(Labelled), 1.0)
+    dual = Dual(POINT.view(Labelled), 1.0)
     assert type(dual.primal) is numpy.ndarray
-    numpy.testing.assert_array_equal(dual.primal, BASE)
+    numpy.testing.assert_array_equal(dual.primal, POINT)
 
 
 def test_results_are_fresh_arrays() -> None:
@@ -540,73 +500,6 @@ def test_products_of_infinite_tangents_do_not_warn() -> None:
     numpy.testing.assert_array_equal(got, wanted)
 
 
-FRESH = {
-    "tile": lambda x: np.tile(x, 2),
-    "repeat": lambda x: np.repeat(x, 2),
-    "roll": lambda x: np.roll(x, 0),
-    "plus": lambda x: +x,
-    "roll an axis": lambda x: np.roll(x, 1, axis=1),
-    "kron": lambda x: np.kron(x, np.ones((1, 1))),
-    "meshgrid": lambda x: np.meshgrid(x[0], np.ones(2))[0],
-    "max of none": lambda x: np.max(x[:, :0], axis=1, initial=x[0, 0]),
-    "linspace": lambda x: np.linspace(x, x, 1),
-    "concatenate": lambda x: np.concatenate([x]),
-    "pad": lambda x: np.pad(x, 0),
-    "sum": lambda x: np.sum(x, axis=0),
-    "sort": np.sort,
-}
-
-
-@pytest.mark.parametrize("transform", [cadiff.jacrev, cadiff.jacfwd])
-@pytest.mark.parametrize("name", FRESH)
-def test_results_of_one_element_are_copies(name: str, transform: Any) -> None:
-    def f(x: Any) -> Any:
-        y = FRESH[name](x)
-        before = y + 0.0
-        y += 3.0
-        return before, np.sum(x)
-
-    wanted, ones = transform(lambda x: (FRESH[name](x), np.sum(x)))(numpy.ones((1, 1)))
-    got, still = transform(f)(numpy.ones((1, 1)))
-    numpy.testing.assert_array_equal(got, wanted)
-    numpy.testing.assert_array_equal(still, ones)
-
-
-ROWS = {
-    "steps": lambda x: x[0, ::2].ravel(),
-    "backwards": lambda x: x[0, ::-1].ravel(),
-    "column": lambda x: np.ravel(x[:, 1]),
-    "part of a matrix": lambda x: x[:, 1:].ravel(),
-    "transposed": lambda x: x.T.ravel(),
-    "by columns": lambda x: np.ravel(x, order="F"),
-    "matrix": lambda x: x.ravel(),
-    "row": lambda x: x[1].ravel(),
-    "reshaped column": lambda x: x[:, 1].reshape(-1),
-    "diagonal": lambda x: np.einsum("ii->i", x[:, :2]),
-    "einsum transposed": lambda x: np.einsum("ij->ji", x),
-    "einsum of three axes": lambda x: np.einsum("i...i->...i", x.reshape(2, 2, 2)),
-}
-
-
-@pytest.mark.parametrize("transform", [cadiff.jacrev, cadiff.jacfwd])
-@pytest.mark.parametrize("name", ROWS)
-def test_what_shares_memory_in_numpy_does_so_here(name: str, transform: Any) -> None:
-    x = numpy.arange(8.0).reshape(2, 4)
-
-    def f(x: Any) -> Any:
-        y = 2.0 * x
-        part = ROWS[name](y)
-        part *= 3.0
-        return y, part
-
-    wanted, part = f(x)
-    value = f(cadiff.Dual(x, x))
-    numpy.testing.assert_array_equal(value[0].primal, wanted)
-    slopes = transform(f)(x)  # f is linear
-    numpy.testing.assert_array_equal(numpy.tensordot(slopes[0], x, 2), wanted)
-    numpy.testing.assert_array_equal(numpy.tensordot(slopes[1], x, 2), part)
-
-
 def test_many_additions_at_one_place() -> None:
     n = 20_000
     x = numpy.linspace(0.0, 1.0, n)
@@ -624,7 +517,7 @@ def test_many_additions_at_one_place() -> None:
 
 @pytest.mark.parametrize("before", [False, True])
 def test_assigning_to_what_was_put_aside_does_not_change_a_pullback(before: bool) -> None:
-    other = Var(BASE) * 1.0
+    other = Var(POINT) * 1.0
     if before:
         other[0] = 2.0
     kept: list[Any] = []

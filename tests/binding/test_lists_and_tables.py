@@ -104,35 +104,6 @@ def test_tables_of_numbers_are_multiplied(product: Callable[..., Any]) -> None:
         numpy.testing.assert_allclose(derivative(f)(X), expected, rtol=1e-14)
 
 
-MADE: list[Callable[[], Any]] = [
-    lambda: np.array([[1.0, 2.0], [3.0, 4.0]]),
-    lambda: np.array(numpy.ones((2, 2))),
-    lambda: np.copy(numpy.ones((2, 2))),
-    lambda: np.tile([1.0, 2.0], (2, 2)),
-    lambda: np.repeat([[1.0, 2.0]], 2, 0),
-    lambda: np.diag([1.0, 2.0]),
-    lambda: np.diagflat([1.0, 2.0]),
-    lambda: np.eye(2),
-    lambda: np.tri(2),
-    lambda: np.vander([1.0, 2.0]),
-]
-
-
-def test_arrays_made_of_plain_numbers_are_assigned_to() -> None:
-    def f(v: Any) -> Any:
-        total = 0.0
-        for make in MADE:
-            made = make()
-            made[0, 1] = v
-            total += np.sum(made) * v
-        return total
-
-    slope = (f(2.5) - f(1.5)) / 1.0  # it is quadratic
-    for derivative in (cadiff.grad, cadiff.jacfwd, lambda f: cadiff.compile(cadiff.grad(f))):
-        assert derivative(f)(2.0) == pytest.approx(slope)
-    assert all(type(make()) is numpy.ndarray for make in MADE)
-
-
 def test_a_missing_rule_is_also_something_not_implemented() -> None:
     assert issubclass(cadiff.MissingRuleError, TypeError)
     for call in (numpy.spacing, np.spacing):

@@ -119,20 +119,6 @@ def test_a_loop_that_makes_numbers_runs_in_bounded_memory(
     assert rest <= 2 * max(first, 50_000)
 
 
-def test_a_chain_that_forgets_its_past_runs_in_bounded_memory() -> None:
-    def job() -> tuple[int, int]:
-        y: Any = Var(1.0)
-
-        def step(k: int) -> None:
-            nonlocal y
-            y = Var(cadiff.value(y)) * 0.5 + 1.0
-
-        return _peaks(step, 100_000)
-
-    first, rest = in_thread(job)
-    assert rest <= 2 * first
-
-
 def test_temporary_numbers_inside_a_recording_are_reclaimed() -> None:
     peaks: list[int] = []
 
@@ -439,24 +425,3 @@ def test_what_was_read_between_two_assignments_is_there(key: Any) -> None:
     expected = 2.0 * value
     expected[1] += 4.0 * 2.0**3 * np.sum(value == 0.0)
     np.testing.assert_array_equal(leaf.grad, expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("m", "n"), [(40, 20), (600, 1), (1, 600), (30, 30)])
-def test_matrix_products_of_all_shapes_in_every_sweep(m: int, n: int) -> None:
-    output = isolated(f"""
-import numpy as np, cadiff
-A = np.linspace(-1.0, 1.0, {m * n}).reshape({m}, {n})
-x = np.array([2.0, 3.0])
-P = A @ A.T
-product = lambda x: ((A * x[0]) @ (A * x[1]).T)
-for mode in ("fwd", "rev") if {m} < 50 else ("fwd",):
-    J = cadiff.jacobian(product, mode=mode)(x)
-    np.testing.assert_allclose(J[..., 0], P * x[1], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(J[..., 1], P * x[0], rtol=1e-12, atol=1e-12)
-H = cadiff.hessian(lambda x: (product(x) ** 2).sum())(x)
-s = 2.0 * (P * P).sum()
-np.testing.assert_allclose(H, [[s * 9, s * 12], [s * 12, s * 4]], rtol=1e-12)
-print("done")
-""")
-    assert output == "done"

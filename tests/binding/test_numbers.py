@@ -104,16 +104,6 @@ def test_arithmetic_of_two_numbers_follows_both(kind: Kind, name: str) -> None:
     assert math.isclose(got[1], by_left(x, y) + by_right(x, y), rel_tol=1e-14)
 
 
-@both
-@binary
-def test_in_place_operators_rebind_the_name_and_leave_the_number(kind: Kind, name: str) -> None:
-    in_place = getattr(operator, f"i{name}")
-    x = kind.make(3.7)
-    y = in_place(x, 2.5)
-    assert cadiff.value(x) == 3.7
-    assert cadiff.value(y) == BINARY[name][0](3.7, 2.5)
-
-
 UNARY: dict[str, tuple[Callable[[Any], Any], float, float, float]] = {
     # function, point, value, derivative
     "pos": (operator.pos, -3.7, -3.7, 1.0),
@@ -500,15 +490,6 @@ def test_a_vector_does_not_convert_to_a_plain_number(kind: Kind, name: str) -> N
 
 
 @both
-def test_a_vector_does_not_convert_to_a_plain_array(kind: Kind) -> None:
-    v = kind.make([1.0, 2.0])
-    with pytest.raises(TypeError, match=r"cadiff\.value"):
-        np.array(v, float)
-    with pytest.raises(TypeError, match=r"cadiff\.value"):
-        np.zeros(2)[:] = v
-
-
-@both
 def test_nothing_writes_a_number_into_a_plain_array(kind: Kind) -> None:
     a: Any = np.zeros(2)
     v = kind.make(3.0)
@@ -524,12 +505,6 @@ def test_nothing_writes_a_number_into_a_plain_array(kind: Kind) -> None:
         with pytest.raises(TypeError):
             write()
         np.testing.assert_array_equal(a, [0.0, 0.0])
-
-
-@both
-def test_printf_style_integers_are_refused(kind: Kind) -> None:
-    with pytest.raises(TypeError):
-        operator.mod("%d", kind.make(3.0))
 
 
 @both
@@ -580,6 +555,7 @@ LAYOUTS: dict[str, Any] = {
     "nested list": [[1, 2], [3, 4]],
     "tuple": (1, 2.5),
     "empty list": [],
+    **{name: constant for name, constant in CONSTANTS.items() if "bool" not in name},
 }
 layouts = pytest.mark.parametrize("x", LAYOUTS.values(), ids=LAYOUTS.keys())
 
@@ -601,6 +577,18 @@ def test_numbers_are_made_of_every_layout_and_real_dtype(kind: Kind, x: Any) -> 
     np.testing.assert_array_equal(value, expected)
 
 
+@pytest.mark.parametrize("x", [np.asarray(x) for x in LAYOUTS.values() if np.ndim(x)])
+def test_gradients_by_every_layout(x: Any) -> None:
+    plain = x.astype(float)
+    wanted = np.cos(plain) * plain + np.sin(plain)
+    small = x.dtype.kind == "f" and x.dtype.itemsize < 8
+    for transform in (cadiff.grad, cadiff.jacfwd):
+        gradient = np.asarray(transform(lambda x: np.sum(np.sin(x) * x))(x))
+        assert gradient.dtype == (x.dtype.newbyteorder("=") if small else float)
+        np.testing.assert_allclose(gradient, wanted, rtol=4e-3 if small else 1e-14)
+    np.testing.assert_array_equal(x, plain)
+
+
 @layouts
 def test_each_element_of_a_leaf_gets_its_own_gradient(x: Any) -> None:
     expected = np.asarray(x, dtype=np.float64)
@@ -615,21 +603,6 @@ def test_each_element_of_a_leaf_gets_its_own_gradient(x: Any) -> None:
         total.backward()
     np.testing.assert_array_equal(v.grad, weights)
     assert v.grad.shape == expected.shape
-
-
-SCALARS: dict[str, Any] = {
-    **{name: constant for name, constant in CONSTANTS.items() if "bool" not in name},
-    "0-d list": np.float64(7),
-}
-
-
-@both
-@pytest.mark.parametrize("x", SCALARS.values(), ids=SCALARS.keys())
-def test_a_scalar_of_any_real_type_becomes_a_number(kind: Kind, x: Any) -> None:
-    number = kind.make(x)
-    assert type(cadiff.value(number)) is (np.float32 if type(x) is np.float32 else float)
-    assert cadiff.value(number) == float(x)
-    assert number.shape == ()
 
 
 NO_VALUES: dict[str, Any] = {
@@ -657,16 +630,8 @@ NO_VALUES: dict[str, Any] = {
 def test_what_is_no_real_number_is_refused_as_a_value(kind: Kind, x: Any) -> None:
     with pytest.raises(TypeError, match="real number"):
         kind.make(x)
-
-
-@pytest.mark.parametrize("x", NO_VALUES.values(), ids=NO_VALUES.keys())
-def test_what_is_no_real_number_is_refused_as_a_tangent(x: Any) -> None:
     with pytest.raises(TypeError, match="tangent"):
         Dual(1.0, x)
-
-
-@pytest.mark.parametrize("x", NO_VALUES.values(), ids=NO_VALUES.keys())
-def test_what_is_no_real_number_cannot_be_seeded(x: Any) -> None:
     with pytest.raises(TypeError, match="real number"):
         Dual.seed(x)
 
@@ -734,11 +699,6 @@ def test_a_dual_has_primal_tangent_and_their_short_names() -> None:
     assert Dual(3).tangent == 0.0
 
 
-def test_four_plus_a_dual() -> None:
-    y = 4 + Dual(-1, 5)
-    assert (y.primal, y.tangent) == (3.0, 5.0)
-
-
 def test_the_real_part_of_a_number_is_the_number() -> None:
     x = Var(3.0)
     for real in (np.real(x), x.real, np.conj(x), x.conjugate()):
@@ -787,15 +747,6 @@ def test_the_graph_can_be_walked_by_parents() -> None:
 
 
 # --- the run of a Var ----------------------------------------------------------------------------
-
-
-def test_two_passes_add_up_in_the_leaf() -> None:
-    x = Var(5.0)
-    y = 3 * (2 * x)
-    y.backward()
-    assert x.grad == 6.0
-    y.backward()
-    assert x.grad == 12.0
 
 
 def test_an_intermediate_number_shows_the_adjoint_of_the_last_pass() -> None:

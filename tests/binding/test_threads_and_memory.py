@@ -67,12 +67,6 @@ def test_gradients_in_eight_threads_agree_with_those_in_one() -> None:
         assert results[k] == [expected[k]] * 15
 
 
-def test_one_transform_serves_many_threads() -> None:
-    transform = cadiff.value_and_grad(square_sum)
-    expected = [transform([float(k), 1.0]) for k in range(8)]
-    assert [in_thread(functools.partial(transform, [float(k), 1.0])) for k in range(8)] == expected
-
-
 def test_threads_do_not_see_each_others_recordings() -> None:
     def f(x: Any) -> Any:
         inner = in_thread(lambda: (usage(), cadiff.grad(lambda y: y * y)(3.0)))
