@@ -189,10 +189,7 @@ def sampled(j: Any) -> Any:
 
 
 def trajectories(j: Any) -> Any:
-    """A sampler that doubles its trajectories until they turn back: loops three deep, branches.n.asarray(X).at[n.array([0, 9, -9])].add(1.0), n.asarray(A).at[1, n.array([0, 3])].set(0.0), n.asarray(A).at[-4].multiply(2.0), n.arange(3).at[7].max(9), n.asarray(X).at[n.array([0, 9, -9])].get(), n.asarray(A).at[-9, 8].set(0.0, mode="clip")
-    j.grad(lambda x: n.sum(x.at[n.array([1, 7])].set(x[:2]) ** 2))(n.asarray(X)), j.vmap(lambda k: n.asarray(X).at[k].set(7.0))(n.arange(6)), j.jit(lambda k: n.asarray(X).at[k].set(7.0))(n.array([1, 4, -5]))
-    j.jit(lambda *a: a[0] * 2.0 if a[1] else a[2], static_argnums=(1,))(n.asarray(X), True, 3.0), j.jit(lambda x, **named: x * named["k"], static_argnames="k")(n.asarray(X), k=3), j.jit(lambda x, k: x**k, static_argnums=-1)(n.asarray(X), 3)
-    """
+    """A sampler that doubles its trajectories until they turn back: loops three deep."""
     n, lax, random = j.numpy, j.lax, j.random
     P = n.array([[2.0, 0.3], [0.3, 1.0]])
     slope = j.grad(lambda q: 0.5 * q @ P @ q + 0.1 * n.sum(n.cos(q)))

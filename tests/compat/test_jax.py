@@ -92,16 +92,6 @@ def test_updates_are_those_of_ufuncs(key: Any, name: str) -> None:
     assert value == pytest.approx(np.sum(expected**2))
 
 
-def test_updates_in_programs(jax: Any) -> None:
-    def f(x: Any, k: Any) -> Any:
-        return jax.numpy.sum(jax.numpy.zeros(3).at[k].set(x[0] ** 2).at[0].add(x[1]) ** 2)
-
-    program = jax.jit(f)
-    for k in (0, 1, 2):
-        assert program(X, k) == f(X, k)
-        np.testing.assert_allclose(jax.jit(jax.grad(f))(X, k), cadiff.grad(f)(X, k))
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["set", "add", "max"])
 def test_rows_are_updated_in_loops_of_programs(
@@ -217,18 +207,66 @@ def test_registered_classes_have_places(jax: Any) -> None:
 # --- programs, rules, names ----------------------------------------------------------------------
 
 
-def test_programs_take_other_keys_without_another_recording(jax: Any) -> None:
-    @jax.jit
+def of_keys(jax: Any) -> Any:
     def draw(key: Any) -> Any:
         first, second = jax.random.split(key)
         return jax.random.normal(first, (3,)) + jax.random.randint(second, (), 0, 9)
 
-    for seed in range(6):
-        key = jax.random.PRNGKey(seed)
-        first, second = jax.random.split(key)
-        expected = jax.random.normal(first, (3,)) + jax.random.randint(second, (), 0, 9)
-        np.testing.assert_array_equal(draw(key), expected)
-    assert draw.program.stats()["recordings"] <= 2
+    return draw, [(jax.random.PRNGKey(seed),) for seed in range(6)]
+
+
+def of_probabilities(jax: Any) -> Any:
+    draw = lambda key, p: jax.random.choice(key, 9, (20,), p=p)  # noqa: E731
+    return draw, [(jax.random.PRNGKey(seed), np.arange(1.0, 10.0) / 45.0) for seed in range(4)]
+
+
+def of_ints(jax: Any) -> Any:
+    ints = jax.numpy.arange(6) ** 2
+    draw = lambda key: jax.random.choice(key, ints, (6,))  # noqa: E731
+    return draw, [(jax.random.PRNGKey(seed),) for seed in range(6)]
+
+
+def of_updates(jax: Any) -> Any:
+    def f(x: Any, k: Any) -> Any:
+        y = jax.numpy.zeros(3).at[k].set(x[0] ** 2).at[0].add(x[1])
+        return jax.numpy.sum(y**2)
+
+    return jax.value_and_grad(f), [(X, k) for k in range(3)]
+
+
+def of_classes_with_names(jax: Any) -> Any:
+    def pair(x: Any) -> Any:
+        return namedtuple("Found", ["double", "square"])(2.0 * x, x**2)
+
+    return pair, [(1.0,), (2.0,), (3.0,)]
+
+
+def of_what_is_the_same(jax: Any) -> Any:
+    def step(x: Any, add: Any = NOTHING) -> Any:
+        return 2.0 * x + add if add is not NOTHING else 2.0 * x
+
+    return lambda x, y: step(x) + step(x, y), [(float(x), 3.0) for x in range(3)]
+
+
+def of_scopes(jax: Any) -> Any:
+    return jax.named_scope("name")(lambda x: x + 1.0), [(1.0,), (2.0,)]
+
+
+NOTHING = 0.0
+REPLAYED = [of_keys, of_probabilities, of_ints, of_updates, of_classes_with_names]
+REPLAYED += [of_what_is_the_same, of_scopes]
+
+
+@pytest.mark.parametrize("make", REPLAYED)
+def test_programs_are_replayed_at_other_points(jax: Any, make: Any) -> None:
+    f, points = make(jax)
+    program = jax.jit(f)
+    for point in points:
+        found, expected = (jax.tree.leaves(g(*point)) for g in (program, f))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+    stats = program.program.stats()
+    assert (stats["eager"], stats["recordings"] <= 2) == (0, True)
 
 
 def test_programs_are_of_loops_containers_and_functions_with_rules(jax: Any) -> None:
@@ -292,9 +330,6 @@ def test_static_arguments_have_programs_of_their_own(jax: Any) -> None:
     assert [f(3.0, 2), f(3.0, n=3), f(3.0, 2, scale="two")] == [9.0, 27.0, 18.0]
     assert jax.grad(f)(3.0, 2, scale="two") == 12.0
     assert plain.lower(1.0).compile()(1.0) == 2.0
-    scoped = jax.jit(jax.named_scope("name")(lambda x: x + 1.0))
-    assert [scoped(x) for x in (1.0, 2.0)] == [2.0, 3.0]
-    assert scoped.program.stats()["eager"] == 0
 
 
 def test_outcomes_are_numbers_of_a_program(jax: Any) -> None:
@@ -362,15 +397,6 @@ def test_rules_have_all_arguments_with_defaults(jax: Any) -> None:
     g.defvjp(lambda x: (x, ()), lambda _, g: (g,))
     with pytest.raises(TypeError, match="pass by place"):
         jax.grad(lambda x: g(x, n=2.0))(1.0)
-
-
-def test_choices_by_probabilities_are_replayed(jax: Any) -> None:
-    draw = jax.jit(lambda key, p: jax.random.choice(key, 9, (20,), p=p))
-    p = np.arange(1.0, 10.0) / 45.0
-    for seed in range(4):
-        key = jax.random.PRNGKey(seed)
-        np.testing.assert_array_equal(draw(key, p), jax.random.choice(key, 9, (20,), p=p))
-    assert draw.program.stats()["eager"] == 0
 
 
 @pytest.mark.filterwarnings("error")  # of functions that programs run eagerly
@@ -548,16 +574,6 @@ def test_a_fit_of_a_differential_equation_is_computed_as_by_jax(jax: Any) -> Non
     assert (stats["recordings"], stats["eager"]) == (1, 0)
 
 
-def test_plain_ints_are_taken_at_random_by_one_program(jax: Any) -> None:
-    ints = jax.numpy.arange(6) ** 2
-    draw = lambda key: jax.random.choice(key, ints, (6,))  # noqa: E731
-    program = jax.jit(draw)
-    for seed in range(6):
-        key = jax.random.PRNGKey(seed)
-        np.testing.assert_array_equal(program(key), draw(key))
-    assert program.program.stats()["recordings"] == 1
-
-
 def test_what_goes_round_a_loop_keeps_its_precision(jax: Any) -> None:
     x = np.ones(3, np.float32)
 
@@ -634,17 +650,6 @@ def test_arrays_do_not_change_where_a_name_is_bound_anew(jax: Any) -> None:
         assert f(x) == X.sum() + 2.0
 
 
-def test_classes_with_names_may_be_made_within_programs(jax: Any) -> None:
-    @jax.jit
-    def pair(x: Any) -> Any:
-        found = namedtuple("Found", ["double", "square"])
-        return found(2.0 * x, x**2)
-
-    for x in (1.0, 2.0, 3.0):
-        assert pair(x) == (2.0 * x, x**2)
-    assert pair.program.stats()["eager"] == 0
-
-
 def test_dicts_that_cannot_change_stay_as_they_are(jax: Any) -> None:
     class Frozen(dict):  # type: ignore[type-arg]
         __hash__ = object.__hash__  # type: ignore[assignment]
@@ -666,18 +671,6 @@ def test_arrays_are_sorted_as_jax_sorts(jax: Any) -> None:
     assert module["y"].tolist() == [1.0, 2.0, 3.0]
     assert x.tolist() == [2.0, 1.0, 3.0]
     assert x.sort() is None and x.tolist() == [1.0, 2.0, 3.0]
-
-
-NOTHING = 0.0
-
-
-def test_what_is_the_same_is_asked_within_programs(jax: Any) -> None:
-    def step(x: Any, add: Any = NOTHING) -> Any:
-        return 2.0 * x + add if add is not NOTHING else 2.0 * x
-
-    program = jax.jit(lambda x, y: step(x) + step(x, y))
-    assert [program(float(x), 3.0) for x in range(3)] == [3.0, 7.0, 11.0]
-    assert program.program.stats()["eager"] == 0
 
 
 @pytest.mark.filterwarnings("error")
