@@ -38,18 +38,6 @@ def test_roots_take_exact_jacobians() -> None:
     assert_allclose(by_hand.x, found.x)
 
 
-@pytest.mark.parametrize("eager", [1, 3, 100])
-def test_roots_that_take_many_jacobians_are_recorded(eager: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(optimize._roots, "EAGER_JACOBIANS", eager)
-
-    def f(x: Any) -> Any:
-        return [10.0 * (x[1] - x[0] ** 2), 1.0 - x[0]]
-
-    found = optimize.root(f, [-1.2, 1.0], method="lm")
-    assert found.njev > 3
-    assert_allclose(found.x, [1.0, 1.0], rtol=1e-12)
-
-
 @pytest.mark.parametrize("method", ["hybr", "lm"])
 def test_roots_by_differences(method: str) -> None:
     def f(x: Any, a: float) -> Any:

@@ -150,37 +150,34 @@ def test_what_functions_keep_belongs_to_one_call() -> None:
 # --- systems -------------------------------------------------------------------------------------
 
 
+def of_linear_system(b: Any) -> Any:
+    return np.sum(root(lambda x: (MATRIX * b[0]) @ x - b * b, numpy.zeros(3)) ** 3)
+
+
+def of_containers(p: Any) -> Any:
+    def equations(s: Any) -> Any:
+        u, v = s["u"], s["v"][0]
+        return {"u": u * v - p[0] * p[0], "v": [u + 2.0 * v - p[1]]}
+
+    found = root(equations, {"u": 2.0, "v": [0.1]})
+    return found["u"] * found["v"][0] ** 2 + p[2]
+
+
+def by_square_root(p: Any) -> Any:
+    u = (p[1] + np.sqrt(p[1] ** 2 - 8.0 * p[0] ** 2)) / 2.0
+    return u * ((p[1] - u) / 2.0) ** 2 + p[2]
+
+
 @pytest.mark.parametrize("transform", NESTINGS)
-def test_a_linear_system_is_solve(transform: str) -> None:
-    def implicit(b: Any) -> Any:
-        x = root(lambda x: (MATRIX * b[0]) @ x - b * b, numpy.zeros(3))
-        return np.sum(x**3)
-
-    def explicit(b: Any) -> Any:
-        return np.sum(np.linalg.solve(MATRIX * b[0], b * b) ** 3)
-
-    differentiate = NESTINGS[transform]
-    npt.assert_allclose(differentiate(implicit)(POINT), differentiate(explicit)(POINT), rtol=1e-10)
-
-
-@pytest.mark.parametrize("transform", NESTINGS)
-def test_containers(transform: str) -> None:
-    def implicit(p: Any) -> Any:
-        found = root(
-            lambda s: {
-                "u": s["u"] * s["v"][0] - p[0] * p[0],
-                "v": [s["u"] + 2.0 * s["v"][0] - p[1]],
-            },
-            {"u": 2.0, "v": [0.1]},
-        )
-        return found["u"] * found["v"][0] ** 2 + p[2]
-
-    def explicit(p: Any) -> Any:
-        u = (p[1] + np.sqrt(p[1] ** 2 - 8.0 * p[0] ** 2)) / 2.0
-        v = (p[1] - u) / 2.0
-        return u * v**2 + p[2]
-
-    point = numpy.array([0.3, 3.0, 1.0])
+@pytest.mark.parametrize(
+    ("implicit", "explicit", "point"),
+    [
+        (of_linear_system, lambda b: np.sum(np.linalg.solve(MATRIX * b[0], b * b) ** 3), POINT),
+        (of_containers, by_square_root, numpy.array([0.3, 3.0, 1.0])),
+    ],
+    ids=["linear", "containers"],
+)
+def test_systems(implicit: Function, explicit: Function, point: Any, transform: str) -> None:
     differentiate = NESTINGS[transform]
     npt.assert_allclose(differentiate(implicit)(point), differentiate(explicit)(point), rtol=1e-10)
 

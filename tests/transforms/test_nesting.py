@@ -213,15 +213,6 @@ def test_closures_over_two_outer_variables(names: tuple[str, str, str]) -> None:
     assert math.isclose(got, 30 * 1.5**4, rel_tol=1e-14)
 
 
-def test_fourth_derivatives() -> None:
-    fourth = cadiff.grad(cadiff.jacfwd(cadiff.grad(cadiff.jacfwd(lambda x: cadiff.sin(2.0 * x)))))
-    assert math.isclose(fourth(0.3), 16 * math.sin(0.6), rel_tol=1e-13)
-    nested: Function = cadiff.exp
-    for _ in range(6):
-        nested = cadiff.grad(nested)
-    assert math.isclose(nested(0.5), math.exp(0.5), rel_tol=1e-14)
-
-
 def test_a_gradient_that_uses_hessians_and_products() -> None:
     def f(x: Any) -> Any:
         hessian = cadiff.hessian(lambda y: y[0] ** 3 * y[1] * x)([x, 2.0])
@@ -275,20 +266,6 @@ for _ in range(5):
 print(nested.shape == (30, 30, 30) and not nested.any())
 """)
     assert output.split() == ["True", "True", "True"]
-
-
-def test_gradients_of_optimisation_steps() -> None:
-    def after(rate: Any) -> Any:
-        w: Any = 0.0
-        for _ in range(5):
-            w = w - rate * cadiff.grad(lambda w: (w - 3.0) ** 2)(w)
-        return (w - 3.0) ** 2
-
-    # w - 3 shrinks by (1 - 2 rate) a step: the loss is 9 (1 - 2 rate)^10
-    rate = 0.1
-    expected = -180.0 * (1 - 2 * rate) ** 9
-    assert math.isclose(cadiff.grad(after)(rate), expected, rel_tol=1e-13)
-    assert math.isclose(cadiff.derivative(after, rate), expected, rel_tol=1e-13)
 
 
 def test_a_closure_over_a_var_of_the_user() -> None:
