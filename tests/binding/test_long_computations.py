@@ -81,9 +81,25 @@ def _with_a_var(f: Callable[[int, Any], Any]) -> Callable[[], Step]:
     return make
 
 
+def _assigned(k: int) -> None:
+    x = Var(np.arange(100.0))
+    y = x.copy()
+    y[1:] = x[:-1]
+    y[::2] *= 3.0
+    y[[0, 0, 1]] += x[:3]
+    y.sum().backward()
+
+
 def _training() -> Step:
     state = _Weights()
     return lambda k: _train(state, k)
+
+
+A = np.sin(np.arange(600.0)).reshape(30, 20)
+
+
+def _of_array(w: Any) -> Any:
+    return np.tanh(A @ w).sum()
 
 
 # How to make the step, and how many to take.
@@ -97,6 +113,10 @@ LOOPS: dict[str, tuple[Callable[[], Step], int]] = {
     "closures": (_with_a_var(lambda k, x: cadiff.grad(lambda y: y * x)(1.0)), 50_000),
     "arguments": (_with_a_var(lambda k, x: cadiff.grad(lambda y: y * y)(x)), 50_000),
     "pullbacks": (lambda: lambda k: cadiff.vjp(lambda y: y * y, 3.0)[1](1.0), 50_000),
+    "arrays": (lambda: lambda k: np.tanh(A @ Var(A[0])).sum().backward(), 3000),
+    "assignments": (lambda: _assigned, 3000),
+    "gradients of arrays": (lambda: lambda k: cadiff.grad(_of_array)(A[0]), 3000),
+    "hessians": (lambda: lambda k: cadiff.hessian(_of_array)(A[0]), 300),
     "failing gradients": (lambda: lambda k: _failing_gradient(), 50_000),
 }
 

@@ -246,14 +246,6 @@ def test_whole_parts_are_numbers_with_derivative_zero(
     assert kind.slope(number, whole * number) == f(x)
 
 
-@both
-@pytest.mark.parametrize("digits", [0, 1, 2])
-def test_round_of_a_vector_rounds_to_digits(kind: Kind, digits: int) -> None:
-    x = np.array([1.234, -5.678, 2.5])
-    rounded = round(kind.make(x), digits)
-    np.testing.assert_array_equal(np.array(cadiff.value(rounded), float), np.round(x, digits))
-
-
 @pytest.mark.parametrize("digits", [-300, -12, -3, -1, 0, 1, 2, 5, 17, 30, 300])
 def test_arrays_are_rounded_as_numpy_rounds_them(digits: int) -> None:
     """To the last bit, zeros with their signs, recorded and replayed."""
@@ -303,40 +295,25 @@ def test_comparisons_compare_values(
 
 @both
 @compare
-def test_comparisons_of_two_numbers_are_python_bools(
+def test_comparisons_are_bools_or_arrays_of_them(
     kind: Kind, op: Callable[[Any, Any], Any]
 ) -> None:
-    assert type(op(kind.make(2.0), kind.make(3.0))) is bool
-    assert type(op(kind.make(2.0), 3.0)) is bool
-    assert type(op(2, kind.make(3.0))) is bool
-
-
-@both
-@compare
-def test_comparison_with_an_array_is_an_array_of_bools(
-    kind: Kind, op: Callable[[Any, Any], Any]
-) -> None:
-    array = np.array([[2.0, 3.0], [4.0, math.nan]])
-    for outcome, expected in (
-        (op(kind.make(3.0), array), op(3.0, array)),
-        (op(array, kind.make(3.0)), op(array, 3.0)),
+    for outcome in (
+        op(kind.make(2.0), kind.make(3.0)),
+        op(kind.make(2.0), 3.0),
+        op(2, kind.make(3.0)),
     ):
-        assert outcome.dtype == np.bool_
-        np.testing.assert_array_equal(outcome, expected)
-
-
-@both
-@compare
-def test_comparison_of_vectors_is_an_array_of_bools(
-    kind: Kind, op: Callable[[Any, Any], Any]
-) -> None:
+        assert type(outcome) is bool
+    table = np.array([[2.0, 3.0], [4.0, math.nan]])
     x, y = np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0])
-    for left, right in ((kind.make(x), kind.make(y)), (kind.make(x), y), (x, kind.make(y))):
-        outcome = op(left, right)
-        assert outcome.dtype == np.bool_
-        np.testing.assert_array_equal(outcome, op(x, y))
-    np.testing.assert_array_equal(op(kind.make(x), 2), op(x, 2))
-    np.testing.assert_array_equal(op(2.0, kind.make(x)), op(2.0, x))
+    for left, right in ((3.0, table), (table, 3.0), (x, y), (x, 2), (2.0, x)):
+        for outcome in (
+            op(kind.make(left), right),
+            op(left, kind.make(right)),
+            op(kind.make(left), kind.make(right)),
+        ):
+            assert outcome.dtype == np.bool_
+            np.testing.assert_array_equal(outcome, op(left, right))
 
 
 @both
@@ -664,21 +641,6 @@ def test_a_leaf_is_not_made_of_a_number_with_a_derivative(number: Any) -> None:
         Dual.seed(number)
 
 
-def test_values_are_copied_in_and_out() -> None:
-    source = np.array([1.0, 2.0])
-    tangent = np.array([3.0, 4.0])
-    v, d = Var(source), Dual(source, tangent)
-    source[:] = tangent[:] = -1.0
-    for number, name in ((v, "value"), (v, "v"), (d, "primal"), (d, "real")):
-        getattr(number, name)[:] = -2.0
-        np.testing.assert_array_equal(getattr(number, name), [1.0, 2.0])
-    d.tangent[:] = -2.0
-    np.testing.assert_array_equal(d.tangent, [3.0, 4.0])
-    (v[0] * v[1]).backward()
-    v.grad[:] = -2.0
-    np.testing.assert_array_equal(v.grad, [2.0, 1.0])
-
-
 # --- reading a Var -------------------------------------------------------------------------------
 
 
@@ -730,20 +692,6 @@ def test_parents_are_the_operands_that_carry_derivatives() -> None:
         assert isinstance(number.parents, tuple)
         assert all(isinstance(parent, Var) for parent in number.parents)
         assert [parent.value for parent in number.parents] == expected
-
-
-def test_the_graph_can_be_walked_by_parents() -> None:
-    x = Var(0.5)
-    y = 1.0 / (1.0 + cadiff.exp(-x))
-    values = []
-    number: Any = y
-    while number.parents:
-        values.append(number.value)
-        (number,) = number.parents
-    assert number.value == 0.5
-    assert values == [y.value, 1.0 + math.exp(-0.5), math.exp(-0.5), -0.5]
-    y.backward()
-    assert number.grad == x.grad != 0.0
 
 
 # --- the run of a Var ----------------------------------------------------------------------------

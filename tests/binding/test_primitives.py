@@ -14,8 +14,6 @@ import scipy.special
 import cadiff
 import cadiff.numpy as np
 from cadiff import primitive
-from cadiff.operations.recorded_calls import Rule
-from cadiff.scipy import ndimage
 
 from ..helpers.programs import refusal
 
@@ -460,32 +458,6 @@ def test_a_tall_jacobian_asks_the_fewest_rules(name: str, rules: str) -> None:
         npt.assert_allclose(jacobian(x), 2.0 * TALL * x, rtol=1e-15)
     pulled = {"maker": 1, "pull": 12, "push": 0}
     assert asked == (pulled if rules == "pulls" else {"maker": 0, "pull": 0, "push": 2})
-
-
-def test_a_tall_jacobian_pushes_through_rules_of_the_package(monkeypatch: Any) -> None:
-    asked = {"pull": 0, "push": 0}
-
-    def noting(what: str, rule: Any) -> Any:
-        def note(*args: Any) -> Any:
-            asked[what] += 1
-            return rule(*args)
-
-        return note
-
-    monkeypatch.setattr(Rule, "pull_cotangents", noting("pull", Rule.pull_cotangents))
-    monkeypatch.setattr(Rule, "push_tangents", noting("push", Rule.push_tangents))
-    image = numpy.sin(numpy.arange(64.0)).reshape(8, 8)
-    rows, columns = numpy.mgrid[1:6, 1:6]
-
-    def warped(x: Any) -> Any:
-        places = np.array([x[0] * rows + x[1], columns - x[1]])
-        return ndimage.map_coordinates(image, places)
-
-    x = numpy.array([1.1, 0.3])
-    expected = cadiff.jacobian(warped, mode="rev")(x)
-    assert asked == {"pull": 25, "push": 0}
-    npt.assert_allclose(cadiff.jacobian(warped)(x), expected, rtol=1e-12, atol=1e-14)
-    assert asked == {"pull": 25, "push": 2}
 
 
 @pytest.mark.filterwarnings("error")

@@ -200,19 +200,6 @@ def test_length_and_adjoints_of_random_programs(
     ElementTree.fromstring(tape._repr_svg_())
 
 
-@examples(30)
-@given(programs)
-def test_adjoints_of_random_programs_on_arrays(program: list[tuple[int, int, int]]) -> None:
-    x, y = np.linspace(-1, 1, 6).reshape(2, 3), np.array([0.5, -1.0, 2.0])
-
-    def total(x: Any, y: Any) -> Any:
-        return np.sum(run([(op % 6, i, j) for op, i, j in program], [x, y]))
-
-    tape = cadiff.make_tape(total)(x, y)
-    gx, gy = cadiff.grad(total, argnums=(0, 1))(x, y)
-    np.testing.assert_array_equal(tape._adjoints[:9], [*gx.ravel(), *gy])
-
-
 def test_inside_another_differentiation() -> None:
     seen = []
 

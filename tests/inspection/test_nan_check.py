@@ -381,18 +381,6 @@ def test_code_without_source() -> None:
         assert "(there is no source text)" in str(error)
 
 
-def test_each_line_of_a_loop() -> None:
-    def f(x: Any) -> Any:
-        for _ in range(100):
-            x = x * 1.0
-            x = x + 0.0
-        y = x - x
-        return x / y
-
-    error = caught(lambda: cadiff.grad(f)(1.0))
-    check(error, f, "return x / y", "divide", False)
-
-
 OPERATIONS = [
     lambda x: x + 1.0,
     lambda x: x * 2.0,

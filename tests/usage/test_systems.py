@@ -373,19 +373,6 @@ def test_parts_without_derivative_are_not_swept() -> None:
     assert (x.grad, frozen.grad) == (10.0, 0.0)
 
 
-def test_an_operation_of_ones_own() -> None:
-    @cadiff.primitive
-    def swish(x: Any) -> Any:
-        return x / (1.0 + np.exp(-x))
-
-    swish.defpartials(lambda ans, x: ans + cadiff.expit(x) * (1.0 - ans))
-    x = np.linspace(-3.0, 3.0, 7)
-    _, tangent = cadiff.jvp(swish, (x,), (np.ones(7),))
-    expected = cadiff.jvp(lambda x: x * cadiff.expit(x), (x,), (np.ones(7),))[1]
-    np.testing.assert_allclose(tangent, expected, rtol=1e-13, atol=1e-15)
-    np.testing.assert_allclose(cadiff.grad(lambda x: np.sum(swish(x)))(x), expected, rtol=1e-13)
-
-
 @pytest.mark.parametrize("push", [lambda g, ans, x: g, lambda g, ans, x: g[:]])
 @pytest.mark.parametrize("function", [lambda x: x, lambda x: x[:]])
 @pytest.mark.parametrize("n", [3, 600])
