@@ -26,6 +26,11 @@ def value_of(f: Callable[..., Any], *args: Any) -> Any:
     return cadiff.vjp(f, *args)[0]
 
 
+def values_of(f: Function, x: Any) -> list[Any]:
+    """What f returns in both modes, and what a program of it does."""
+    return [cadiff.vjp(f, x)[0], cadiff.jvp(f, (x,), (x,))[0], cadiff.compile(f)(x)]
+
+
 def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(tree, dict):
         for key, item in tree.items():

@@ -39,6 +39,7 @@ import cadiff.scipy.stats
 from ..helpers import cases_complex
 from ..helpers.derivatives import as_tuple, named
 from ..helpers.every_case import EVERY
+from ..helpers.programs import values_of
 
 SINGLE = numpy.dtype(numpy.float32)
 SMALL = {numpy.dtype(float): SINGLE, numpy.dtype(complex): numpy.dtype(numpy.complex64)}
@@ -159,15 +160,6 @@ def test_values_and_derivatives(call: Call) -> None:
         for results in (program(*call.point), program(*call.point)):
             for got, want in zip(results.values(), wanted, strict=True):
                 is_like(numpy.asarray(got), want, max(call.tolerance, 32.0 * ULP))
-
-
-def in_both_modes(f: Callable[..., Any], x: Any) -> list[Any]:
-    return [cadiff.vjp(f, x)[0], cadiff.jvp(f, (x,), (x,))[0]]
-
-
-def everywhere(f: Callable[..., Any], x: Any) -> list[Any]:
-    """What a function returns in both modes, and what a program of it does."""
-    return [*in_both_modes(f, x), cadiff.compile(f)(x)]
 
 
 # --- promotion -----------------------------------------------------------------------------------
@@ -322,9 +314,7 @@ def test_values_of_loops_are_those_of_float32() -> None:
     with numpy.errstate(all="raise"):
         plain = loop(X)
     assert type(plain) is numpy.float32
-    assert cadiff.value_and_grad(loop)(X)[0] == plain
-    assert cadiff.jvp(loop, (X,), (X,))[0] == plain
-    assert cadiff.compile(loop)(X) == plain
+    assert values_of(loop, X) == [plain] * 3
 
 
 def test_containers_keep_the_precision_of_each_argument() -> None:
@@ -341,6 +331,12 @@ def test_containers_keep_the_precision_of_each_argument() -> None:
         assert {k: g.dtype for k, g in gradient.items()} == {k: v.dtype for k, v in p.items()}
     value, _ = cadiff.value_and_grad(f)(p)
     assert isinstance(value, float)
+
+
+def test_float16_is_computed_in_float64() -> None:
+    x = X.astype(numpy.float16)
+    value, gradient = cadiff.value_and_grad(wave)(x)
+    assert (value, gradient.dtype) == (wave(x.astype(float)), numpy.float16)
 
 
 def test_overflow_goes_to_infinity_as_it_does_in_float32() -> None:
@@ -414,7 +410,7 @@ def test_assignments_round() -> None:
 
     x = numpy.ones(3, SINGLE)
     want = numpy.array([third, third, third, third], SINGLE)
-    for got in everywhere(f, x):
+    for got in values_of(f, x):
         assert got.dtype == SINGLE
         numpy.testing.assert_array_equal(got, want)
 
@@ -428,7 +424,7 @@ def test_joining_promotes(kind: str) -> None:
         return named([*parts, np.where(x > 1, x, 0.0), np.append(x, other), x @ other])
 
     wanted = join(numpy, X)
-    for got in everywhere(lambda x: join(np, x), X):
+    for got in values_of(lambda x: join(np, x), X):
         for k, want in wanted.items():
             assert numpy.asarray(got[k]).dtype == want.dtype
             numpy.testing.assert_allclose(got[k], want, rtol=2.0 * ULP)
@@ -443,13 +439,6 @@ def test_arrays_of_no_axes_and_of_no_elements() -> None:
     assert gradient.dtype == SINGLE
     assert gradient.shape == (0,)
     assert cadiff.jacobian(np.exp)(numpy.zeros((0, 2), SINGLE)).dtype == SINGLE
-
-
-def test_float16_is_computed_in_float64() -> None:
-    x = X.astype(numpy.float16)
-    value, gradient = cadiff.value_and_grad(wave)(x)
-    assert value == wave(x.astype(float))
-    assert gradient.dtype == numpy.float16
 
 
 def test_backward() -> None:
@@ -579,8 +568,7 @@ def test_operands_of_other_types(name: str) -> None:
     def f(x: Any) -> Any:
         return named(as_tuple(MIXED[name](np, x)))
 
-    program = cadiff.compile(f)
-    for results in in_both_modes(f, ROW) + [program(ROW), program(ROW)]:
+    for results in values_of(f, ROW):
         for got, want in zip(results.values(), wanted, strict=True):
             is_like(numpy.asarray(got), want, 4.0 * ULP)
 
