@@ -1,8 +1,4 @@
-"""Eigenvalues and eigenvectors, whose values are LAPACK's of the same matrix, and their phases.
-
-A real matrix may have complex eigenvalues: their order, and the vectors, are those of the routine
-for real matrices. What depends on the phase that LAPACK chooses for a vector has no gradient.
-"""
+"""Eigenvalues and eigenvectors, whose values are LAPACK's of the same matrix, and their phases."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ import cadiff
 import cadiff.numpy as np
 from cadiff import NoDerivativeError
 
+from ..helpers.differences import check_slope, slope
 from ..helpers.programs import quiet
 
 Function = Callable[[Any], Any]
@@ -118,13 +115,9 @@ def test_derivatives_belong_to_the_values(f: Function) -> None:
     for a in [a for a in MATRICES if a.ndim == 2 and a.size > 4][::3] + [TURNING]:
         complex_ones += numpy.iscomplexobj(numpy.linalg.eigvals(a))
         t = numpy.random.default_rng(2).normal(size=a.shape)
-        h = 1e-5
         gradient = cadiff.grad(f)
-        near, far = f(a + h * t) - f(a - h * t), f(a + 2 * h * t) - f(a - 2 * h * t)
-        slope = (8 * near - far) / (12 * h)
-        assert cadiff.jvp(f, (a,), (t,))[1] == pytest.approx(slope, rel=1e-6)
-        assert numpy.sum(gradient(a) * t) == pytest.approx(slope, rel=1e-6)
-        change = (gradient(a + h * t) - gradient(a - h * t)) / (2 * h)
+        check_slope(f, f, a, 1e-6, t, step=1e-5)
+        change = slope(gradient, a, t, 1e-5)
         size = numpy.max(numpy.abs(change))
         numpy.testing.assert_allclose(cadiff.hvp(f)(a, t), change, rtol=1e-5, atol=1e-5 * size)
         numpy.testing.assert_allclose(cadiff.compile(f).grad(a), gradient(a), rtol=1e-9, atol=1e-9)
@@ -147,6 +140,10 @@ def vectors_h(a: Any) -> Any:
     return np.linalg.eigh(a)[1]
 
 
+def thin(a: Any) -> Any:
+    return np.linalg.svd(a, full_matrices=False)
+
+
 DEPENDING: dict[str, tuple[Function, Any]] = {
     "eig": (lambda a: np.sum(WEIGHTS * vectors(a)).real, Z),
     "eig, an element": (lambda a: vectors(a)[0, 1].imag, Z),
@@ -154,38 +151,30 @@ DEPENDING: dict[str, tuple[Function, Any]] = {
     "eig of a stack": (lambda a: np.sum(WEIGHTS * vectors(a)).real, numpy.stack([Z, Z.T])),
     "eigh": (lambda a: np.sum(WEIGHTS * vectors_h(a)).imag, HERMITIAN),
     "svd, left": (lambda a: np.linalg.svd(a)[0][1, 1].real, Z),
-    "svd, right": (lambda a: np.linalg.svd(a, full_matrices=False)[2][0, 1].imag, TALL),
+    "svd, right": (lambda a: thin(a)[2][0, 1].imag, TALL),
     "svd, both turned": (
-        lambda a: (lambda u, _, vh: (u[0, 0] * np.conj(vh[0, 1])).real)(
-            *np.linalg.svd(a, full_matrices=False)
-        ),
+        lambda a: (lambda u, _, v: u[0, 0] * np.conj(v[0, 1]))(*thin(a)).real,
         TALL,
     ),
 }
 KEEPING: dict[str, tuple[Function, Any]] = {
     "sizes": (lambda a: np.sum(abs(vectors(a)) ** 2 * abs(WEIGHTS)), Z),
     "projector": (
-        lambda a: (lambda v: np.sum(WEIGHTS * np.outer(v, np.conj(v))).real)(vectors(a)[:, 1]),
-        Z,
+        lambda a: np.sum(WEIGHTS * np.outer(vectors(a)[:, 1], np.conj(vectors(a)[:, 1]))).real, Z,
     ),
     "lengths, which are 1": (lambda a: np.sum(abs(vectors(a)) ** 2), Z),
     "put together": (
         lambda a: (lambda w, v: np.sum(WEIGHTS * ((v * np.sin(w)) @ np.conj(v).T)).real)(
-            *np.linalg.eigh(a)
-        ),
-        HERMITIAN,
+            *np.linalg.eigh(a)), HERMITIAN,
     ),
     "small": (lambda a: 1e-9 * np.sum(abs(vectors_h(a)) ** 4), HERMITIAN),
     "real vector of a turning matrix": (lambda a: vectors(a)[1, 0].real, TURNING),
     "polar factor": (
-        lambda a: (lambda u, _, vh: np.sum(WEIGHTS[:, :3] * (u @ vh)[:4]).real)(
-            *np.linalg.svd(a, full_matrices=False)
-        ),
-        TALL,
+        lambda a: (lambda u, _, v: np.sum(WEIGHTS[:, :3] * (u @ v)[:4]).real)(*thin(a)), TALL,
     ),
     "symmetric": (lambda a: np.sum(WEIGHTS.real * vectors_h(a)), HERMITIAN.real),
     "real singular": (lambda a: np.sum(WEIGHTS.real * np.linalg.svd(a)[0]), Z.real),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DEPENDING)
@@ -211,11 +200,10 @@ def test_what_depends_on_no_phase_has_a_gradient(name: str) -> None:
     t = WEIGHTS[:3, :3].real if a.shape == (3, 3) else mixed(*a.shape)
     t = t if numpy.iscomplexobj(a) else t.real
     t = t + t.conj().T if a.shape == (4, 4) and numpy.array_equal(a, a.conj().T) else t
-    h = 1e-5
-    slope = (f(a + h * t) - f(a - h * t)) / (2.0 * h)
+    wanted = slope(f, a, t, 1e-5)
     for gradient in (cadiff.grad(f), cadiff.compile(f).grad):
         found = numpy.sum(gradient(a) * t).real
-        assert found == pytest.approx(slope, rel=1e-6, abs=1e-9)
+        assert found == pytest.approx(wanted, rel=1e-6, abs=1e-9)
     change = (f(a + 1e-3 * t) + f(a - 1e-3 * t) - 2.0 * f(a)) / 1e-6
     second = cadiff.hessian(lambda s: f(a + s * t))(0.0)
     assert second == pytest.approx(change, rel=1e-2, abs=1e-4)
@@ -268,7 +256,7 @@ def test_roots_of_series(kind: str, n: int, is_complex: bool) -> None:
         return np.sum(np.abs(found) ** 2 * numpy.arange(1.0, len(found) + 1.0))
 
     c = COEFFICIENTS[:n]
-    by_steps = [(f(c + h) - f(c - h)) / 2e-6 for h in 1e-6 * numpy.eye(n)]
+    by_steps = [slope(f, c, e, 1e-4) for e in numpy.eye(n)]
     gradient = cadiff.grad(f)(c)
     numpy.testing.assert_allclose(gradient, by_steps, rtol=1e-6, atol=1e-8)
     numpy.testing.assert_allclose(cadiff.jacfwd(f)(c), gradient, rtol=1e-10, atol=1e-12)
@@ -283,7 +271,7 @@ def test_series_with_derivatives_have_roots(kind: str) -> None:
         series = getattr(np.polynomial, kind)(c, domain=[-1.0, 3.0])
         return np.sum(np.abs(series.roots()) ** 2)
 
-    by_steps = [(f(COEFFICIENTS + h) - f(COEFFICIENTS - h)) / 2e-6 for h in 1e-6 * numpy.eye(4)]
+    by_steps = [slope(f, COEFFICIENTS, e, 1e-4) for e in numpy.eye(4)]
     numpy.testing.assert_allclose(cadiff.grad(f)(COEFFICIENTS), by_steps, rtol=1e-6, atol=1e-5)
 
 

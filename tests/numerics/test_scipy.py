@@ -1,9 +1,4 @@
-"""Functions of SciPy's, by their import line: values, and derivatives by differences of these.
-
-The differences are of SciPy's own functions, of the sixth order; modes and programs agree with
-each other to rounding. Values are SciPy's to the last bit but where its compiled loops add
-otherwise.
-"""
+"""Functions of SciPy's, by their import line: values, and derivatives by differences of these."""
 
 from __future__ import annotations
 
@@ -24,6 +19,7 @@ import cadiff.numpy as cnp
 from cadiff import NoDerivativeError
 
 from ..helpers.cases_scipy import ASKED, CALLS, OTHERS, POINT, SOLVED, Call
+from ..helpers.differences import check_slope
 
 for _module in sorted({call.name.rpartition(".")[0] for call in CALLS}):
     importlib.import_module(f"scipy.{_module}")
@@ -117,47 +113,34 @@ def test_plain_numbers_go_to_scipy() -> None:
 
 
 def test_wrong_calls_say_what_scipy_says() -> None:
-    for module in (scipy, cadiff.scipy):
+    def call(module: Any, x: Any) -> Any:
+        return module.signal.filtfilt([1.0], [1.0], x, padtype="no")[0]
+
+    for wrong in (lambda: call(scipy, POINT), lambda: cadiff.grad(call, 1)(cadiff.scipy, POINT)):
         with pytest.raises(ValueError, match="padtype"):
-            cadiff.grad(lambda x, m=module: m.signal.filtfilt([1.0], [1.0], x, padtype="no")[0])(
-                POINT
-            ) if module is cadiff.scipy else module.signal.filtfilt([1], [1], POINT, padtype="no")
+            wrong()
 
 
-@pytest.mark.parametrize("method", ["logarithmic", "hyperbolic"])
-def test_a_chirp_of_one_frequency(method: str) -> None:
-    """SciPy has a formula for it in which the other frequency does not occur."""
-
-    def f(module: Any, np: Any, f1: Any) -> Any:
-        return weighted(module.signal.chirp(POINT, 1.0, 2.0, f1, method), np)
-
-    expected = slope(lambda f1: f(scipy, np, f1), 1.0, 1.0)
-    assert_allclose(cadiff.grad(lambda f1: f(cadiff.scipy, cnp, f1))(1.0), expected, rtol=1e-7)
-
-
+# Parameters for which SciPy has other formulas, such as a logarithm for a power of 0.
 SPECIAL: list[tuple[Callable[[Any, Any], Any], tuple[float, ...]]] = [
     (lambda m, p: m.stats.yeojohnson(POINT - 0.5, p), (0.0, 2.0)),
     (lambda m, p: m.stats.yeojohnson_llf(p, POINT - 0.5), (0.0, 2.0)),
     (lambda m, p: m.stats.boxcox_llf(p, np.abs(POINT)), (0.0,)),
-    (
-        lambda m, p: tuple(m.stats.power_divergence(np.abs(POINT) * p * p, lambda_=p)),
-        (-1.0, 1.0),
-    ),
+    (lambda m, p: [*m.stats.power_divergence(POINT * p * p, lambda_=p)], (-1.0, 1.0)),
     (lambda m, p: m.signal.lp2hp([1.0, 0.3], [1.0, 0.5, 0.2], p), (1.0,)),
     (lambda m, p: m.signal.lfilter_zi([1.0, 0.3], p * np.array([1.0, 0.4])), (1.0,)),
     (lambda m, p: m.signal.filtfilt([1.0, 0.3], p * np.array([1.0, 0.4]), POINT), (1.0,)),
+    (lambda m, p: m.signal.chirp(POINT, 1.0, 2.0, p, "logarithmic"), (1.0,)),
+    (lambda m, p: m.signal.chirp(POINT, 1.0, 2.0, p, "hyperbolic"), (1.0,)),
 ]
 
 
-@pytest.mark.parametrize("f", [f for f, _ in SPECIAL])
-def test_parameters_where_scipy_has_other_formulas(f: Callable[[Any, Any], Any]) -> None:
-    """Such as a logarithm for a power of 0: the parameter does not occur in them."""
-    values = next(values for other, values in SPECIAL if other is f)
-    for p in values:
-        value, gradient = cadiff.value_and_grad(lambda p: weighted(f(cadiff.scipy, p), cnp))(p)
-        assert_allclose(value, weighted(f(scipy, p), np), rtol=1e-13)
-        expected = slope(lambda p: weighted(f(scipy, p), np), p, 1.0, 0.002)
-        assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
+@pytest.mark.parametrize(("f", "p"), [(f, p) for f, values in SPECIAL for p in values])
+def test_parameters_where_scipy_has_other_formulas(f: Callable[[Any, Any], Any], p: float) -> None:
+    ours, plain = (
+        lambda p, m=m, xp=xp: weighted(f(m, p), xp) for m, xp in ((cadiff.scipy, cnp), (scipy, np))
+    )
+    check_slope(ours, plain, p, 1e-7, value_rtol=1e-13, atol=1e-7)
 
 
 def test_a_rational_interpolant_at_its_nodes() -> None:
@@ -224,15 +207,10 @@ def test_functions_that_read_numbers() -> None:
     """What a callable reads has derivatives, too, where nothing else carries one."""
 
     def f(a: Any) -> Any:
-        grid = np.arange(12.0).reshape(3, 4)
-        return cnp.sum(
-            cadiff.scipy.ndimage.geometric_transform(
-                grid, lambda p: (p[0] * 0.7 + 0.1 * a, p[1] * 0.8), mode="nearest"
-            )
-        )
+        grid, at = np.arange(12.0).reshape(3, 4), lambda p: (p[0] * 0.7 + 0.1 * a, p[1] * 0.8)
+        return cnp.sum(cadiff.scipy.ndimage.geometric_transform(grid, at, mode="nearest"))
 
-    true = slope(f, 1.0, 1.0)
-    assert_allclose(cadiff.grad(f)(1.0), true, rtol=1e-8)
+    assert_allclose(cadiff.grad(f)(1.0), slope(f, 1.0, 1.0), rtol=1e-8)
 
 
 def test_smoothing_chosen_at_its_bound() -> None:
@@ -253,18 +231,13 @@ def test_what_has_no_derivative_says_so() -> None:
     interpolate, spatial = cadiff.scipy.interpolate, cadiff.scipy.spatial
     x = np.arange(12.0)
     whole = np.arange(9).reshape(3, 3)
+    images, signal = cadiff.scipy.ndimage, cadiff.scipy.signal
     for refused, match in (
-        (lambda y: cadiff.scipy.ndimage.shift(whole, y[:2]), "output=float"),
-        (lambda y: cadiff.scipy.ndimage.correlate1d(whole, y[:3]), "output=float"),
-        (
-            lambda y: cadiff.scipy.ndimage.convolve(x, [1.0], mode="constant", cval=y[0]),
-            "x - cval",
-        ),
-        (lambda y: cadiff.scipy.ndimage.shift(x, 0.3, cval=y[0]), "x - cval"),
-        (
-            lambda y: cadiff.scipy.signal.savgol_filter(x, 5, 2, 0, mode="constant", cval=y[0]),
-            "x - cval",
-        ),
+        (lambda y: images.shift(whole, y[:2]), "output=float"),
+        (lambda y: images.correlate1d(whole, y[:3]), "output=float"),
+        (lambda y: images.convolve(x, [1.0], mode="constant", cval=y[0]), "x - cval"),
+        (lambda y: images.shift(x, 0.3, cval=y[0]), "x - cval"),
+        (lambda y: signal.savgol_filter(x, 5, 2, mode="constant", cval=y[0]), "x - cval"),
         (lambda y: interpolate.make_splrep(x, y, s=0.1)(0.3), "s=0"),
         (lambda y: interpolate.make_splprep([x, y], s=0.1)[0](0.3), "s=0"),
         (lambda y: interpolate.UnivariateSpline(x, y)(0.3), "s=0"),
@@ -343,22 +316,31 @@ def test_methods_of_objects_in_c_name_the_import(f: Callable[[Any], Any], module
     assert f"cadiff.scipy.{module}" in told
 
 
-# What classes of SciPy's make of plain numbers is an argument like any other.
-OF_PLAIN_NUMBERS: list[Callable[[Any, Any], Any]] = [
-    lambda m, x: m.signal.step(scipy.signal.lti([1.0], [1.0, 0.5]), T=x[0] * np.arange(4.0))[1],
-    lambda m, x: m.signal.lsim(scipy.signal.lti([1.0], [1.0, 0.5]), x, np.arange(12.0))[1],
+LTI = scipy.signal.lti([1.0], [1.0, 0.5])
+DIAGONAL = scipy.stats.Covariance.from_diagonal([1.0, 2.0])
+# What classes make of plain numbers is an argument like any other; SciPy's, and its own.
+OBJECTS: list[Callable[[Any, Any], Any]] = [
+    lambda m, x: m.signal.step(LTI, T=x[0] * np.arange(4.0))[1],
+    lambda m, x: m.signal.lsim(LTI, x, np.arange(12.0))[1],
     lambda m, x: m.signal.dlsim(scipy.signal.dlti([1.0], [1.0, 0.5]), x)[1],
-    lambda m, x: m.signal.freqresp(scipy.signal.lti([1.0], [1.0, 0.5]), x)[1].real,
+    lambda m, x: m.signal.freqresp(LTI, x)[1].real,
     lambda m, x: m.stats.pearsonr(x, OTHERS, method=scipy.stats.PermutationMethod())[0],
+    lambda m, x: m.stats.multivariate_normal.logpdf(OTHERS[:2], x[:2], DIAGONAL),
+    lambda m, x: m.stats.pearsonr(x[:4], OTHERS[:4], method=m.stats.PermutationMethod()).pvalue,
     lambda m, x: m.stats.multivariate_normal.logpdf(
-        OTHERS[:2], x[:2], scipy.stats.Covariance.from_diagonal([1.0, 2.0])
+        OTHERS[:2], cov=m.stats.Covariance.from_diagonal(x[:2])
+    ),
+    lambda m, x: m.stats.multivariate_normal(None, m.stats.Covariance.from_diagonal(x[:2])).pdf(
+        OTHERS[:2]
     ),
 ]
 
 
-@pytest.mark.parametrize("f", OF_PLAIN_NUMBERS)
+@pytest.mark.parametrize("f", OBJECTS)
 @pytest.mark.filterwarnings("ignore")
-def test_objects_of_scipys_classes(f: Callable[[Any, Any], Any]) -> None:
+def test_objects_of_classes(f: Callable[[Any, Any], Any]) -> None:
+    """Beside plain numbers, and with derivatives."""
+    assert_allclose(f(cadiff.scipy, POINT), f(scipy, POINT), rtol=1e-12)
     value, gradient = cadiff.value_and_grad(lambda x: weighted(f(cadiff.scipy, x), cnp))(POINT)
     assert_allclose(value, weighted(f(scipy, POINT), np), rtol=1e-12)
     expected = slope(lambda x: weighted(f(scipy, x), np), POINT, DIRECTION)
@@ -367,38 +349,13 @@ def test_objects_of_scipys_classes(f: Callable[[Any, Any], Any]) -> None:
 
 def test_settings_are_of_scipys_classes() -> None:
     """So that they are settings for what plain numbers make as well."""
-    stats = cadiff.scipy.stats
-    found = stats.pearsonr(POINT, OTHERS).confidence_interval(
-        method=stats.BootstrapMethod(n_resamples=99, rng=np.random.default_rng(1))
-    )
-    assert found == scipy.stats.pearsonr(POINT, OTHERS).confidence_interval(
-        method=scipy.stats.BootstrapMethod(n_resamples=99, rng=np.random.default_rng(1))
-    )
-
-
-OF_ITS_OWN: list[Callable[[Any, Any], Any]] = [
-    lambda m, x: m.stats.pearsonr(x[:4], OTHERS[:4], method=m.stats.PermutationMethod()).pvalue,
-    *(
-        lambda m, x, call=call: call(
-            m.stats.multivariate_normal, OTHERS[:2], m.stats.Covariance.from_diagonal(x[:2])
+    found, expected = (
+        m.stats.pearsonr(POINT, OTHERS).confidence_interval(
+            method=m.stats.BootstrapMethod(n_resamples=99, rng=np.random.default_rng(1))
         )
-        for call in (
-            lambda normal, at, cov: normal.logpdf(at, cov=cov),
-            lambda normal, at, cov: normal(None, cov).pdf(at),
-        )
-    ),
-]
-
-
-@pytest.mark.parametrize("f", OF_ITS_OWN)
-def test_objects_of_its_own_classes(f: Callable[[Any, Any], Any]) -> None:
-    """Beside plain numbers, and with derivatives."""
-    x = np.abs(POINT) + 0.5
-    assert_allclose(f(cadiff.scipy, x), f(scipy, x), rtol=1e-12)
-    value, gradient = cadiff.value_and_grad(lambda x: np.sum(f(cadiff.scipy, x)))(x)
-    assert_allclose(value, f(scipy, x), rtol=1e-12)
-    expected = slope(lambda x: f(scipy, x), x, DIRECTION)
-    assert_allclose(gradient @ DIRECTION, expected, rtol=1e-7, atol=1e-8)
+        for m in (cadiff.scipy, scipy)
+    )
+    assert found == expected
 
 
 SCATTERED = np.array([0.9, 1.7, 0.6, 1.2, 2.1, 0.8, 1.5, 1.1, 1.9, 0.7, 1.3, 1.0])
@@ -419,20 +376,21 @@ SHAPES: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("transform", [cadiff.grad, cadiff.compile])
 def test_whole_numbers_of_images_are_rounded_as_scipy_does(transform: Any) -> None:
-    def images(m: Any) -> list[Any]:
-        shifted = m.ndimage.geometric_transform(
-            [1, 2, 3, 4], lambda p: (p[0] - 3,), mode="reflect"
-        )
-        of = np.array([1.0, 2.0, 3.0])
-        return [shifted, m.ndimage.shift(of, 0.3, output=int), m.ndimage.zoom(of, 2.0, output=int)]
+    of, moved = np.array([1.0, 2.0, 3.0]), lambda p: (p[0] - 3,)
+    calls: list[Callable[[Any], Any]] = [
+        lambda m: m.geometric_transform([1, 2, 3, 4], moved, mode="reflect"),
+        lambda m: m.geometric_transform(np.arange(1, 6), moved, mode="reflect"),
+        lambda m: m.shift(of, 0.3, output=int),
+        lambda m: m.zoom(of, 2.0, output=int),
+    ]
 
     def f(x: Any) -> Any:
-        for found, wanted in zip(images(cadiff.scipy), images(scipy), strict=True):
+        for found, wanted in ((call(cadiff.scipy.ndimage), call(scipy.ndimage)) for call in calls):
             np.testing.assert_array_equal(found, wanted)
             assert found.dtype == wanted.dtype
-        return x
+        return cnp.sum(x * calls[1](cadiff.scipy.ndimage))
 
-    transform(f)(1.0)
+    assert transform(f)(1.0) == calls[1](scipy.ndimage).sum()
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="errors have no notes")
@@ -449,13 +407,3 @@ def test_shapes_are_scipys(name: str) -> None:
     value, tangent = cadiff.jvp(lambda x: SHAPES[name](cadiff.scipy, x), (SCATTERED,), (POINT,))
     assert np.shape(value) == np.shape(tangent) == np.shape(wanted)
     assert_allclose(value, wanted, rtol=1e-9)
-
-
-def test_whole_numbers_between_others_are_rounded_as_scipy_does() -> None:
-    def f(scipy: Any, x: Any) -> Any:
-        moved = scipy.ndimage.geometric_transform(
-            np.arange(1, 6), lambda at: (at[0] - 3,), mode="reflect"
-        )
-        return x * moved
-
-    assert_allclose(cadiff.grad(lambda x: cnp.sum(f(cadiff.scipy, x)))(1.0), f(scipy, 1.0).sum())
