@@ -53,10 +53,8 @@ def test_nan_is_an_extreme_and_infinities_are(ours: Any) -> None:
     x = RNG.standard_normal(3000)
     x[[10, 2000]] = np.nan
     assert np.array_equal(cadiff.grad(ours)(x), np.where(np.isnan(x), 0.5, 0.0))
-    x[:] = np.inf
-    assert np.array_equal(cadiff.grad(ours)(x), np.full(3000, 1.0 / 3000.0))
-    x[:] = -np.inf
-    assert np.array_equal(cadiff.grad(ours)(x), np.full(3000, 1.0 / 3000.0))
+    for number in (np.inf, -np.inf):
+        assert np.array_equal(cadiff.grad(ours)(np.full(3000, number)), np.full(3000, 1 / 3000))
 
 
 @pytest.mark.parametrize(("ours", "plain"), EXTREMES)
@@ -70,15 +68,6 @@ def test_shares_in_many_rows(ours: Any, plain: Any, n: int) -> None:
     expected = weights[:, None] * ties / np.count_nonzero(ties, axis=1)[:, None]
     for g in gradients(lambda x: cnp.sum(weights * ours(x, axis=1)), x):
         np.testing.assert_allclose(g, expected, rtol=1e-15)
-
-
-def test_without_nan_the_result_alone_is_a_guard() -> None:
-    x = RNG.standard_normal((3, 2000))
-    program = cadiff.compile(lambda x: cnp.sum(cnp.nanmax(x, axis=1) - cnp.nanmin(x, axis=1)))
-    program(x)
-    assert program.stats()["traces"][0]["guards"] == 6
-    x[1, 7] = np.nan
-    assert program(x) == np.sum(np.nanmax(x, axis=1) - np.nanmin(x, axis=1))
 
 
 @pytest.mark.parametrize("zeros", [(), (0,), (130,), (20, 199)])

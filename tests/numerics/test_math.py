@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -55,50 +54,33 @@ def test_pairs_of_floats_get_the_answers_and_errors_of_math(name: str) -> None:
             assert outcome(getattr(cm, name), x, y) == outcome(getattr(math, name), x, y)
 
 
-@pytest.mark.parametrize(
-    ("name", "args"),
-    [
-        ("log", (0.0,)),
-        ("log", (8.0, 2.0)),
-        ("log", (8, 2)),
-        ("log", (10**400,)),
-        ("log", (8.0, 1.0)),
-        ("hypot", ()),
-        ("hypot", (3.0,)),
-        ("hypot", (1.0, 2.0, 2.0)),
-        ("dist", ([1.0, 2.0], [4.0, 6.0])),
-        ("dist", ([1.0], [4.0, 6.0])),
-        ("fsum", ([0.1] * 10,)),
-        ("fsum", ([INF, -INF],)),
-        ("prod", ([2, 3],)),
-        ("prod", ([],)),
-        ("ldexp", (0.7, 3)),
-        ("ldexp", (0.7, 2000)),
-        ("frexp", (0.7,)),
-        ("modf", (-2.5,)),
-        ("gcd", (12, 18)),
-        ("gcd", (1.5,)),
-        ("comb", (5, 2)),
-        ("factorial", (-1,)),
-        ("isqrt", (17,)),
-        ("nextafter", (1.0, 2.0)),
-        ("ulp", (1.0,)),
-        ("isclose", (1.0, 1.0 + 1e-12)),
-        ("isnan", (NAN,)),
-        ("floor", (2.5,)),
-        ("trunc", (-2.5,)),
-    ],
-)
-def test_other_functions_of_floats(name: str, args: tuple[Any, ...]) -> None:
-    assert outcome(getattr(cm, name), *args) == outcome(getattr(math, name), *args)
+OTHERS: dict[str, list[tuple[Any, ...]]] = {
+    "log": [(0.0,), (8.0, 2.0), (8, 2), (10**400,), (8.0, 1.0)],
+    "hypot": [(), (3.0,), (1.0, 2.0, 2.0)],
+    "dist": [([1.0, 2.0], [4.0, 6.0]), ([1.0], [4.0, 6.0])],
+    "fsum": [([0.1] * 10,), ([INF, -INF],)],
+    "prod": [([2, 3],), ([],)],
+    "ldexp": [(0.7, 3), (0.7, 2000)],
+    "gcd": [(12, 18), (1.5,)],
+    "comb": [(5, 2)],
+    "nextafter": [(1.0, 2.0)],
+    "isclose": [(1.0, 1.0 + 1e-12)],
+    "frexp": [(0.7,)],
+    "modf": [(-2.5,)],
+    "factorial": [(-1,)],
+    "isqrt": [(17,)],
+    "ulp": [(1.0,)],
+    "isnan": [(NAN,)],
+    "floor": [(2.5,)],
+    "trunc": [(-2.5,)],
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_functions_of_floats(name: str) -> None:
+    for args in OTHERS[name]:
+        assert outcome(getattr(cm, name), *args) == outcome(getattr(math, name), *args)
     assert outcome(cm.prod, [2.0], start=3.0) == outcome(math.prod, [2.0], start=3.0)
-
-
-@pytest.mark.parametrize("kind", [Var, lambda x: Dual(x, 1.0)], ids=["Var", "Dual"])
-def test_values_on_numbers_follow_numpy(kind: Callable[[float], Any]) -> None:
-    assert cadiff.value(cm.log(kind(0.0))) == -INF
-    assert math.isnan(cadiff.value(cm.sqrt(kind(-1.0))))
-    assert cadiff.value(cm.exp(kind(1000.0))) == INF
 
 
 DIFFERENTIABLE = [
@@ -107,16 +89,9 @@ DIFFERENTIABLE = [
         for name in UNARY
         if name not in {"floor", "ceil", "trunc"} and hasattr(math, name)
     ],
-    ("atan2", (0.6, -1.3)),
-    ("copysign", (0.6, -1.3)),
-    ("fmod", (7.3, 2.2)),
-    ("remainder", (7.3, 2.2)),
-    ("pow", (0.6, -1.3)),
-    ("log", (0.6,)),
-    ("log", (0.6, 3.0)),
-    ("hypot", (0.6,)),
-    ("hypot", (0.6, -1.3)),
-    ("hypot", (0.6, -1.3, 2.0, 5.0)),
+    *[(name, (0.6, -1.3)) for name in ("atan2", "copysign", "pow", "hypot")],
+    *[(name, (7.3, 2.2)) for name in ("fmod", "remainder")],
+    *[("log", (0.6,)), ("log", (0.6, 3.0)), ("hypot", (0.6,)), ("hypot", (0.6, -1.3, 2.0, 5.0))],
 ]
 
 
@@ -213,6 +188,5 @@ def test_a_program_written_for_math() -> None:
         return math.sin(x) ** math.sqrt(y) + math.log(x * y, 2) / math.hypot(x, y)
 
     assert f(1.2, 3.0, cm) == f(1.2, 3.0, math)
-    assert operator.itemgetter(0)(cadiff.grad(f, (0, 1))(1.2, 3.0, cm)) == pytest.approx(
-        (f(1.2 + 1e-6, 3.0, math) - f(1.2 - 1e-6, 3.0, math)) / 2e-6, rel=1e-8
-    )
+    slope = (f(1.2 + 1e-6, 3.0, math) - f(1.2 - 1e-6, 3.0, math)) / 2e-6
+    assert cadiff.grad(f)(1.2, 3.0, cm) == pytest.approx(slope, rel=1e-8)
