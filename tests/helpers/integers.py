@@ -25,9 +25,9 @@ def row(rng: np.random.Generator) -> Any:
     return rng.uniform(0.5, 2.0, N)
 
 
-def check(f: Callable[..., Any], calls: list[tuple[Any, ...]], recordings: int) -> None:
+def check(f: Callable[..., Any], calls: list[tuple[Any, ...]], recordings: int | None) -> None:
     """Programs of f, and of a number made of it, give what these give; arguments behind the first
-    are no variables. That many recordings serve all calls."""
+    are no variables. That many recordings serve all calls, unless any number may."""
 
     def number(*args: Any) -> Any:
         return cnp.sum(cnp.sin(f(*args)))
@@ -44,7 +44,10 @@ def check(f: Callable[..., Any], calls: list[tuple[Any, ...]], recordings: int) 
         near(total.hessian(x, *others), cadiff.hessian(number)(x, *others))
     for made in (program, total):
         stats = made.stats()
-        assert (stats["recordings"], stats["eager"], stats["obstacles"]) == (recordings, 0, [])
+        assert stats["obstacles"] == []
+        if recordings is not None:
+            assert stats["recordings"] <= recordings
+            assert stats["eager"] == 0
 
 
 def points(rng: np.random.Generator, dtype: Any) -> Any:
