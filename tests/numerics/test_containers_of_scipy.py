@@ -1,7 +1,4 @@
-"""Objects of SciPy's made of numbers with derivatives: their parts are SciPy's, with derivatives.
-
-Derivatives are compared with complex steps and with differences of SciPy's own objects.
-"""
+"""Objects of SciPy's made of numbers with derivatives: the parts are SciPy's, with derivatives."""
 
 from __future__ import annotations
 
@@ -18,17 +15,19 @@ import cadiff
 import cadiff.scipy.interpolate
 import cadiff.scipy.sparse
 
+from ..helpers.differences import check_slope
+
 sparse = cadiff.scipy.sparse
 
 # --- sparse matrices -----------------------------------------------------------------------------
 
 DATA = np.array([1.5, -2.0, 0.0, 3.0, 4.0, -1.0, 2.5])
 WAY = np.array([0.3, 1.1, -0.7, 0.2, 0.5, -0.4, 0.9])
-ROWS, COLUMNS = np.array([0, 2, 0, 2, 3, 3, 0]), np.array([1, 0, 1, 0, 2, 2, 0])  # three are twice
+ROWS, COLUMNS = np.array([0, 2, 0, 2, 3, 3, 0]), np.array([1, 0, 1, 0, 2, 2, 0])  # three twice
 INDICES, ENDS = (
     np.array([2, 0, 1, 1, 0, 1, 1]),
     np.array([0, 2, 2, 5, 7]),
-)  # in no order, and twice
+)  # in no order, twice
 KINDS = ("array", "matrix")
 
 MATRICES: dict[str, Callable[[Any, Any], Any]] = {
@@ -132,10 +131,7 @@ def test_functions_of_scipys_name_ours(name: str) -> None:
     def f(data: Any) -> Any:
         return getattr(scipy.sparse.linalg, name)(sparse.csc_array((data, ([0, 1], [0, 1]))))
 
-    instead = (
-        rf"write cadiff.scipy.sparse.linalg.{name}, after `import cadiff.scipy.sparse.linalg`"
-    )
-    with pytest.raises(TypeError, match=instead):
+    with pytest.raises(TypeError, match=f"write cadiff.scipy.sparse.linalg.{name}, after `import"):
         cadiff.grad(f)(np.ones(2))
 
 
@@ -176,11 +172,9 @@ def test_residuals_of_splines_of_least_squares(weights: Any) -> None:
     def f(m: Any, y: Any) -> Any:
         return m.LSQUnivariateSpline(x, y, [2.5], k=2, w=weights).get_residual()
 
-    value, slope = cadiff.value_and_grad(lambda y: f(cadiff.scipy.interpolate, y))(y)
-    assert value == pytest.approx(f(scipy.interpolate, y), rel=1e-12)
-    h = 1e-5 * np.eye(6)
-    differences = [(f(scipy.interpolate, y + e) - f(scipy.interpolate, y - e)) / 2e-5 for e in h]
-    np.testing.assert_allclose(slope, differences, rtol=1e-7)
+    ours, plain = (lambda y, m=m: f(m, y) for m in (cadiff.scipy.interpolate, scipy.interpolate))
+    for e in np.eye(6):
+        check_slope(ours, plain, y, 1e-7, e)
 
 
 # --- radial functions ----------------------------------------------------------------------------
@@ -189,15 +183,14 @@ NODES = np.array([[0.1, 0.4], [0.7, -0.3], [-0.5, 0.9], [1.2, 0.8], [-0.9, -0.6]
 HEIGHTS = np.array([0.3, -0.8, 1.4, 0.2, -0.5, 0.9])
 
 
+KERNELS = ("multiquadric", "inverse_multiquadric", "inverse_quadratic", "gaussian", "cubic")
+
+
 @pytest.mark.parametrize(
     ("name", "kernel"),
     [
         *(("Rbf", kernel) for kernel in ("multiquadric", "inverse", "gaussian")),
-        ("RBFInterpolator", "multiquadric"),
-        ("RBFInterpolator", "inverse_multiquadric"),
-        ("RBFInterpolator", "inverse_quadratic"),
-        ("RBFInterpolator", "gaussian"),
-        ("RBFInterpolator", "cubic"),
+        *(("RBFInterpolator", kernel) for kernel in KERNELS),
     ],
 )
 def test_second_derivatives_at_nodes_of_radial_functions(name: str, kernel: str) -> None:
@@ -213,9 +206,6 @@ def test_second_derivatives_at_nodes_of_radial_functions(name: str, kernel: str)
 
     found = cadiff.hessian(lambda x: at(cadiff.scipy.interpolate, x))(NODES[1])
     h = 1e-3 * np.eye(2)
-    f = [[at(scipy.interpolate, NODES[1] + a + b) for b in (*h, *-h)] for a in (*h, *-h)]
-    g = np.array([[f[i][j] - f[i][j + 2] - f[i + 2][j] + f[i + 2][j + 2] for j in (0, 1)]
-                  for i in (0, 1)])  # fmt: skip
-    np.testing.assert_allclose(
-        found, g / 4e-6, rtol=1e-3 if kernel != "cubic" else 2e-2, atol=1e-3
-    )
+    f = np.array([[at(scipy.interpolate, NODES[1] + a + b) for b in (*h, *-h)] for a in (*h, *-h)])
+    wanted = (f[:2, :2] - f[:2, 2:] - f[2:, :2] + f[2:, 2:]) / 4e-6
+    np.testing.assert_allclose(found, wanted, rtol=2e-2 if kernel == "cubic" else 1e-3, atol=1e-3)

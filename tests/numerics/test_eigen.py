@@ -160,7 +160,7 @@ DEPENDING: dict[str, tuple[Function, Any]] = {
 KEEPING: dict[str, tuple[Function, Any]] = {
     "sizes": (lambda a: np.sum(abs(vectors(a)) ** 2 * abs(WEIGHTS)), Z),
     "projector": (
-        lambda a: np.sum(WEIGHTS * np.outer(vectors(a)[:, 1], np.conj(vectors(a)[:, 1]))).real, Z,
+        lambda a: (lambda v: np.sum(WEIGHTS * np.outer(v, np.conj(v))).real)(vectors(a)[:, 1]), Z,
     ),
     "lengths, which are 1": (lambda a: np.sum(abs(vectors(a)) ** 2), Z),
     "put together": (
