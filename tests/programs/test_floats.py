@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,8 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
+
+from ..helpers.threads import in_threads
 
 RNG = np.random.default_rng(26)
 FIRST = RNG.bit_generator.state
@@ -59,45 +60,52 @@ def network(x: Any, first: Any, second: Any) -> Any:
     return cnp.sum(cnp.logaddexp(hidden @ second, 0.5)) / len(x)
 
 
-@pytest.mark.parametrize("rows", [1, 4, 40, 130])
-def test_networks(rows: int) -> None:
-    check(network, draw(rows, 64), draw(64, 48), draw(48, 10))
+def columns_and_rows(x: Any, row: Any, column: Any) -> Any:
+    hidden = cnp.maximum(x * row + column, 0.1 * x)
+    return cnp.sum(cnp.exp(-hidden) - cnp.mean(hidden, axis=1, keepdims=True))
 
 
-def test_data_that_is_constant() -> None:
-    x = draw(50, 70)
-    check(lambda first, second: network(x, first, second), draw(70, 40), draw(40, 10))
+def arguments() -> tuple[Any, ...]:
+    """Those of a network."""
+    return draw(40, 64), draw(64, 48), draw(48, 10)
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        pytest.param(lambda a, b: cnp.sum((a @ b) ** 2), id="product"),
-        pytest.param(lambda a, b: cnp.sum(cnp.sin(b.T @ a.T)), id="transposed"),
-        pytest.param(lambda a, b: cnp.sum(cnp.exp(0.1 * (a[::2, 3:] @ b[3:, ::-1]))), id="parts"),
-        pytest.param(lambda a, b: cnp.sum((a @ a.T) * (b.T @ b)[0, 0]), id="with itself"),
-        pytest.param(lambda a, b: cnp.sum(((a + 1.0) @ b) @ (b.T @ (a.T * 2.0))), id="chain"),
-        pytest.param(
-            lambda a, b: cnp.sum(cnp.max(a @ b, axis=0)) + (a @ b)[1, 2], id="read singly"
+SQUARES = ((30, 30), (30, 30)), ((90, 90), (90, 90))
+CONSTANT = draw(50, 70)
+# A function, and shapes of its arguments.
+CHECKED: dict[str, tuple[Callable[..., Any], tuple[tuple[tuple[int, ...], ...], ...]]] = {
+    "network": (network, tuple(((n, 64), (64, 48), (48, 10)) for n in (1, 4, 40, 130))),
+    "constant data": (lambda a, b: network(CONSTANT, a, b), (((70, 40), (40, 10)),)),
+    "product": (lambda a, b: cnp.sum((a @ b) ** 2), SQUARES),
+    "transposed": (lambda a, b: cnp.sum(cnp.sin(b.T @ a.T)), SQUARES),
+    "parts": (lambda a, b: cnp.sum(cnp.exp(0.1 * (a[::2, 3:] @ b[3:, ::-1]))), SQUARES),
+    "with itself": (lambda a, b: cnp.sum((a @ a.T) * (b.T @ b)[0, 0]), SQUARES),
+    "chain": (lambda a, b: cnp.sum(((a + 1.0) @ b) @ (b.T @ (a.T * 2.0))), SQUARES),
+    "read singly": (lambda a, b: cnp.sum(cnp.max(a @ b, axis=0)) + (a @ b)[1, 2], SQUARES),
+    "read by LAPACK": (
+        lambda a, b: cnp.sum(
+            cnp.linalg.inv(a[:20] @ b[:, :20] + 300.0 * np.eye(20, dtype=SINGLE))
         ),
-        pytest.param(
-            lambda a, b: cnp.sum(
-                cnp.linalg.inv(a[:20] @ b[:, :20] + 300.0 * np.eye(20, dtype=SINGLE))
-            ),
-            id="read by LAPACK",
-        ),
-        pytest.param(lambda a, b: cnp.sum(a @ b[:, 0]) + cnp.sum(a[0] @ b), id="vectors"),
-        pytest.param(lambda a, b: cnp.sum(cnp.concatenate([a @ b, b.T @ a.T])), id="joined"),
-    ],
-)
-def test_products(f: Callable[..., Any]) -> None:
-    check(f, draw(30, 30), draw(30, 30))
-    check(f, draw(90, 90), draw(90, 90))
+        SQUARES,
+    ),
+    "vectors": (lambda a, b: cnp.sum(a @ b[:, 0]) + cnp.sum(a[0] @ b), SQUARES),
+    "joined": (lambda a, b: cnp.sum(cnp.concatenate([a @ b, b.T @ a.T])), SQUARES),
+    "stacks": (
+        lambda a, b: cnp.sum(cnp.tanh(a @ b)),
+        (((40, 12, 16), (40, 16, 12)), ((9, 20, 16), (16, 12))),
+    ),
+    "columns and rows": (
+        columns_and_rows,
+        (((60, 100), (100,), (60, 1)), ((900, 3), (3,), (900, 1))),
+    ),
+}
 
 
-def test_stacks_of_matrices() -> None:
-    check(lambda a, b: cnp.sum(cnp.tanh(a @ b)), draw(40, 12, 16), draw(40, 16, 12))
-    check(lambda a, b: cnp.sum(cnp.tanh(a @ b)), draw(9, 20, 16), draw(16, 12))
+@pytest.mark.parametrize("name", CHECKED)
+def test_products_and_rows(name: str) -> None:
+    f, cases = CHECKED[name]
+    for shapes in cases:
+        check(f, *(draw(*shape) for shape in shapes))
 
 
 @given(
@@ -141,23 +149,16 @@ def test_results_are_products() -> None:
         former = found
 
 
-def in_other_order(x: Any) -> Any:
-    return np.asfortranarray(x)
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "in the other order": np.asfortranarray,
+    "every second": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "big endian": lambda x: x.astype(">f4"),
+}
 
 
-def every_second(x: Any) -> Any:
-    wide = np.zeros((x.shape[0], 2 * x.shape[1]), x.dtype)
-    wide[:, ::2] = x
-    return wide[:, ::2]
-
-
-def big_endian(x: Any) -> Any:
-    return x.astype(">f4")
-
-
-@pytest.mark.parametrize("layout", [in_other_order, every_second, big_endian])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 def test_layouts_of_arguments(layout: Callable[[Any], Any]) -> None:
-    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    args = arguments()
     program = cadiff.compile(network)
     value, gradients = program.value_and_grad(*args, argnums=(0, 1, 2))
     for k in range(3):
@@ -169,7 +170,7 @@ def test_layouts_of_arguments(layout: Callable[[Any], Any]) -> None:
 
 
 def test_arguments_stay_as_they_are_and_results_too() -> None:
-    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    args = arguments()
     copies = [x.copy() for x in args]
     program = cadiff.compile(network)
     first = program.grad(*args, argnums=(0, 1, 2))
@@ -183,7 +184,7 @@ def test_arguments_stay_as_they_are_and_results_too() -> None:
 
 
 def test_float64_is_another_recording() -> None:
-    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    args = arguments()
     program = cadiff.compile(network)
     small = program.grad(*args)
     wide = program.grad(*[x.astype(float) for x in args])
@@ -230,33 +231,27 @@ def test_infinities_and_what_is_too_large() -> None:
 
 
 def test_written_and_read_again() -> None:
-    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    args = arguments()
     program = check(network, *args)
     again = pickle.loads(pickle.dumps(program))
     npt.assert_array_equal(again.grad(*args), program.grad(*args))
 
 
 def test_text_in_c_is_of_doubles() -> None:
-    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    args = arguments()
     text = cadiff.compile(network).to_c(*args, name="network")
     assert "(float)" in text and "float *" not in text
 
 
 def test_many_threads() -> None:
-    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    args = arguments()
     program = cadiff.compile(network, threads=2)
     wanted = program.grad(*args)
-    wrong: list[Any] = []
 
-    def call() -> None:
-        wrong.extend(1 for _ in range(20) if not np.array_equal(program.grad(*args), wanted))
+    def job(k: int) -> bool:
+        return all(np.array_equal(program.grad(*args), wanted) for _ in range(20))
 
-    threads = [threading.Thread(target=call) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    assert all(in_threads(4, job))
 
 
 def test_arrays_take_less_memory() -> None:
@@ -307,15 +302,6 @@ def test_elementwise(name: str, size: int) -> None:
     places = 40 if name == "running sums" else 4  # which are rounded where they end
     for found in (program(x, y), program(x, y)):
         npt.assert_allclose(found, wanted, rtol=places * 2.0**-23, atol=places * 2.0**-24)
-
-
-def test_columns_and_rows() -> None:
-    def f(x: Any, row: Any, column: Any) -> Any:
-        hidden = cnp.maximum(x * row + column, 0.1 * x)
-        return cnp.sum(cnp.exp(-hidden) - cnp.mean(hidden, axis=1, keepdims=True))
-
-    check(f, draw(60, 100), draw(100), draw(60, 1))
-    check(f, draw(900, 3), draw(3), draw(900, 1))
 
 
 def test_derivatives_keep_their_digits() -> None:
