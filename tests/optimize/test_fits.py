@@ -208,31 +208,6 @@ def test_a_single_residual() -> None:
     assert_allclose(least_squares(lambda x: x[0] ** 2 - 2.0, 1.0).x, [2.0**0.5], rtol=1e-7)
 
 
-@pytest.mark.parametrize("method", ["trf", "dogbox", "lm"])
-@pytest.mark.parametrize("containers", [False, True])
-def test_few_operations_on_long_arrays_are_not_recorded(
-    method: str, containers: bool, monkeypatch: Any
-) -> None:
-    """Programs of them take as long to make as many Jacobians do."""
-
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise AssertionError("it is recorded")
-
-    monkeypatch.setattr(cadiff.Program, "jacobian", refuse)
-    monkeypatch.setattr(cadiff.Program, "__call__", refuse)
-    t = np.linspace(0.0, 4.0, 1000)
-    data = exponential(t, 2.5, 1.3, 0.5)
-
-    def residuals(p: Any) -> Any:
-        return exponential(t, *(p.values() if containers else p)) - data
-
-    start = dict.fromkeys("abc", 1.0) if containers else np.ones(3)
-    found = least_squares(residuals, start, method=method)
-    assert_allclose([*found.x.values()] if containers else found.x, [2.5, 1.3, 0.5])
-    with pytest.warns(RuntimeWarning, match="AssertionError: it is recorded"):
-        least_squares(lambda p: [p[0] - 1.0, p[1] ** 2 - 2.0], np.ones(2), method=method)
-
-
 def test_many_jacobians_of_long_arrays_are_recorded_in_the_end(monkeypatch: Any) -> None:
     fits = optimize._fits
     monkeypatch.setattr(fits, "EAGER_JACOBIANS", 2)

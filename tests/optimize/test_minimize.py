@@ -304,21 +304,6 @@ def test_stationary_starts_are_not(f: Any) -> None:
     optimize.least_squares(f, np.zeros(2))
 
 
-def test_a_function_that_cannot_be_recorded_is_run_eagerly() -> None:
-    """It asks for values as Python numbers, which a recording cannot give again."""
-    counts = []
-
-    def f(x: Any) -> Any:
-        counts.append(1)
-        steps = int(np.random.default_rng(len(counts)).integers(1, 2))
-        total = 0.0
-        for _ in range(steps):
-            total = total + ((x - 2.0) ** 2).sum()
-        return total
-
-    assert_allclose(minimize(f, np.zeros(2)).x, 2.0, atol=1e-6)
-
-
 def test_methods_of_other_people() -> None:
     def descent(fun: Any, x0: Any, args: Any = (), jac: Any = None, **_: Any) -> Any:
         x = np.array(x0)
@@ -332,7 +317,6 @@ def test_methods_of_other_people() -> None:
 def test_one_number() -> None:
     result = optimize.minimize_scalar(lambda x: (x - 2.0) ** 2, bounds=(0, 5), method="bounded")
     assert_allclose(result.x, 2.0)
-    assert_allclose(minimize(lambda x: (x[0] - 2.0) ** 2, 0.5).x, [2.0], atol=1e-6)
 
 
 # --- what goes wrong ---------------------------------------------------------------------------
@@ -343,15 +327,14 @@ class Pair(NamedTuple):
     b: Any
 
 
-@pytest.mark.parametrize("start", [range(3), array("d", [0.0, 1.0]), (Fraction(1, 2), 3)])
-def test_starts_that_are_sequences_of_numbers(start: Any) -> None:
-    assert_allclose(minimize(lambda x: ((x - 2.0) ** 2).sum(), start).x, 2.0)
-
-
-def test_a_namedtuple_of_numbers_is_a_container() -> None:
-    found = minimize(lambda p: (p.a - 1.0) ** 2 + p.b**2, Pair(0.0, 1.0)).x
-    assert isinstance(found, Pair)
-    assert_allclose(found, [1.0, 0.0], atol=1e-7)
+@pytest.mark.parametrize(
+    "start",
+    [range(3), array("d", [0.0, 1.0]), (Fraction(1, 2), 3), 0.5, np.zeros((2, 3)), Pair(0.0, 1.0)],
+)
+def test_starts_that_are_numbers(start: Any) -> None:
+    found = minimize(lambda p: cnp.sum((cadiff.flatten(p)[0] - 2.0) ** 2), start).x
+    assert_allclose(cadiff.flatten(found)[0], 2.0, atol=1e-6)
+    assert isinstance(found, Pair) == isinstance(start, Pair)
 
 
 def square(a: Any) -> Any:

@@ -258,7 +258,7 @@ def cube_jacobian(x: Any) -> Any:
 
 @pytest.mark.parametrize("outer", ["grad", "jacfwd", "jacrev", "vjp"])
 @pytest.mark.parametrize("way", ["push", "pull", "dense"])
-def test_maps_inside_of_derivatives(outer: str, way: str) -> None:
+def test_maps_within_derivatives(outer: str, way: str) -> None:
     """d/dx of v^T J(x) w, for the J of a linearisation at x."""
     v, w = np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.7, -1.0])
 
@@ -313,33 +313,6 @@ def test_maps_over_closures() -> None:
     assert cadiff.linearize(f, y)[1](1.0) == pytest.approx(wanted, rel=1e-14)
 
 
-def test_maps_with_primitives_inside_of_derivatives() -> None:
-    def number(x: Any) -> Any:
-        _, lin = cadiff.linearize(lambda z: cnp.cumprod(z), x)
-        return cnp.sum(lin(np.ones(3))) + cnp.sum(lin.vjp(np.ones(3)))
-
-    x = np.array([0.5, 1.5, -0.25])
-    # Twice the sum of all entries of J: 2 (1 + x0 + x1 + x0 x1 + x1 x2 + x0 x2).
-    wanted = 2.0 * np.array([1.0 + x[1] + x[2], 1.0 + x[0] + x[2], x[1] + x[0]])
-    np.testing.assert_allclose(cadiff.grad(number)(x), wanted, rtol=1e-13)
-    np.testing.assert_allclose(cadiff.jacfwd(number)(x), wanted, rtol=1e-13)
-
-
-def test_a_pullback_of_assignments_has_a_derivative_by_its_cotangent() -> None:
-    def f(x: Any) -> Any:
-        a = x.copy()
-        b = cnp.sin(a)
-        a[:] = b * b
-        a[0] = a[0] * b[1]
-        return a * b
-
-    x, u = np.array([0.3, 0.7]), np.array([1.0, 2.0])
-    _, pullback = cadiff.vjp(f, x)
-    jacobian = cadiff.jacfwd(f)(x)
-    np.testing.assert_allclose(cadiff.jacrev(pullback)(u), jacobian.T, rtol=1e-14)
-    np.testing.assert_allclose(cadiff.jacfwd(pullback)(u), jacobian.T, rtol=1e-14)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_a_pullback_stays_the_same_however_often_it_is_called(name: str) -> None:
     x = np.linspace(-1.0, 1.3, 7)
@@ -350,11 +323,10 @@ def test_a_pullback_stays_the_same_however_often_it_is_called(name: str) -> None
     for _ in range(12):
         np.testing.assert_array_equal(pullback(weights), first)
     if np.size(out):
-        along = cadiff.jacrev(pullback)(u if np.ndim(out) else u.item())
-        wanted = np.asarray(cadiff.jacfwd(CASES[name])(x))
-        np.testing.assert_allclose(
-            np.reshape(along, (7, -1)), wanted.reshape(-1, 7).T, rtol=1e-12, atol=1e-12
-        )
+        wanted = np.asarray(cadiff.jacfwd(CASES[name])(x)).reshape(-1, 7).T
+        for transform in (cadiff.jacfwd, cadiff.jacrev):
+            along = np.reshape(transform(pullback)(weights), (7, -1))
+            np.testing.assert_allclose(along, wanted, rtol=1e-12, atol=1e-12)
 
 
 # --- pickles, threads, SciPy ---------------------------------------------------------------------

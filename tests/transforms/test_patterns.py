@@ -84,12 +84,6 @@ def test_second_derivatives_are_apart_too(name: str) -> None:
     assert not np.any(found & ~blocks(4, 9, 9))
 
 
-def test_columns_of_a_right_hand_side_are_solved_apart() -> None:
-    a = RNG.normal(size=(2, 3, 3)) + 4.0 * np.eye(3)
-    found = structure(lambda b: np.linalg.solve(a, b.reshape(2, 3, 4)), RNG.normal(size=24))
-    assert_array_equal(found, np.kron(np.eye(2), np.kron(np.ones((3, 3)), np.eye(4))) > 0)
-
-
 def test_a_matrix_of_many_residuals_has_no_more_entries_than_it_needs() -> None:
     """Lists of entries are taken for these, not sets of bits."""
     camera, point = RNG.integers(0, 20, 900), RNG.integers(0, 100, 900)
@@ -102,13 +96,6 @@ def test_a_matrix_of_many_residuals_has_no_more_entries_than_it_needs() -> None:
     matrix = cadiff.sparse_jacobian(residuals)(x)
     assert matrix.nnz == 6 * 900
     assert_allclose(matrix.toarray(), cadiff.jacobian(residuals)(x), rtol=0.0, atol=1e-12)
-
-
-def test_a_linear_map_has_the_entries_of_its_matrix() -> None:
-    linear = cadiff.linearize(lambda y: np.convolve(y, [1.0, 2.0]), np.ones(90))[1]
-    expected = np.eye(91, 90) + np.eye(91, 90, -1) > 0
-    assert_array_equal(structure(lambda x: linear(x * x), np.ones(90)), expected)
-    assert_array_equal(structure(lambda x: linear.T(x), np.ones(91)), expected.T)
 
 
 def test_a_mask_that_is_given_chooses_entries() -> None:
@@ -213,22 +200,6 @@ def test_patterns_are_of_arguments_and_results() -> None:
         both.defpattern("i->i", "i->i", argnums=0)
 
 
-def test_partials_are_elementwise_also_where_they_are_broadcast() -> None:
-    scaled = cadiff.custom(np.multiply, partials=[lambda v, x, y: y, lambda v, x, y: x])
-    found = structure(lambda x: scaled(x[:3, None], x[3:]), RNG.normal(size=5))
-    expected = np.hstack(
-        [np.kron(np.eye(3), np.ones((2, 1))), np.kron(np.ones((3, 1)), np.eye(2))]
-    )
-    assert_array_equal(found, expected > 0)
-
-
-def test_a_rule_that_takes_the_place_of_partials_is_not_elementwise() -> None:
-    operation = cadiff.primitive(np.cumsum)
-    operation.defpartials(lambda ans, x: 1.0)
-    operation.defvjp(lambda ans, x: lambda g: cnp.cumsum(g[::-1])[::-1])
-    assert_array_equal(structure(lambda x: operation(x), np.ones(4)), np.tri(4) > 0)
-
-
 # --- what rules show -----------------------------------------------------------------------------
 
 
@@ -243,25 +214,6 @@ def test_a_pattern_is_read_off_a_rule_in_functions_of_the_package() -> None:
     assert_array_equal(found, expected.T.astype(int) @ expected.astype(int) > 0)
 
 
-def test_a_pattern_is_read_off_a_rule_that_calls_other_primitives() -> None:
-    inverse = cadiff.custom(
-        np.linalg.inv,
-        vjp=lambda ans, a: (
-            lambda g: -cnp.linalg.solve(cnp.swapaxes(a, 1, 2), g @ cnp.swapaxes(ans, 1, 2))
-        ),
-    )
-    assert_array_equal(structure(lambda x: inverse(matrices(x)), POINT), blocks(4, 9, 9))
-
-
-def test_running_sums_are_read_in_their_order() -> None:
-    """What is found last by the reverse rule is what comes first."""
-    running = cadiff.custom(
-        lambda x: np.cumsum(np.cumsum(x)),
-        vjp=lambda ans, x: lambda g: cnp.cumsum(cnp.cumsum(g[::-1]))[::-1] + 0.0 * g,
-    )
-    assert_array_equal(structure(lambda x: running(x), np.ones(90)), np.tri(90) > 0)
-
-
 def test_a_rule_that_chooses_by_values_shows_nothing() -> None:
     f = cadiff.custom(np.abs, vjp=lambda ans, x: lambda g: g if x[0] > 0.0 else -g[::-1])
     assert np.all(mask_of(cadiff.sparse_jacobian(lambda x: f(x))(np.ones(3))))
@@ -273,6 +225,49 @@ def test_a_rule_that_is_its_own_transpose_ends() -> None:
     assert np.all(mask_of(cadiff.sparse_jacobian(lambda x: swap(x))(np.ones(3))))
     swap.defpattern(lambda ans, x: np.eye(len(x))[::-1])
     assert_array_equal(structure(lambda x: swap(x), np.ones(3)), np.eye(3)[::-1] > 0)
+
+
+SCALED = cadiff.custom(np.multiply, partials=[lambda v, x, y: y, lambda v, x, y: x])
+SUMS = cadiff.primitive(np.cumsum)
+SUMS.defpartials(lambda ans, x: 1.0)
+SUMS.defvjp(lambda ans, x: lambda g: cnp.cumsum(g[::-1])[::-1])  # in the place of the partials
+SUMS_OF_SUMS = cadiff.custom(
+    lambda x: np.cumsum(np.cumsum(x)),
+    vjp=lambda ans, x: lambda g: cnp.cumsum(cnp.cumsum(g[::-1]))[::-1] + 0.0 * g,
+)
+INVERSE = cadiff.custom(
+    np.linalg.inv,
+    vjp=lambda ans, a: (
+        lambda g: -cnp.linalg.solve(cnp.swapaxes(a, 1, 2), g @ cnp.swapaxes(ans, 1, 2))
+    ),
+)
+LINEAR = cadiff.linearize(lambda y: np.convolve(y, [1.0, 2.0]), np.ones(90))[1]
+OF_LINEAR = np.eye(91, 90) + np.eye(91, 90, -1)
+REGULAR = RNG.normal(size=(2, 3, 3)) + 4.0 * np.eye(3)
+
+# A function, the size of its argument, and its structure.
+STRUCTURES: dict[str, tuple[Function, int, Any]] = {
+    "columns of a right-hand side": (
+        lambda b: np.linalg.solve(REGULAR, b.reshape(2, 3, 4)),
+        24,
+        np.kron(np.eye(2), np.kron(np.ones((3, 3)), np.eye(4))),
+    ),
+    "a linear map": (lambda x: LINEAR(x * x), 90, OF_LINEAR),
+    "its transpose": (lambda x: LINEAR.T(x), 91, OF_LINEAR.T),
+    "partials that are broadcast": (
+        lambda x: SCALED(x[:3, None], x[3:]),
+        5,
+        np.hstack([np.kron(np.eye(3), np.ones((2, 1))), np.kron(np.ones((3, 1)), np.eye(2))]),
+    ),
+    "a rule instead of partials": (lambda x: SUMS(x), 4, np.tri(4)),
+    "a rule read from its end": (lambda x: SUMS_OF_SUMS(x), 90, np.tri(90)),
+    "a rule that calls others": (lambda x: INVERSE(matrices(x)), 36, blocks(4, 9, 9)),
+}
+
+
+@pytest.mark.parametrize(("f", "n", "expected"), STRUCTURES.values(), ids=STRUCTURES)
+def test_structures_of_operations(f: Function, n: int, expected: Any) -> None:
+    assert_array_equal(structure(f, np.random.default_rng(1).normal(size=n)), expected > 0)
 
 
 # --- the warning ---------------------------------------------------------------------------------
