@@ -427,20 +427,6 @@ def test_one_triangle_and_the_real_diagonal_are_read(name: str, upper: bool) -> 
     assert np.all(gradient[~other] != 0.0)
 
 
-@pytest.mark.parametrize(
-    "vectors",
-    [
-        lambda a: np.linalg.eigh(a)[1],
-        lambda a: np.linalg.eig(a)[1],
-        lambda a: np.linalg.svd(a)[0],
-    ],
-)
-def test_repeated_values_warn(vectors: Callable[[Any], Any]) -> None:
-    with pytest.warns(RuntimeWarning, match="does not exist"):
-        gradient = cadiff.grad(lambda a: np.abs(vectors(a)[0, 0]))(np.eye(3) + 0j)
-    assert np.isnan(gradient).any()
-
-
 def test_repeated_eigenvalues_taken_together_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
