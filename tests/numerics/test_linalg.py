@@ -43,6 +43,10 @@ WITHOUT: dict[str, tuple[Callable[[Any, Any], Any], Any, type[Exception], str]] 
     "polar": (lambda la, a: la.polar(a)[0], np.zeros((3, 2)), LinAlgError, "singular"),
     "polar left": (lambda la, a: la.polar(a, "left"), np.zeros((2, 4)), LinAlgError, "singular"),
     "signm singular": (lambda la, a: la.signm(a), np.diag([1.0, 0.0]), LinAlgError, "singular"),
+    "complex sqrtm": (
+        lambda la, a: la.sqrtm(a * np.diag([1j, 1.0, 1.0])).real,
+        np.diag([1.0, 0.0, 2.0]), LinAlgError, "singular",
+    ),
     "sqrtm of 0": (lambda la, a: la.sqrtm(a), np.zeros((2, 2)), LinAlgError, "root"),
     "sqrtm singular": (lambda la, a: la.sqrtm(a), np.diag([1.0, 0.0]), LinAlgError, "root"),
     "rq tall": (lambda la, a: la.rq(a), np.ones((3, 2)), TypeError, "wide ones"),
@@ -621,11 +625,11 @@ def test_results_of_stacks_are_what_scipy_makes_of_them(name: str) -> None:
 
 
 def test_lists_of_numbers_are_matrices() -> None:
-    def f(x: Any, y: Any) -> Any:
-        return np.linalg.det(cadiff.numpy.linalg.inv([[x, y], [1.0, 3.0]]))
-
-    wanted = -3.0 / (3.0 * 2.0 - 5.0) ** 2
-    assert cadiff.grad(f)(2.0, 5.0) == pytest.approx(wanted)
+    la = cadiff.numpy.linalg
+    inverse = lambda x, y: np.linalg.det(la.inv([[x, y], [1.0, 3.0]]))  # noqa: E731
+    assert cadiff.grad(inverse)(2.0, 5.0) == pytest.approx(-3.0 / (3.0 * 2.0 - 5.0) ** 2)
+    of_complex = lambda x: la.det([[x, 1j], [1.0, x * x]]).real  # noqa: E731
+    assert cadiff.grad(of_complex)(2.0) == pytest.approx(12.0)
 
 
 def test_the_rank_is_plain() -> None:
