@@ -137,22 +137,6 @@ def test_divmod_is_the_pair_of_floor_quotient_and_remainder(kind: Kind) -> None:
 
 
 @both
-def test_values_outside_the_domain_follow_numpy_without_exceptions(kind: Kind) -> None:
-    zero = kind.make(0.0)
-    assert cadiff.value(1 / zero) == math.inf
-    assert cadiff.value(-1.0 / zero) == -math.inf
-    assert math.isnan(cadiff.value(zero / zero))
-    assert math.isnan(cadiff.value(0 / zero))
-    assert cadiff.value(zero**-1) == math.inf
-    assert cadiff.value(10.0 ** kind.make(400.0)) == math.inf
-    assert cadiff.value(kind.make(1e200) ** 2) == math.inf
-    assert cadiff.value(kind.make(1.0) // 0) == math.inf
-    assert math.isnan(cadiff.value(kind.make(1.0) % 0))
-    assert math.isnan(cadiff.value((-2.0) ** kind.make(0.5)))
-    assert math.isnan(cadiff.value(cadiff.log(kind.make(-1.0))))
-
-
-@both
 def test_signed_zeros_are_kept(kind: Kind) -> None:
     assert math.copysign(1.0, cadiff.value(-kind.make(0.0))) == -1.0
     assert math.copysign(1.0, cadiff.value(kind.make(-0.0) * 1.0)) == -1.0

@@ -134,18 +134,20 @@ def overflow(x: Any) -> Any:
     return np.sum(y)
 
 
-def test_products_of_matrices_and_sums() -> None:
-    error = caught(lambda: cadiff.grad(overflow)(np.full((2, 2), 1e200)))
-    check(error, overflow, "x @ x", "matmul", False, (0, 0))
-    error = caught(lambda: cadiff.jvp(overflow, (np.full((2, 2), 1e200),), (np.ones((2, 2)),)))
-    check(error, overflow, "x @ x", "matmul", False, (0, 0))
-    error = caught(lambda: cadiff.grad(lambda x: np.sum(x))(np.full(3, 1e308)))
-    assert (error.operation, error.index) == ("sum", None)
-    error = caught(lambda: cadiff.jvp(lambda x: np.sum(x), (np.full(3, 1e308),), (np.ones(3),)))
-    assert error.operation == "sum"
-    ones = np.ones((2, 2))
-    error = caught(lambda: cadiff.grad(lambda x: np.sum(x @ (1e200 * ones)))(1e150 * ones))
-    assert error.operation == "matmul"
+HUGE = np.full((2, 2), 1e200)
+PRODUCTS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: cadiff.grad(overflow)(HUGE), "matmul"),
+    (lambda: cadiff.jvp(overflow, (HUGE,), (np.ones((2, 2)),)), "matmul"),
+    (lambda: cadiff.grad(lambda x: np.sum(x @ HUGE))(HUGE), "matmul"),
+    (lambda: cadiff.grad(lambda x: np.sum(x))(np.full(3, 1e308)), "sum"),
+    (lambda: cadiff.jvp(lambda x: np.sum(x), (np.full(3, 1e308),), (np.ones(3),)), "sum"),
+]
+
+
+@pytest.mark.parametrize(("run", "operation"), PRODUCTS)
+def test_products_of_matrices_and_sums(run: Callable[[], Any], operation: str) -> None:
+    error = caught(run)
+    assert (error.operation, error.index) == (operation, (0, 0) if operation == "matmul" else None)
 
 
 # --- derivatives ---------------------------------------------------------------------------------
@@ -275,23 +277,20 @@ def with_primitive(x: Any) -> Any:
     return 3.0 * y
 
 
-def test_a_primitive() -> None:
-    check(
-        caught(lambda: cadiff.grad(with_primitive)(0.0)),
-        *(with_primitive, "own_root(x)", "own_root", True),
-    )
-    check(
-        caught(lambda: cadiff.derivative(with_primitive, 0.0)),
-        *(with_primitive, "own_root(x)", "own_root", True),
-    )
-    for mode in ("grad", "derivative"):
-        error = caught(lambda mode=mode: MODES[mode](with_primitive)(-1.0))
-        check(error, with_primitive, "own_root(x)", "own_root", False)
-    x = np.array([[1.0, 0.0]])
-    error = caught(lambda: cadiff.grad(lambda x: np.sum(with_primitive(x)))(x))
-    check(error, with_primitive, "own_root(x)", "own_root", True, (0, 1))
-    error = caught(lambda: cadiff.jvp(with_primitive, (x,), (x + 1.0,)))
-    check(error, with_primitive, "own_root(x)", "own_root", True, (0, 1))
+X = np.array([[1.0, 0.0]])
+PRIMITIVE: list[tuple[Callable[[], Any], bool, Any]] = [
+    (lambda: cadiff.grad(with_primitive)(0.0), True, None),
+    (lambda: cadiff.derivative(with_primitive, 0.0), True, None),
+    (lambda: cadiff.grad(with_primitive)(-1.0), False, None),
+    (lambda: cadiff.derivative(with_primitive, -1.0), False, None),
+    (lambda: cadiff.grad(lambda x: np.sum(with_primitive(x)))(X), True, (0, 1)),
+    (lambda: cadiff.jvp(with_primitive, (X,), (X + 1.0,)), True, (0, 1)),
+]
+
+
+@pytest.mark.parametrize(("run", "derivative", "index"), PRIMITIVE)
+def test_a_primitive(run: Callable[[], Any], derivative: bool, index: Any) -> None:
+    check(caught(run), with_primitive, "own_root(x)", "own_root", derivative, index)
 
 
 def test_inside_of_a_rule() -> None:
