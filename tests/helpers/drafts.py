@@ -21,6 +21,12 @@ import cadiff.numpy as cnp
 Array = numpy.ndarray
 Function = Callable[..., Any]
 
+
+def forms(text: str) -> list[str]:
+    """Templates of expressions, which stand two spaces apart."""
+    return re.split(r"\s{2,}", text.strip())
+
+
 # --- programs of arrays --------------------------------------------------------------------------
 
 
@@ -28,96 +34,40 @@ Function = Callable[..., Any]
 # anything, {e}, {f} expressions, {akey}, {wkey} indices, {fancy} one that gathers, {s} what fits
 # {w}[{wkey}], {t} and {u} what fits {w}, {i}, {j} axes of {a}, {axis} one or none, {perm} an order
 # of its axes, {c} a number, {shape} a shape, {rows} indices of rows of {w}, {r} what fits those.
-UNARY = [
-    "np.sin({e})",
-    "np.tanh({e})",
-    "(0.5 * {e})",
-    "(-{e})",
-    "np.exp(-(({e}) ** 2))",
-    "np.cos({e})",
-    "(1.0 / (2.0 + np.sin({e})))",
-    "np.sqrt(1.5 + np.sin({e}))",
-    "(0.3 * np.square({e}))",
-]
-BINARY = [
-    "({e} + {f})",
-    "({e} * {f})",
-    "({e} - {f})",
-    "np.arctan2({e}, 3.0 + np.sin({f}))",
-    "np.hypot({e}, 1.0 + ({f}) ** 2)",
-    "({e} / (2.5 + np.cos({f})))",
-]
-REDUCTIONS = [
-    "np.sum({a}, axis={axis}, keepdims={flag})",
-    "np.mean({a}, axis={axis}, keepdims={flag})",
-    "np.prod({a}, axis={axis}, keepdims={flag})",
-    "{a}.sum()",
-    "np.add.reduce({a}, axis=0)",
-]
-VIEWS = [
-    "{a}[{akey}]",
-    "{a}[{akey}]",
-    "{a}[{akey}]",
-    "{a}.T",
-    "{a}.ravel()",
-    "{a}.reshape(-1)",
-    "np.transpose({a}, {perm})",
-    "np.swapaxes({a}, {i}, {j})",
-    "np.moveaxis({a}, {i}, {j})",
-    "np.squeeze({a}[..., None], -1)",  # to a single number it is no view
-    "np.expand_dims({a}, {i})",
-    "np.flip({a}, {i})",
-    "np.rot90({a})",
-    "np.atleast_2d({a})",
-    "np.broadcast_to({a}, (2, *{a}.shape))",
-    "{a}[..., None]",
-    "np.diagonal({a})",
-    "np.array_split({a}, 2)[0]",
-]
-COPIES = [
-    "{a}[{fancy}]",
-    "{a}[{fancy}]",
-    "{a}[{fancy}]",
-    "{a}.flatten()",
-    "{a}.copy()",
-    "np.array({a})",
-    "np.triu({a})",
-    "np.roll({a}, 1, axis={i})",
-    "np.repeat({a}, 2, axis={i})",
-    "np.tile({a}, 2)",
-    "np.take({a}, [0, 0, -1], axis=0)",
-    "np.pad({a}, 1)",
-    "np.cumsum({a}, axis={i})",
-    "np.cumprod({a}, axis={i})",
-    "np.diff({a}, axis={i})",
-    "np.trace({a})",
-    "np.delete({a}, 0, axis=0)",
-    "0.3 * ({a} @ {b})",
-    "0.3 * ({a} @ {b}.T)",
-    "0.3 * np.dot({a}, {b})",
-    "0.3 * np.inner({a}, {b})",
-    "0.3 * np.outer({a}, {b})",
-    "0.3 * np.tensordot({a}, {b}, axes=1)",
-    "np.array(np.einsum('i...->i', {a}))",
-    "np.stack([{x}, {y}])",
-    "np.stack([{x}, {e}], axis=-1)",
-    "np.concatenate([{x}, {y}])",
-    "np.concatenate([{x}, {e}], axis=-1)",
-    "np.concatenate([{x}, {y}], axis=None)",
-    "np.hstack([{x}, {e}])",
-    "np.array([np.sum({x}), 1.0, np.sum({y})])",
-    "np.array([{x}, {y}])",
-    "np.r_[{x}, {y}]",
-    "np.array([t * 0.5 for t in {a}])",
-    "sum({a}[i] * {a}[i - 1] for i in range(len({a})))",
-    "np.where({x} > {c}, {e}, {f})",
-    "np.maximum({e}, {f})",
-    "np.minimum({e}, {f})",
-    "np.zeros({shape})",
-    "np.full({shape}, np.sum({x}))",
-    "np.zeros_like({a})",
-    "np.ones_like({a})",
-]
+UNARY = forms("""
+    np.sin({e})  np.tanh({e})  (0.5 * {e})  (-{e})  np.exp(-(({e}) ** 2))  np.cos({e})
+    (1.0 / (2.0 + np.sin({e})))  np.sqrt(1.5 + np.sin({e}))  (0.3 * np.square({e}))
+""")
+BINARY = forms("""
+    ({e} + {f})  ({e} * {f})  ({e} - {f})  np.arctan2({e}, 3.0 + np.sin({f}))
+    np.hypot({e}, 1.0 + ({f}) ** 2)  ({e} / (2.5 + np.cos({f})))
+""")
+REDUCTIONS = forms("""
+    np.sum({a}, axis={axis}, keepdims={flag})  np.mean({a}, axis={axis}, keepdims={flag})
+    np.prod({a}, axis={axis}, keepdims={flag})  {a}.sum()  np.add.reduce({a}, axis=0)
+""")
+VIEWS = forms("""
+    {a}[{akey}]  {a}[{akey}]  {a}[{akey}]  {a}.T  {a}.ravel()  {a}.reshape(-1)
+    np.transpose({a}, {perm})  np.swapaxes({a}, {i}, {j})  np.moveaxis({a}, {i}, {j})
+    np.squeeze({a}[..., None], -1)  np.expand_dims({a}, {i})  np.flip({a}, {i})  np.rot90({a})
+    np.atleast_2d({a})  np.broadcast_to({a}, (2, *{a}.shape))  {a}[..., None]  np.diagonal({a})
+    np.array_split({a}, 2)[0]
+""")
+COPIES = forms("""
+    {a}[{fancy}]  {a}[{fancy}]  {a}[{fancy}]  {a}.flatten()  {a}.copy()  np.array({a})
+    np.triu({a})  np.roll({a}, 1, axis={i})  np.repeat({a}, 2, axis={i})  np.tile({a}, 2)
+    np.take({a}, [0, 0, -1], axis=0)  np.pad({a}, 1)  np.cumsum({a}, axis={i})
+    np.cumprod({a}, axis={i})  np.diff({a}, axis={i})  np.trace({a})  np.delete({a}, 0, axis=0)
+    0.3 * ({a} @ {b})  0.3 * ({a} @ {b}.T)  0.3 * np.dot({a}, {b})  0.3 * np.inner({a}, {b})
+    0.3 * np.outer({a}, {b})  0.3 * np.tensordot({a}, {b}, axes=1)
+    np.array(np.einsum('i...->i', {a}))  np.stack([{x}, {y}])  np.stack([{x}, {e}], axis=-1)
+    np.concatenate([{x}, {y}])  np.concatenate([{x}, {e}], axis=-1)
+    np.concatenate([{x}, {y}], axis=None)  np.hstack([{x}, {e}])
+    np.array([np.sum({x}), 1.0, np.sum({y})])  np.array([{x}, {y}])  np.r_[{x}, {y}]
+    np.array([t * 0.5 for t in {a}])  sum({a}[i] * {a}[i - 1] for i in range(len({a})))
+    np.where({x} > {c}, {e}, {f})  np.maximum({e}, {f})  np.minimum({e}, {f})  np.zeros({shape})
+    np.full({shape}, np.sum({x}))  np.zeros_like({a})  np.ones_like({a})
+""")
 WRITES = [
     *["{w}[{wkey}] = {s}"] * 6,
     *["{w}[{wkey}] += {s}", "{w}[{wkey}] *= {s}", "{w}[{wkey}] -= {s}"] * 2,
@@ -468,56 +418,19 @@ def elsewhere(x: Array, rng: random.Random) -> list[Any]:
 
 # --- programs of single numbers ------------------------------------------------------------------
 
-TAME_TERMS = [
-    "({a} + {b})",
-    "({a} - {b})",
-    "({a} * {b} * 0.25)",
-    "({a} / (1.5 + {b} * {b}))",
-    "np.sin({a})",
-    "np.tanh({a} + {b})",
-    "np.exp(-{a} * {a})",
-    "np.sqrt(1.0 + {a} * {a})",
-    "np.maximum({a}, {b})",
-    "np.minimum({a}, {c})",
-    "np.where({a} < {b}, {a} * 0.5, {b})",
-    "max({a}, {b})",
-    "min({a}, {b}, {c})",
-    "abs({a})",
-    "np.arctan2({a}, 2.0 + {b} * {b})",
-    "0.5 * {a}",
-    "(-{a})",
-    "({a} + {c})",
-]
-WILD_TERMS = [
-    "({a} * {b})",
-    "({a} / {b})",
-    "np.exp({a})",
-    "np.log({a})",
-    "np.sqrt({a})",
-    "({a} ** 2)",
-    "({a} ** 3)",
-    "({a} ** {b})",
-    "({a} ** -1.0)",
-    "({a} ** 0.5)",
-    "(2.0 ** {a})",
-    "({a} * 0.0)",
-    "({a} + 0.0)",
-    "({a} - {a})",
-    "({a} / {a})",
-    "(0.0 - {a})",
-    "(1.0 * {a})",
-    "(0.0 / {a})",
-    "({a} % 3.0)",
-    "np.sign({a})",
-    "np.floor({a})",
-    "np.expm1({a})",
-    "np.hypot({a}, {b})",
-    "np.cosh({a})",
-    "({a} * 1e200)",
-    "({a} * 1e-200)",
-    "np.clip({a}, -1.0, 1.0)",
-    "np.logaddexp({a}, {b})",
-]
+TAME_TERMS = forms("""
+    ({a} + {b})  ({a} - {b})  ({a} * {b} * 0.25)  ({a} / (1.5 + {b} * {b}))  np.sin({a})
+    np.tanh({a} + {b})  np.exp(-{a} * {a})  np.sqrt(1.0 + {a} * {a})  np.maximum({a}, {b})
+    np.minimum({a}, {c})  np.where({a} < {b}, {a} * 0.5, {b})  max({a}, {b})  min({a}, {b}, {c})
+    abs({a})  np.arctan2({a}, 2.0 + {b} * {b})  0.5 * {a}  (-{a})  ({a} + {c})
+""")
+WILD_TERMS = forms("""
+    ({a} * {b})  ({a} / {b})  np.exp({a})  np.log({a})  np.sqrt({a})  ({a} ** 2)  ({a} ** 3)
+    ({a} ** {b})  ({a} ** -1.0)  ({a} ** 0.5)  (2.0 ** {a})  ({a} * 0.0)  ({a} + 0.0)  ({a} - {a})
+    ({a} / {a})  (0.0 - {a})  (1.0 * {a})  (0.0 / {a})  ({a} % 3.0)  np.sign({a})  np.floor({a})
+    np.expm1({a})  np.hypot({a}, {b})  np.cosh({a})  ({a} * 1e200)  ({a} * 1e-200)
+    np.clip({a}, -1.0, 1.0)  np.logaddexp({a}, {b})
+""")
 
 
 class Script:

@@ -224,7 +224,7 @@ def is_smooth(f: Function, x: Any, direction: Any) -> bool:
     )
 
 
-@examples(120)
+@examples(90)
 @given(CHOICES, POINTS)
 def test_all_ways_lead_to_the_same_derivatives(
     choices: list[tuple[str, bool]], x: numpy.ndarray

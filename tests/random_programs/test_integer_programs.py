@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import cadiff
 import cadiff.numpy as cnp
 
+from ..helpers.drafts import forms
 from ..helpers.programs import direction
 from ..helpers.properties import examples
 
@@ -124,10 +125,10 @@ GRAMMAR: dict[str, tuple[str, str]] = {
 
 
 def drawn(rng: random.Random, kind: str, depth: int) -> str:
-    ends, forms = GRAMMAR[kind]
+    ends, made = GRAMMAR[kind]
     if depth == 0:
         return rng.choice(ends.split())
-    form = rng.choice(re.split(r"\s{2,}", forms.strip()))
+    form = rng.choice(forms(made))
     return re.sub(r"\{(.)\}", lambda field: f"({drawn(rng, field[1], depth - 1)})", form)
 
 

@@ -46,7 +46,7 @@ def programs_of(f: Function, **options: Any) -> tuple[Program, Program]:
 # --- random programs -----------------------------------------------------------------------------
 
 
-@examples(200)
+@examples(120)
 @given(SEEDS, st.booleans(), st.sampled_from(["np.zeros(5)", "[0.0] * 5"]))
 def test_programs_of_numbers(seed: int, wild: bool, start: str) -> None:
     rng = random.Random(seed)
@@ -59,7 +59,7 @@ def test_programs_of_numbers(seed: int, wild: bool, start: str) -> None:
             check_replays(f, program, x, script.text, is_exact=False)
 
 
-@examples(200)
+@examples(120)
 @given(SEEDS)
 def test_programs_of_arrays(seed: int) -> None:
     f, x, text = drafted(seed)
@@ -69,7 +69,7 @@ def test_programs_of_arrays(seed: int) -> None:
         check_replays(f, program, at, text, is_number=False, is_exact=False)
 
 
-@examples(120)
+@examples(80)
 @given(SEEDS)
 def test_numbers_that_programs_of_arrays_return(seed: int) -> None:
     f, x, text = drafted(seed)
