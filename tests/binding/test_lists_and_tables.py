@@ -111,18 +111,6 @@ def test_a_missing_rule_is_also_something_not_implemented() -> None:
             call(Var([1.0, 2.0]))
 
 
-def test_shifts_of_frequencies_and_shared_memory() -> None:
-    def f(x: Any) -> Any:
-        y = 1.0 * x
-        assert np.may_share_memory(y, y[1:])
-        assert not np.may_share_memory(y[:1], y[1:])
-        return np.fft.fftshift(y)[0] * numpy.fft.ifftshift(y)[0]
-
-    x = numpy.arange(1.0, 6.0)
-    for derivative in (cadiff.grad, cadiff.jacfwd):
-        numpy.testing.assert_array_equal(derivative(f)(x), [0.0, 0.0, 4.0, 3.0, 0.0])
-
-
 def test_modules_are_imported_as_in_numpy_and_in_autograd() -> None:
     assert importlib.import_module("cadiff.numpy.random").default_rng is numpy.random.default_rng
     pytest.importorskip("scipy")

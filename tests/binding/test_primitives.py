@@ -56,6 +56,19 @@ def with_one_of_each() -> Any:
     return p
 
 
+def rule_of(define: str, slope: Function) -> Function:
+    """The rule of an operation with this slope, in the form that a method takes."""
+    forms: dict[str, Function] = {
+        "defvjp": lambda ans, *args, **kw: lambda g: g * slope(*args, **kw),
+        "defjvp": lambda g, ans, *args, **kw: g * slope(*args, **kw),
+        "defpartials": lambda ans, *args, **kw: slope(*args, **kw),
+    }
+    return forms[define]
+
+
+in_every_form = pytest.mark.parametrize("define", ["defvjp", "defjvp", "defpartials"])
+
+
 TRANSFORMS: dict[str, Callable[[Function, int], Function]] = {
     "reverse": cadiff.jacrev,
     "forward": cadiff.jacfwd,
@@ -104,21 +117,6 @@ def test_the_rules_need_not_look_at_g() -> None:
     assert cadiff.derivative(p, 2.0) == 0.0
 
 
-def test_none_is_a_derivative_of_zero() -> None:
-    for define in ("defvjp", "defjvp"):
-        p = primitive(lambda x, k: x * k)
-        rule = (
-            (lambda ans, x, k: lambda g: g * k)
-            if define == "defvjp"
-            else (lambda g, ans, x, k: g * k)
-        )
-        getattr(p, define)(rule, None)
-        assert cadiff.grad(p, (0, 1))(2.0, 3.0) == (3.0, 0.0)
-        assert cadiff.derivative(p, 1, (2.0, 3.0)) == 0.0
-        assert cadiff.derivative(p, 0, (2.0, 3.0)) == 3.0
-        assert cadiff.jacfwd(lambda x, p=p: p(3.0, x))(Y).tolist() == numpy.zeros((3, 3)).tolist()
-
-
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_a_rule_that_cannot_be_transposed_is_named(mode: str) -> None:
     halved = primitive(lambda x: x / 2.0)
@@ -139,6 +137,25 @@ def test_no_rule_at_all() -> None:
         cadiff.grad(p, 1)(2.0, 3.0)
     with pytest.raises(TypeError, match="no forward-mode rule for its argument 1"):
         cadiff.derivative(p, 1, (2.0, 3.0))
+
+
+@in_every_form
+def test_none_is_a_derivative_of_zero_and_the_other_rules_vary_with_its_argument(
+    define: str,
+) -> None:
+    product = primitive(lambda x, k: x * k)
+    getattr(product, define)(rule_of(define, lambda x, k: k), None)
+    assert cadiff.grad(product, (0, 1))(2.0, 3.0) == (3.0, 0.0)
+    assert [cadiff.derivative(product, wrt, (2.0, 3.0)) for wrt in (0, 1)] == [3.0, 0.0]
+    assert cadiff.jacfwd(lambda x: product(3.0, x))(Y).tolist() == numpy.zeros((3, 3)).tolist()
+
+    def f(x: Any) -> Any:
+        return product(x, x**2)
+
+    assert cadiff.grad(f)(3.0) == 9.0
+    second = [differentiate(f, 0)(3.0) for differentiate in list(TRANSFORMS.values())[2:7]]
+    second += [cadiff.hvp(f)(3.0, 1.0), cadiff.derivative(f, 3.0, order=2)]
+    assert second == [6.0] * 7
 
 
 # What stands where a result or a derivative is expected, and what the error says of it.
@@ -236,31 +253,6 @@ def test_custom_gradients_may_be_others() -> None:
     assert cadiff.derivative(lambda x: reversed_gradient(x * x), 3.0) == -6.0
 
 
-@pytest.mark.parametrize("rules", ["defvjp", "defjvp", "defpartials"])
-def test_the_other_rules_vary_with_an_argument_that_has_none(rules: str) -> None:
-    product = cadiff.primitive(lambda x, k: x * k)
-    rule = {
-        "defvjp": lambda ans, x, k: lambda g: g * k,
-        "defjvp": lambda g, ans, x, k: g * k,
-        "defpartials": lambda ans, x, k: k,
-    }[rules]
-    getattr(product, rules)(rule, None)
-
-    def f(x: Any) -> Any:
-        return product(x, x**2)
-
-    assert cadiff.grad(f)(3.0) == 9.0
-    second = [
-        cadiff.jacrev(cadiff.grad(f))(3.0),
-        cadiff.jacfwd(cadiff.grad(f))(3.0),
-        cadiff.jacrev(cadiff.jacfwd(f))(3.0),
-        cadiff.hessian(f)(3.0),
-        cadiff.hvp(f)(3.0, 1.0),
-        cadiff.derivative(f, 3.0, order=2),
-    ]
-    assert second == [6.0] * 6
-
-
 def test_what_is_no_rule_is_refused_when_it_is_given() -> None:
     operation = cadiff.primitive(lambda x, y: x * y)
     for define in (operation.defvjp, operation.defjvp, operation.defpartials):
@@ -281,12 +273,6 @@ def test_a_reverse_rule_that_returns_no_function() -> None:
     for transform in (cadiff.grad, cadiff.jacfwd):
         with pytest.raises(TypeError, match="argument 0 returned NoneType; is a return missing"):
             transform(operation)(1.0)
-
-
-def test_partials_of_some_arguments() -> None:
-    operation = cadiff.custom(lambda x, y: x * y, partials=(None, lambda ans, x, y: x))
-    assert cadiff.grad(operation, (0, 1))(2.0, 3.0) == (0.0, 2.0)
-    assert cadiff.derivative(operation, 0, (2.0, 3.0)) == 0.0
 
 
 # --- arrays that functions of plain numbers and rules make for themselves ------------------------
@@ -548,16 +534,16 @@ def test_rules_for_arguments_that_there_are_not() -> None:
     primitive(lambda *xs: sum(xs)).defjvp(*[lambda g, *_: g] * 3)
 
 
-@pytest.mark.parametrize("define", ["defvjp", "defjvp", "defpartials"])
+@in_every_form
 @pytest.mark.parametrize("name", ["k", "g", "rule", "operation", "self", "form"])
 def test_keywords_may_have_any_name(define: str, name: str) -> None:
-    rules = {
+    scaled = primitive(lambda x, **kw: kw[name] * x)
+    forms = {
         "defvjp": lambda ans, x, **kw: lambda cotangent: kw[name] * cotangent,
         "defjvp": lambda tangent, ans, x, **kw: kw[name] * tangent,
         "defpartials": lambda ans, x, **kw: kw[name],
     }
-    scaled = primitive(lambda x, **kw: kw[name] * x)
-    getattr(scaled, define)(rules[define])
+    getattr(scaled, define)(forms[define])
 
     def f(x: Any) -> Any:
         return scaled(x, **{name: 3.0})
@@ -591,7 +577,7 @@ def test_rules_make_plain_arrays_where_nothing_is_differentiated_again(
 
 
 @pytest.mark.parametrize("outer", [cadiff.grad, lambda f: lambda x: cadiff.derivative(f, x)])
-@pytest.mark.parametrize("define", ["defvjp", "defjvp", "defpartials"])
+@in_every_form
 @pytest.mark.parametrize(
     "inner",
     [
@@ -611,12 +597,7 @@ def test_what_a_rule_reads_beside_its_arguments_loses_no_derivative(
 
     def of_scale(scale: Any) -> Any:
         square = primitive(lambda x: x**2)
-        rules = {
-            "defvjp": lambda ans, x: lambda g: 2.0 * x * g * scale,
-            "defjvp": lambda g, ans, x: 2.0 * x * g * scale,
-            "defpartials": lambda ans, x: 2.0 * x * scale,
-        }
-        getattr(square, define)(rules[define])
+        getattr(square, define)(rule_of(define, lambda x: 2.0 * x * scale))
         return inner(square)(1.0)
 
     try:

@@ -10,9 +10,9 @@ import gc
 import itertools
 import math
 import sys
-import threading
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -90,28 +90,13 @@ MIXTURES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("mix", MIXTURES.values(), ids=MIXTURES.keys())
 def test_numbers_of_two_threads_do_not_mix(mix: Callable[[Any], Any]) -> None:
     mine = Var(3.0)
-    other = in_thread(lambda: Var(2.0) * 1.5)
-    alive = threading.Event()
-    numbers: list[Any] = []
-
-    def run() -> None:
-        numbers.append(Var(2.0) * 1.5)
-        started.set()
-        alive.wait()
-
-    started = threading.Event()
-    thread = threading.Thread(target=run)
-    thread.start()
-    started.wait()
-    try:
+    make = lambda: Var(2.0) * 1.5  # noqa: E731
+    with ThreadPoolExecutor(1) as alive:
         before = usage()[2]
-        for stranger in (other, numbers[0]):
+        for stranger in (in_thread(make), alive.submit(make).result()):
             with pytest.raises(RuntimeError, match="thread"):
                 mix(stranger)
             assert usage()[2] == before
-    finally:
-        alive.set()
-        thread.join()
     (mine * mine).backward()
     assert mine.grad == 6.0
 
