@@ -395,35 +395,3 @@ def test_equal_tails_of_dpareto_lognorm_cancel_in_its_middle() -> None:
     density = scipy.stats.dpareto_lognorm.pdf(np.exp(u), u, s, a, a)
     slope = cadiff.grad(lambda x: stats.dpareto_lognorm.logcdf(x, u, s, a, a))(np.exp(u))
     assert slope == pytest.approx(2.0 * density, rel=1e-13)
-
-
-# --- formulas and SciPy's own Python -------------------------------------------------------------
-
-
-def moderate(name: str) -> Any:
-    """Arguments in the middle of a distribution, where its functions have all digits."""
-    original = getattr(scipy.stats, name)
-    for shapes in GRID[name][1][:2]:
-        if name == "poisson":
-            yield from ((k, 4.3) for k in (0.0, 3.0, 7.0))
-        elif name == "binom":
-            yield from ((k, 9.0, 0.37) for k in (1.0, 3.0, 8.0))
-        elif name == "bernoulli":
-            yield from ((k, 0.37) for k in (0.0, 1.0))
-        else:
-            yield from ((original.ppf(q, *shapes), *shapes) for q in (0.02, 0.3, 0.6, 0.97))
-
-
-@pytest.mark.parametrize(("name", "method"), CASES)
-def test_formulas_agree_with_scipys_own_python(name: str, method: str) -> None:
-    own = getattr(stats, name)
-    for args in moderate(name):
-        argnums = tuple(range(1 if name in DISCRETE else 0, len(args)))
-        argnums = argnums[1:] if name == "binom" else argnums
-        found = [
-            cadiff.value_and_grad(lambda *at, f=f: getattr(f, method)(*at), argnums)(*args)
-            for f in (own, stats.mirrored_distribution(own.original))
-        ]
-        (value, slopes), (same_value, same_slopes) = found
-        assert value == pytest.approx(same_value, rel=1e-12, abs=1e-15)
-        assert slopes == pytest.approx(same_slopes, rel=2e-11, abs=1e-14)

@@ -95,29 +95,6 @@ def test_many_parameters_take_the_adjoint() -> None:
     agree(cadiff.grad(last)(rates), cadiff.grad(exact)(rates), 1e-8)
 
 
-def test_pharmacokinetics() -> None:
-    """Two compartments: the area under the curve by the dose, rates and the volume."""
-    times = np.linspace(0.0, 24.0, 49)
-
-    def area(p: Any) -> Any:
-        dose, absorbed, cleared, volume = p
-
-        def rates(y: Any, t: Any) -> Any:
-            return [-absorbed * y[0], absorbed * y[0] - cleared / volume * y[1]]
-
-        y = integrate.odeint(rates, [dose, 0.0], times, rtol=1e-10, atol=1e-12)
-        return np.trapezoid(y[:, 1] / volume, times)
-
-    def exact(p: Any) -> Any:
-        dose, absorbed, cleared, volume = p
-        k = cleared / volume
-        y = dose * absorbed / (absorbed - k) * (np.exp(-k * times) - np.exp(-absorbed * times))
-        return np.trapezoid(y / volume, times)
-
-    p = np.array([100.0, 1.1, 5.0, 20.0])
-    agree(cadiff.grad(area)(p), cadiff.grad(exact)(p), 1e-7)
-
-
 def heston(strike: float, p: Any, module: Any) -> Any:
     """A call option on 100, in a year, without interest (Heston 1993, Albrecher's form)."""
     v, kappa, theta, sigma, rho = p
