@@ -180,12 +180,6 @@ def test_forward_mode_without_end_is_refused() -> None:
     assert cadiff.jvp(cadiff.sin, (0.0,), (1.0,)) == (0.0, 1.0)
 
 
-def test_a_vector_dual_gives_the_jacobian_of_a_function_in_one_run() -> None:
-    x = Dual.seed([2.0, 3.0])
-    y = [x[0] * x[1], x[0] ** 2, x.sum()]
-    np.testing.assert_array_equal([number.tangent for number in y], [[3, 2], [4, 0], [1, 1]])
-
-
 # --- one type ------------------------------------------------------------------------------------
 
 

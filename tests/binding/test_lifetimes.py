@@ -378,23 +378,6 @@ def test_numbers_of_random_nested_gradients_live_as_long_as_these(seed: int) -> 
 # --- backward ------------------------------------------------------------------------------------
 
 
-def test_backward_may_run_often_and_in_any_order() -> None:
-    x = Var(3.0)
-    y = x * x
-    z = y * x
-    for _ in range(3):
-        z.backward()
-        assert (y.grad, z.grad) == (3.0, 1.0)
-        y.backward()
-        assert (y.grad, z.grad) == (1.0, 0.0)
-    assert x.grad == 3 * (27.0 + 6.0)
-    x.zero_grad()
-    assert x.grad == 0.0
-    assert y.grad == 1.0
-    x.backward()
-    assert x.grad == 1.0
-
-
 def test_backward_inside_a_gradient() -> None:
     def f(x: Any) -> Any:
         y = x * x

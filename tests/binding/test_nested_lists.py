@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -131,16 +130,3 @@ def test_what_is_no_array_is_refused_as_by_numpy(wrong: Any) -> None:
         np.array([Var(1.0), *wrong])
     with pytest.raises((TypeError, ValueError)):
         numpy.array([1.0, *wrong], dtype=float)
-
-
-def test_lists_that_contain_themselves_and_numbers_of_other_threads() -> None:
-    items: list[Any] = [Var(1.0)]
-    items.append(items)
-    with pytest.raises(RecursionError):
-        np.array(items)
-    made: list[Var] = []
-    thread = threading.Thread(target=lambda: made.append(Var(1.0)))
-    thread.start()
-    thread.join()
-    with pytest.raises(RuntimeError, match="threads"):
-        np.array([made[0], Var(2.0)])

@@ -186,16 +186,6 @@ def test_filled_with_an_array_of_more_axes() -> None:
             np.full(shape, many)
 
 
-@pytest.mark.parametrize("axis", [0, -1, None])
-def test_a_single_number_reduced(axis: int | None) -> None:
-    """As NumPy's arrays without axes, which take the axes of a vector in reductions."""
-    for call in (numpy.subtract.reduce, numpy.add.reduce, numpy.sum, numpy.max):
-        assert cadiff.grad(lambda x, call=call: call(x, axis=axis))(3.0) == 1.0
-    for wrong in (1, (0,)):
-        with pytest.raises(numpy.exceptions.AxisError):
-            numpy.subtract.reduce(Var(3.0), axis=wrong)
-
-
 # --- plain numbers, and the rest of NumPy --------------------------------------------------------
 
 

@@ -81,6 +81,7 @@ MIXTURES: dict[str, Callable[[Any], Any]] = {
     "reflected": lambda other: other * Var(1.0),
     "function": lambda other: cadiff.arctan2(Var(1.0), other),
     "where": lambda other: cadiff.where(True, Var(1.0), other),
+    "list": lambda other: cadiff.numpy.array([other, Var(2.0)]),
     "closure": lambda other: cadiff.grad(lambda x: x * other)(2.0),
     "argument": lambda other: cadiff.grad(lambda x: x * x)(other),
     "hessian": lambda other: cadiff.hessian(lambda x: x * x * other)(2.0),
