@@ -25,17 +25,6 @@ TRANSFORMS: dict[str, Callable[[Function], Function]] = {
     "hvp": lambda f: lambda x, *args, **kw: cadiff.hvp(f)(x, x, *args, **kw),
 }
 
-NESTINGS: dict[str, Callable[[Function], Function]] = {  # of functions of three numbers
-    "grad": cadiff.grad,
-    "jacfwd": cadiff.jacfwd,
-    "hessian": cadiff.hessian,
-    "hvp": lambda f: lambda x: cadiff.hvp(f)(x, np.array([1.0, -2.0, 0.5])),
-    "forward over reverse": lambda f: cadiff.jacfwd(cadiff.grad(f)),
-    "reverse over reverse": lambda f: cadiff.jacrev(cadiff.grad(f)),
-    "reverse over forward": lambda f: cadiff.jacrev(cadiff.jacfwd(f)),
-    "pullback": lambda f: lambda x: cadiff.jacobian(cadiff.vjp(f, x)[1])(2.0),
-}
-
 
 def square_sum(x: Any) -> Any:
     return sum(a * a for a in x)
