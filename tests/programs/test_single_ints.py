@@ -192,15 +192,17 @@ def test_matrices_batches_and_outer_derivatives() -> None:
         near(squared, expected)
 
 
-def test_ints_in_containers_and_by_keyword() -> None:
-    def f(x: Any, labels: Any, *, step: int = 0, more: Any = None) -> Any:
-        return sum(x[k] for k in labels) * x * (1.0 - 0.5**step) + more["k"] * x
+def test_integers_in_containers_and_by_keyword() -> None:
+    def f(x: Any, labels: Any, *, step: int = 0, order: Any = None, more: Any = None) -> Any:
+        slopes = sum(x[k] for k in labels) * x * (1.0 - 0.5**step) + more["k"] * x
+        return slopes * cnp.sum(x[more["at"]] * more["y"]) + x[order][0]
 
     program = cadiff.compile(f)
     rng = np.random.default_rng(19)
     for step in range(1, 8):
         x, labels = row(rng), rng.integers(0, N, 12).tolist()
-        given = {"step": step, "more": {"k": int(rng.integers(5)), "name": "a"}}
+        more = {"k": int(rng.integers(5)), "name": "a", "at": rng.integers(0, N, 4), "y": x[:4]}
+        given = {"step": step, "order": rng.permutation(N), "more": more}
         near(program(x, labels, **given), f(x, labels, **given))
         near(program.jacobian(x, labels, **given), cadiff.jacobian(f)(x, labels, **given))
     assert program.stats()["recordings"] <= 4
