@@ -270,9 +270,3 @@ def test_the_warning_has_the_advice_and_the_line() -> None:
 
     with pytest.warns(RuntimeWarning, match="the advice"):
         optimize.minimize(long, [3.0, 2.0])
-
-
-def test_the_documentation_names_the_differences() -> None:
-    for one in (optimize.minimize, optimize.least_squares, optimize.curve_fit):
-        warns = (one.__doc__ or "").partition("Warns\n")[2]
-        assert "plain numbers" in warns and "finite differences are taken" in warns

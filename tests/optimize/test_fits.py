@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import optimize as scipy_optimize
 
 import cadiff
+from benchmarks.linear_contests import broyden_of_arrays as broyden
 from cadiff import nist, optimize
 from cadiff import numpy as cnp
 from cadiff.optimize import Bounds, curve_fit, least_squares
@@ -175,14 +176,6 @@ def test_residuals_that_need_plain_numbers(jac: Any) -> None:
 
 
 def test_sparse_jacobians_are_found() -> None:
-    """Broyden's tridiagonal equations as residuals."""
-
-    def broyden(x: Any) -> Any:
-        y = (3.0 - 2.0 * x) * x + 1.0
-        y[1:] -= x[:-1]
-        y[:-1] -= 2.0 * x[1:]
-        return y
-
     result = least_squares(broyden, np.full(300, -1.0))
     assert result.jac.nnz == 898
     assert result.cost < 1e-12

@@ -12,12 +12,10 @@ from cadiff import numpy as cnp
 from cadiff import optimize
 from cadiff.optimize import _progress
 
+from ..helpers.functions import rosenbrock
+
 T = np.linspace(0.0, 1.0, 20)
 Y = np.exp(-T)
-
-
-def rosenbrock(x: Any) -> Any:
-    return cnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
 
 def curve(t: Any, a: Any, k: Any) -> Any:

@@ -410,7 +410,10 @@ def without_gradients() -> Any:
     return minimize(rosenbrock, [1.1, 1.0], method="Nelder-Mead", callback=History())
 
 
-UNIT = ((0, 1), (0, 1))
+def contours(f: Any = rosenbrock, **options: Any) -> Any:
+    return plot.contours(f, **{"bounds": ((0, 1), (0, 1)), **options})
+
+
 REFUSED: list[tuple[Any, Any, str]] = [
     (lambda: plot.sparsity(products), TypeError, "takes the point"),
     (lambda: plot.sparsity(products, np.ones(4), what="gradient"), ValueError, '"jacobian" or "h'),
@@ -421,36 +424,16 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (lambda: plot.convergence([1.0], [2.0], labels=["a"]), ValueError, "1 labels for 2 runs"),
     (lambda: plot.convergence(np.ones((2, 2))), TypeError, "one number for each step"),
     (lambda: plot.convergence(), TypeError, "one run or more"),
-    (lambda: plot.contours(rosenbrock), ValueError, "bounds, or a path"),
-    (lambda: plot.contours(rosenbrock, bounds=((1, 0), (0, 1))), ValueError, "lower one first"),
-    (lambda: plot.contours(rosenbrock, bounds=((0, 1),)), ValueError, "two pairs"),
-    (
-        lambda: plot.contours(rosenbrock, bounds=UNIT, coordinates=(0, 2)),
-        ValueError,
-        "no coordinate 2 of 2",
-    ),
-    (
-        lambda: plot.contours(rosenbrock, bounds=UNIT, coordinates=(1, -1)),
-        ValueError,
-        "two different ones",
-    ),
-    (
-        lambda: plot.contours(rosenbrock, bounds=UNIT, points=1),
-        ValueError,
-        "points is a whole number, 2 or more, not 1",
-    ),
-    (lambda: plot.contours(rosenbrock, "path"), TypeError, r"of shape \(steps, n\), .* not str"),
-    (lambda: plot.contours(lambda x: x, bounds=UNIT), TypeError, "returns one number"),
-    (
-        lambda: plot.contours(lambda x: cadiff.log(-1.0 - x[0]), bounds=UNIT),
-        ValueError,
-        "finite at none",
-    ),
-    (
-        lambda: plot.contours(lambda x: math.exp(x[0]), bounds=UNIT, arrows=True),
-        TypeError,
-        "plain number",
-    ),
+    (lambda: contours(bounds=None), ValueError, "bounds, or a path"),
+    (lambda: contours(bounds=((1, 0), (0, 1))), ValueError, "the lower one first"),
+    (lambda: contours(bounds=((0, 1),)), ValueError, "two pairs"),
+    (lambda: contours(coordinates=(0, 2)), ValueError, "no coordinate 2 of 2"),
+    (lambda: contours(coordinates=(1, -1)), ValueError, "two different ones"),
+    (lambda: contours(points=1), ValueError, "points is a whole number, 2 or more, not 1"),
+    (lambda: contours(path="path"), TypeError, r"of shape \(steps, n\), .* not str"),
+    (lambda: contours(lambda x: x), TypeError, "returns one number"),
+    (lambda: contours(lambda x: cadiff.log(-1.0 - x[0])), ValueError, "finite at none"),
+    (lambda: contours(lambda x: math.exp(x[0]), arrows=True), TypeError, "plain number"),
     (lambda: plot.graph(rosenbrock, np.ones(2), max_nodes=0), ValueError, "at least 1, not 0"),
     (lambda: plot.graph(cadiff.compile(rosenbrock)), ValueError, "no program yet"),
     (lambda: plot.graph(recorded(), what="hessian"), ValueError, "called 'hessian', but"),
