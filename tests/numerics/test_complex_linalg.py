@@ -18,6 +18,8 @@ import scipy.linalg
 import cadiff
 import cadiff.scipy.linalg as of_scipy
 
+from ..helpers.programs import frames_of
+
 STEP = 1e-5
 RTOL = 1e-11
 # Of square roots of matrices.
@@ -175,11 +177,13 @@ def of_scipys() -> dict[str, tuple[Any, ...]]:
         "eig": (lambda la, a: eigen(*la.eig(a)), *square),
         "eigvals": (lambda la, a: la.eig(a, right=False) + la.eigvals(a), *square),
         "eigh": (lambda la, a: eigen(*la.eigh(a)), *square),
+        "vectors by evd": (lambda la, a: eigen(*la.eigh(a, driver="evd")), *square),
         "eigh of two": (lambda la, a, b: eigen(*la.eigh(a, positive(b))), (3, 3), (3, 3)),
         "eigvalsh": (some_values, (3, 3), (3, 3)),
         "svd": (lambda la, a: singular(*la.svd(a)), (4, 2)),
         "svdvals": (lambda la, a: la.svdvals(a), (3, 4)),
         "expm": (lambda la, a: la.expm(a), *square),
+        "expm small": (lambda la, a: la.expm(0.02 * a), (4, 4)),
         "expm stack": (lambda la, a: la.expm(a), (3, 2, 2)),
         "expm large": (lambda la, a: la.expm(4.0 * a), (2, 3, 3)),
         "expm_frechet": (lambda la, a, e: la.expm_frechet(a, e), (2, 2), (2, 2)),
@@ -205,6 +209,11 @@ CASES = [
     Case(name, partial(without_namespace, function), shapes)
     for name, (function, *shapes) in {**of_numpy(), **norms()}.items()  # type: ignore[misc]
 ] + [Case(f"scipy {name}", call, shapes) for name, (call, *shapes) in of_scipys().items()]  # type: ignore[misc]
+
+
+# What replays do not compute in C alone.
+CALL_PYTHON = ("scipy solve pos", "scipy qr pivoting", "scipy eigh", "scipy logm", "scipy sqrtm")
+CALL_PYTHON += ("scipy sylvester", "scipy lyapunov")
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
@@ -241,6 +250,7 @@ def assert_near(result: Any, expected: Any, rtol: float) -> None:
     np.testing.assert_allclose(result, expected, rtol=0.0, atol=rtol * scale)
 
 
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly for a derivative")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_values_and_derivatives(case: Case) -> None:
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
@@ -270,6 +280,22 @@ def test_values_and_derivatives(case: Case) -> None:
     _, second = cadiff.jvp(back, args, directions)
     for found, expected in zip(second, slope(back, args, directions), strict=True):
         assert_near(found, expected, 1e-5)
+
+    def number(t: Any) -> Any:
+        return pairing(u, f(*(x + t * d for x, d in zip(args, directions, strict=True))))
+
+    program = cadiff.compile(number)
+    for t in (0.0, 1e-3):
+        ways: list[tuple[Any, Any]] = [
+            (lambda t=t: program(t), number(t)),
+            (lambda t=t: program.grad(t), cadiff.grad(number)(t)),
+            (lambda t=t: program.hvp(t, 1.0), cadiff.hvp(number)(t, 1.0)),
+            (lambda t=t: program.jvp((t,), (1.0,)), cadiff.jvp(number, (t,), (1.0,))),
+        ]
+        for call, expected in ways:
+            assert_near(call(), expected, 1e-9)
+            assert case.name.startswith(CALL_PYTHON) or frames_of(call) == []
+    assert program.stats()["obstacles"] == [] or case.name in ("scipy sqrtm", "scipy logm")
 
 
 def test_transposed_systems() -> None:
