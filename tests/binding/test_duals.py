@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -199,14 +199,8 @@ def test_numbers_take_no_attributes_and_no_subclasses(kind: Kind) -> None:
         type("Sub", (kind.type,), {})
 
 
-def _all_methods() -> Iterator[str]:
-    for name, arity, _ in cadiff.binding.operations():
-        if arity <= 2:
-            yield name
-
-
 @both
 def test_every_operation_of_one_or_two_numbers_is_a_method(kind: Kind) -> None:
-    for name in _all_methods():
-        assert callable(getattr(kind.make(1.0), name))
-        assert callable(getattr(kind.make([1.0, 2.0]), name))
+    for name, arity, _ in cadiff.binding.operations():
+        for x in (1.0, [1.0, 2.0]):
+            assert arity > 2 or callable(getattr(kind.make(x), name))

@@ -525,18 +525,3 @@ def test_a_generator_that_outlives_its_gradient_is_stale() -> None:
     assert cadiff.grad(f)(3.0) == 6.0
     with pytest.raises(StaleVarError):
         next(kept[0])
-
-
-def test_a_gradient_inside_a_generator_between_others() -> None:
-    def slopes() -> Iterator[Any]:
-        x = Var(1.0)
-        while True:
-            x = x * 2.0
-            yield cadiff.grad(lambda y: y * y)(x)
-
-    steps = slopes()
-    first = next(steps)
-    assert cadiff.grad(lambda z: z**3)(2.0) == 12.0
-    second = next(steps)
-    assert (first.value, second.value) == (4.0, 8.0)
-    second.backward()

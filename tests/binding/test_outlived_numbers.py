@@ -94,25 +94,6 @@ def test_real_numbers_become_floats_and_are_ordered(origin: str) -> None:
         hash(v[0])
 
 
-@pytest.mark.parametrize("transform", [cadiff.grad, cadiff.jacfwd, cadiff.jacrev])
-def test_live_numbers_do_not_become_plain(transform: Any) -> None:
-    def f(v: Any) -> Any:
-        for attempt in (
-            lambda: float(v[0]),
-            lambda: complex(v[0]),
-            lambda: np.asarray(v, float),
-            lambda: np.asarray(v[0], float),
-            lambda: pickle.dumps(v),
-        ):
-            with pytest.raises(TypeError):
-                attempt()
-        assert np.asarray(v[0]).dtype == object
-        assert not hasattr(v[0], "__array__")
-        return v.sum()
-
-    transform(f)(REAL)
-
-
 def test_numbers_of_an_outer_derivative_are_alive_in_an_inner_one() -> None:
     def outer(x: Any) -> Any:
         kept = []
@@ -188,27 +169,3 @@ def test_what_is_left_is_saved_as_the_value(origin: str, save: Callable[..., Any
     save(written[0], kept_of(call))
     save(written[1], value)
     assert written[0].getvalue() == written[1].getvalue()
-
-
-class Best:
-    """The objective that remembers the best value so far."""
-
-    def __init__(self) -> None:
-        self.best = np.inf
-
-    def __call__(self, x: Any) -> Any:
-        value = ((x - 1.0) ** 2).sum()
-        if value < self.best:
-            self.best = value
-        return value
-
-
-@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
-@pytest.mark.parametrize("compiled", [False, True])
-def test_the_best_so_far(compiled: bool) -> None:
-    f = Best()
-    value_and_grad = cadiff.compile(f).value_and_grad if compiled else cadiff.value_and_grad(f)
-    for x in (3.0, 0.0, 2.5, 1.5):
-        value, gradient = value_and_grad(np.array([x]))
-        assert (value, gradient.tolist()) == ((x - 1.0) ** 2, [2.0 * (x - 1.0)])
-    assert f.best == 0.25

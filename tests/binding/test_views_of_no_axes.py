@@ -132,17 +132,6 @@ def test_a_diagonal_of_no_axes_is_not_assigned_to() -> None:
         v[...] = 1.0
 
 
-def test_an_index_takes_a_number_that_stays() -> None:
-    def f(x: Any) -> Any:
-        y = 1.0 * x
-        number = y[0]
-        number += 1.0
-        y[0] = 10.0 * y[1]
-        return number * y[0]
-
-    numpy.testing.assert_array_equal(cadiff.grad(f)(numpy.array([2.0, 3.0])), [30.0, 30.0])
-
-
 def test_it_joins_and_goes_to_functions_as_a_number() -> None:
     def f(x: Any) -> Any:
         y = 1.0 * x

@@ -350,20 +350,9 @@ def test_large_arrays_and_many_inputs_are_abridged() -> None:
     assert max(map(len, lines_of(tape))) < 250
     tape = cadiff.make_tape(lambda p: p["k0"] * 1.0)({f"k{i}": float(i) for i in range(100)})
     assert "... 90 inputs left out ..." in tape.to_text(max_rows=10)
-
-
-def test_many_arrays_that_are_assigned_to() -> None:
-    def f(x: Any) -> Any:
-        total = 0.0
-        for _ in range(2000):
-            y = cnp.zeros(2)
-            y[0] = x
-            y[1] = x
-            total = total + y[1]
-        return total
-
-    tape = cadiff.make_tape(f)(1.0)
-    assert "... 1996 arrays left out ..." in tape.to_text(max_rows=4)
+    stacked = lambda x: sum(cnp.sum(np.stack([x, x])) for _ in range(50))  # noqa: E731
+    tape = cadiff.make_tape(stacked)(1.0)
+    assert "... 46 arrays left out ..." in tape.to_text(max_rows=4)
     check_dot(tape.to_dot(max_rows=6))
 
 
