@@ -287,12 +287,6 @@ CASES = [
 # --- checks --------------------------------------------------------------------------------------
 
 
-def parts(x: Any) -> Any:
-    """All real numbers of a result, in a row."""
-    x = np.asarray(x)
-    return np.concatenate([x.real.ravel(), x.imag.ravel()])
-
-
 def close(a: Any, b: Any, tolerance: float) -> None:
     scale = max(1.0, float(np.max(np.abs(b), initial=0.0)))
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale)
