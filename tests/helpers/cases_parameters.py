@@ -10,7 +10,21 @@ from __future__ import annotations
 
 from mpmath import mp
 
-from .cases_special import Case, Point, Real, betainc, gammainc, gammaincc, line, points
+from .cases_special import (
+    Case,
+    Point,
+    Real,
+    betainc,
+    betaincc,
+    f_above,
+    f_below,
+    gammainc,
+    gammaincc,
+    ive,
+    kve,
+    line,
+    points,
+)
 
 HALF = mp.mpf(1) / 2
 
@@ -18,10 +32,6 @@ HALF = mp.mpf(1) / 2
 def student(df: Real, t: Real) -> Real:
     tail = mp.betainc(df / 2, HALF, 0, df / (df + t * t), regularized=True) / 2
     return 1 - tail if t > 0 else tail
-
-
-def f_below(m: Real, n: Real, x: Real) -> Real:
-    return betainc(m / 2, n / 2, m * x / (m * x + n))
 
 
 def elliptic(name: str) -> Case:
@@ -70,20 +80,14 @@ CASES: dict[str, Case] = {
     "gammainc": Case(gammainc, points(SHAPES, [1e-5, 0.3, 2.0, 35.0]), (0,)),
     "gammaincc": Case(gammaincc, points(SHAPES, [0.3, 2.0, 35.0, 200.0]), (0,)),
     "betainc": Case(betainc, points(SHAPES[:-1], FEW, [1e-5, 0.3, 0.9]), (0, 1)),
-    "betaincc": Case(
-        lambda a, b, x: betainc(b, a, 1 - x), points(SHAPES[:-1], FEW, [1e-5, 0.3, 0.9]), (0, 1)
-    ),
+    "betaincc": Case(betaincc, points(SHAPES[:-1], FEW, [1e-5, 0.3, 0.9]), (0, 1)),
     "stdtr": Case(student, points([0.5, 1.0, 3.0, 199.0, 201.0], [-30.0, -1.0, 0.4, 2.0]), (0,)),
     "chdtr": Case(lambda v, x: gammainc(v / 2, x / 2), points(FEW, [1e-3, 2.0, 30.0]), (0,)),
     "chdtrc": Case(lambda v, x: gammaincc(v / 2, x / 2), points(FEW, [1e-3, 2.0, 30.0]), (0,)),
     "gdtr": Case(lambda a, b, x: gammainc(b, a * x), points([0.5, 3.0], FEW, [0.1, 4.0]), (1,)),
     "gdtrc": Case(lambda a, b, x: gammaincc(b, a * x), points([0.5], FEW, [0.1, 4.0]), (1,)),
     "fdtr": Case(f_below, points([0.4, 4.0, 30.0], [3.0, 20.0], [0.1, 1.0, 3.0]), (0, 1)),
-    "fdtrc": Case(
-        lambda m, n, x: betainc(n / 2, m / 2, n / (m * x + n)),
-        points([1.0, 4.0], [3.0, 20.0], [0.1, 1.0, 3.0]),
-        (0, 1),
-    ),
+    "fdtrc": Case(f_above, points([1.0, 4.0], [3.0, 20.0], [0.1, 1.0, 3.0]), (0, 1)),
     # Bessel functions and others of an order
     "jv": Case(mp.besselj, points(ORDERS, [0.1, 3.0, 20.0]), (0,)),
     "jve": Case(mp.besselj, points([0.4, 3.0], [0.1, 3.0, 20.0]), (0, 1)),
@@ -91,8 +95,8 @@ CASES: dict[str, Case] = {
     "yve": Case(mp.bessely, points([0.4, 3.0], [0.1, 3.0, 20.0]), (0, 1)),
     "iv": Case(mp.besseli, points(ORDERS, [0.1, 3.0, 20.0, 300.0]), (0,)),
     "kv": Case(mp.besselk, points([0.4, 2.0, 17.5], [0.1, 3.0, 20.0, 300.0]), (0,)),
-    "ive": Case(lambda v, x: mp.exp(-x) * mp.besseli(v, x), points([0.4, 9.0], [0.1, 1e4]), (0,)),
-    "kve": Case(lambda v, x: mp.exp(x) * mp.besselk(v, x), points([0.4, 9.0], [0.1, 1e4]), (0,)),
+    "ive": Case(ive, points([0.4, 9.0], [0.1, 1e4]), (0,)),
+    "kve": Case(kve, points([0.4, 9.0], [0.1, 1e4]), (0,)),
     "airy 0": Case(mp.airyai, line(-8.0, -0.4, 0.0, 0.5, 6.0)),
     "airy 1": Case(lambda x: mp.airyai(x, 1), line(-8.0, -0.4, 0.0, 0.5, 6.0)),
     "airy 2": Case(mp.airybi, line(-8.0, -0.4, 0.0, 0.5, 6.0)),
@@ -118,11 +122,7 @@ CASES: dict[str, Case] = {
     "spherical_jn": Case(spherical(mp.besselj), points(DEGREES, [0.3, 4.0, 30.0]), (1,)),
     "spherical_yn": Case(spherical(mp.bessely), points(DEGREES, [0.3, 4.0, 30.0]), (1,)),
     "spherical_in": Case(spherical(mp.besseli), points(DEGREES, [0.3, 4.0, 30.0]), (1,)),
-    "spherical_kn": Case(
-        lambda n, z: mp.sqrt(mp.pi / (2 * z)) * mp.besselk(n + HALF, z),
-        points(DEGREES, [0.3, 4.0, 30.0]),
-        (1,),
-    ),
+    "spherical_kn": Case(spherical(mp.besselk), points(DEGREES, [0.3, 4.0, 30.0]), (1,)),
     # orthogonal polynomials
     "eval_legendre": Case(mp.legendre, points(DEGREES, INSIDE), (1,)),
     "eval_chebyt": Case(mp.chebyt, points(DEGREES, INSIDE), (1,)),
@@ -303,7 +303,7 @@ ANALYTIC: dict[str, tuple[Real, tuple[float, ...]]] = {
     "yv": (mp.bessely, (2.5,)),
     "iv": (mp.besseli, (2.5,)),
     "kv": (mp.besselk, (2.5,)),
-    "kve": (lambda v, z: mp.exp(z) * mp.besselk(v, z), (2.5,)),
+    "kve": (kve, (2.5,)),
     "hankel1": (mp.hankel1, (2.5,)),
     "hankel2": (mp.hankel2, (2.5,)),
     "hankel1e": (lambda v, z: mp.exp(-1j * z) * mp.hankel1(v, z), (2.5,)),
@@ -311,10 +311,10 @@ ANALYTIC: dict[str, tuple[Real, tuple[float, ...]]] = {
     "hyp0f1": (mp.hyp0f1, (2.5,)),
     "hyp1f1": (mp.hyp1f1, (0.7, 2.5)),
     "hyp2f1": (mp.hyp2f1, (0.7, 1.2, 2.5)),
-    "spherical_jn": (lambda n, z: mp.sqrt(mp.pi / 2 / z) * mp.besselj(n + HALF, z), (2,)),
-    "spherical_yn": (lambda n, z: mp.sqrt(mp.pi / 2 / z) * mp.bessely(n + HALF, z), (2,)),
-    "spherical_in": (lambda n, z: mp.sqrt(mp.pi / 2 / z) * mp.besseli(n + HALF, z), (2,)),
-    "spherical_kn": (lambda n, z: mp.sqrt(mp.pi / 2 / z) * mp.besselk(n + HALF, z), (2,)),
+    "spherical_jn": (spherical(mp.besselj), (2,)),
+    "spherical_yn": (spherical(mp.bessely), (2,)),
+    "spherical_in": (spherical(mp.besseli), (2,)),
+    "spherical_kn": (spherical(mp.besselk), (2,)),
     "eval_legendre": (mp.legendre, (3,)),
     "eval_chebyt": (mp.chebyt, (3,)),
     "eval_chebyu": (mp.chebyu, (3,)),
