@@ -521,6 +521,28 @@ def test_array_refuses_what_is_no_number(items: Any) -> None:
 # --- NumPy and SciPy dispatch --------------------------------------------------------------------
 
 
+DISPATCHED: list[tuple[Callable[[Any], Any], float, float]] = [
+    (lambda x: np.clip(x, 0.0, 1.0), 0.7, 1.0),
+    (lambda x: np.arctan2(x, 1.0), math.atan(0.7), 1 / 1.49),
+    (lambda x: np.round(x) * x, 0.7, 1.0),
+    (special.erf, math.erf(0.7), 2 / math.sqrt(math.pi) * math.exp(-0.49)),
+    (lambda x: np.array(2.0) * x, 1.4, 2.0),
+    (lambda x: x.sin(), math.sin(0.7), math.cos(0.7)),
+    (lambda x: x.hypot(0.0), 0.7, 1.0),
+    (lambda x: x.clip(x, 1.0), 0.7, 1.0),
+]
+
+
+@both
+@pytest.mark.parametrize(("f", "value", "slope"), DISPATCHED)
+def test_functions_of_numpy_and_scipy_take_numbers(
+    kind: Kind, f: Callable[[Any], Any], value: float, slope: float
+) -> None:
+    got = kind.derivative(f, 0.7)
+    assert math.isclose(got[0], value, rel_tol=1e-15)
+    assert math.isclose(got[1], slope, rel_tol=1e-14)
+
+
 @both
 @pytest.mark.parametrize(
     "f", [np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_not], ids=lambda f: f.__name__

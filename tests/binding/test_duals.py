@@ -171,6 +171,28 @@ def test_duals_nest_to_a_bound_at_which_operations_end(around: Callable[[Any], A
     assert cadiff.value(d + 1.0) == 2.0
 
 
+BY_HAND: list[tuple[Callable[[Any], Any], Any, Any]] = [  # f, and f and its slope at 2
+    (lambda x: Dual(x, x * x), Dual(2.0, 4.0), Dual(1.0, 4.0)),
+    (lambda x: Dual(x, [1.0, 2.0]), Dual(2.0, [1.0, 2.0]), Dual(1.0, [0.0, 0.0])),
+]
+
+
+@pytest.mark.parametrize(("f", "value", "slope"), BY_HAND)
+def test_a_dual_made_by_hand_is_a_result_along_one_direction(
+    f: Callable[[Any], Any], value: Any, slope: Any
+) -> None:
+    assert repr(cadiff.jvp(f, (2.0,), (1.0,))) == repr((value, slope))
+    with pytest.raises(TypeError, match="along several directions"):
+        cadiff.jacfwd(lambda x: Dual(x[0], x[1]))(np.ones(2))
+
+
+def test_lanes_are_not_assigned_to_where_there_are_none() -> None:
+    x = Dual([1.0, 2.0]) * 1.0
+    with pytest.raises(ValueError, match="several lanes"):
+        x[0] = Dual(1.0, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(x.primal, [1.0, 2.0])
+
+
 def test_forward_mode_without_end_is_refused() -> None:
     def endless(x: Any) -> Any:
         return cadiff.jvp(endless, (x,), (1.0,))[1]

@@ -388,6 +388,19 @@ def test_shared_memory_is_found_element_by_element() -> None:
         numpy.testing.assert_array_equal(TRANSFORMS[way](f)(X), [1.0, 0.0])
 
 
+@pytest.mark.parametrize("way", ["reverse", "forward", "compiled", "hvp"])
+def test_arrays_of_single_precision_are_assigned_to(way: str) -> None:
+    def f(x: Any) -> Any:
+        y = np.ones(3, numpy.float32)
+        y[1] = x[0] * x[1]
+        y[1:] *= 2.0
+        return np.sum(y * y)
+
+    gradient = 8.0 * X[0] * X[1] * X[::-1]
+    expected = 3.0 * gradient if way == "hvp" else gradient
+    numpy.testing.assert_allclose(TRANSFORMS[way](f)(X), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("way", [cadiff.grad, cadiff.jacfwd, lambda f: cadiff.compile(f).grad])
 @pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])
 def test_parts_of_complex_arrays_are_assigned_to(name: str, way: Any) -> None:

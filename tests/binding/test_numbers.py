@@ -237,6 +237,13 @@ def test_arrays_are_rounded_as_numpy_rounds_them(digits: int) -> None:
     assert program.stats()["obstacles"] == []
 
 
+@both
+@pytest.mark.parametrize("digits", [0, 1, 2])
+def test_round_of_a_vector_rounds_each_element(kind: Kind, digits: int) -> None:
+    x = np.array([1.234, -5.678, 2.5])
+    np.testing.assert_array_equal(cadiff.value(round(kind.make(x), digits)), np.round(x, digits))
+
+
 def test_round_with_digits_keeps_the_number_of_lanes() -> None:
     x = Dual(1.26, [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(round(x).tangent, np.zeros(3))
@@ -647,8 +654,8 @@ def test_the_real_part_of_a_number_is_the_number() -> None:
 
 
 def test_parents_are_the_operands_that_carry_derivatives() -> None:
-    x, y = Var(2.0), Var(3.0)
-    cases: list[tuple[Any, list[float]]] = [
+    x, y, v, w = Var(2.0), Var(3.0), Var([1.0, 2.0]), Var([[1.0, 2.0], [3.0, 4.0]])
+    cases: list[tuple[Any, list[Any]]] = [
         (x, []),
         (x * y, [2.0, 3.0]),
         (x - x, [2.0, 2.0]),
@@ -662,11 +669,15 @@ def test_parents_are_the_operands_that_carry_derivatives() -> None:
         (cadiff.clip(x, y, 9.0), [2.0, 3.0]),
         (cadiff.stop_gradient(x), []),
         (Var([1.0, 2.0])[1] * x, [2.0, 2.0]),
+        (v * 3.0, [[1.0, 2.0]]),
+        (w * v, [[[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0]]),
+        (cadiff.sin(w[:, 1:]), [[[2.0], [4.0]]]),
     ]
     for number, expected in cases:
         assert isinstance(number.parents, tuple)
         assert all(isinstance(parent, Var) for parent in number.parents)
-        assert [parent.value for parent in number.parents] == expected
+        values = [np.asarray(parent.value).tolist() for parent in number.parents]
+        assert values == expected
 
 
 # --- the run of a Var ----------------------------------------------------------------------------
