@@ -35,7 +35,6 @@ cadiff.register_container(Registered, lambda r: (list(r.parts), None), lambda _,
 Named = namedtuple("Named", "a b")
 
 START = {"a": 0.5, "b": np.array([0.2, 0.3])}
-TARGET = np.array([3.0, -1.0, -1.0])
 INF = np.inf
 AB = ([0.0, -INF, -INF], [1.0, INF, INF])  # of {"a": (0, 1)}
 

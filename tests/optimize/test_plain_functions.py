@@ -253,7 +253,7 @@ def test_evaluations_are_the_runs_of_a_function_that_counts_them(method: str) ->
 
     def f(x: Any) -> Any:
         calls.append(1)
-        return float(x[0]) ** 2 if len(calls) < 0 else math.fsum((x - TARGET) ** 2)
+        return math.fsum((x - TARGET) ** 2)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -512,7 +512,7 @@ def test_products_along_colours() -> None:
 N_SEEN = 120
 WHICH, WHERE = np.random.default_rng(5).integers(0, [[4], [9]], size=(2, N_SEEN))
 OTHER = (WHERE + 1 + np.arange(N_SEEN) % 3) % 9
-LEFT, RIGHT = np.arange(16).reshape(4, 4), 16 + np.arange(27).reshape(9, 3)
+LEFT = np.arange(16).reshape(4, 4)
 
 
 def turned(x: Any) -> Any:
