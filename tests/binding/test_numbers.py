@@ -671,7 +671,7 @@ def test_parents_are_the_operands_that_carry_derivatives() -> None:
         (Var([1.0, 2.0])[1] * x, [2.0, 2.0]),
         (v * 3.0, [[1.0, 2.0]]),
         (w * v, [[[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0]]),
-        (cadiff.sin(w[:, 1:]), [[[2.0], [4.0]]]),
+        (cadiff.sin(w[:, 1]), [[2.0, 4.0]]),
     ]
     for number, expected in cases:
         assert isinstance(number.parents, tuple)
