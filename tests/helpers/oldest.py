@@ -41,7 +41,7 @@ SciPy 1.17   numerics/test_linalg.py::test_results_of_stacks_are_what_scipy_make
 SciPy 1.17   numerics/test_single_precision.py::test_dtypes_are_scipys\[lp2hp at a frequency
 SciPy 1.17   numerics/test_sparse.py::\w+\[spsolve_triangular
 SciPy 1.17   numerics/test_sparse.py::test_(vectors|other_.*\[<lambda>4|single_.*\[<lambda>4)
-SciPy 1.17   numerics/test_special_integrals.py::test_splines_on_a_grid
+SciPy 1.17   numerics/test_containers_of_scipy.py::test_splines_on_a_grid
 SciPy 1.17   numerics/test_special_pieces.py::test_a_solution_at_a_bound_does_not_move\[fdtridfd
 SciPy 1.17   numerics/test_stats.py::test_(calls|programs_of_equal_eigenv.*)\[matrix_t
 SciPy 1.17   numerics/test_stats.py::test_calls\[genextreme (moment|mean, f|stats, f)

@@ -17,7 +17,7 @@ import cadiff.scipy.sparse
 
 from ..helpers.differences import check_slope
 
-sparse = cadiff.scipy.sparse
+sparse, own = cadiff.scipy.sparse, cadiff.scipy.interpolate
 
 # --- sparse matrices -----------------------------------------------------------------------------
 
@@ -135,6 +135,19 @@ def test_functions_of_scipys_name_ours(name: str) -> None:
         cadiff.grad(f)(np.ones(2))
 
 
+@pytest.mark.parametrize("name", ["ravel", "sum", "cumsum"])
+def test_sparse_numbers_are_no_arrays(name: str) -> None:
+    def f(x: Any) -> Any:
+        return getattr(cadiff.numpy, name)(
+            scipy.sparse.csr_matrix(np.eye(4)) / cadiff.numpy.ravel(x)
+        )
+
+    with pytest.raises(TypeError, match=r"no array: write A\.toarray\(\)"):
+        cadiff.grad(f)(np.ones((2, 2)))
+    made = cadiff.grad(lambda x: sparse.csr_array(np.eye(2)).multiply(x).toarray().sum())
+    np.testing.assert_array_equal(made(np.ones((2, 2))), np.eye(2))
+
+
 # --- piecewise polynomials -----------------------------------------------------------------------
 
 KNOTS = np.array([0.0, 1.0, 2.0, 3.0])
@@ -158,9 +171,7 @@ def solved(m: Any, c: Any, y: Any, **how: Any) -> Any:
 )
 def test_solutions_at_knots(c: Any, y: float, slopes: list[float]) -> None:
     wanted = solved(scipy.interpolate, c, y, extrapolate=False)
-    value, tangent = cadiff.jvp(
-        lambda y: solved(cadiff.scipy.interpolate, c, y, extrapolate=False), (y,), (1.0,)
-    )
+    value, tangent = cadiff.jvp(lambda y: solved(own, c, y, extrapolate=False), (y,), (1.0,))
     np.testing.assert_allclose(value, wanted, rtol=1e-12)
     np.testing.assert_allclose(tangent, slopes, rtol=1e-9)
 
@@ -172,9 +183,59 @@ def test_residuals_of_splines_of_least_squares(weights: Any) -> None:
     def f(m: Any, y: Any) -> Any:
         return m.LSQUnivariateSpline(x, y, [2.5], k=2, w=weights).get_residual()
 
-    ours, plain = (lambda y, m=m: f(m, y) for m in (cadiff.scipy.interpolate, scipy.interpolate))
+    ours, plain = (lambda y, m=m: f(m, y) for m in (own, scipy.interpolate))
     for e in np.eye(6):
         check_slope(ours, plain, y, 1e-7, e)
+
+
+def test_design_matrix_of_numbers_with_derivatives() -> None:
+    knots = np.array([0, 0, 0, 0, 1, 2, 3, 3, 3, 3.0])
+    c, x = np.arange(6.0) ** 2, np.array([0.5, 1.5, 2.9])
+    spline = scipy.interpolate.BSpline(knots, c, 3)
+
+    def values(x: Any) -> Any:
+        return own.BSpline.design_matrix(x, knots, 3) @ c
+
+    np.testing.assert_allclose(values(x), spline(x), rtol=1e-14)
+    slopes = np.diag(spline.derivative()(x))
+    jacobians = cadiff.jacobian(values), cadiff.jacfwd(values), cadiff.compile(values).jacobian
+    for jacobian in jacobians:
+        np.testing.assert_allclose(jacobian(x), slopes, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["nearest", "linear", "cubic"])
+def test_numbers_that_fill_what_lies_outside(method: str) -> None:
+    grid, how = np.arange(5.0), {"method": method, "bounds_error": False}
+
+    def f(fill: Any) -> Any:
+        made = own.RegularGridInterpolator((grid,), grid**2, fill_value=fill, **how)
+        return np.sum(made(np.array([[9.0], [1.0], [-1.0]])))
+
+    assert cadiff.value_and_grad(f)(3.0) == (7.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("solver", "options"),
+    [
+        (scipy.sparse.linalg.spsolve, {}),
+        (sparse.linalg.spsolve, {}),
+        (None, {"rtol": 1e-14, "atol": 1e-14}),
+        (scipy.sparse.linalg.gmres, {"rtol": 1e-3}),
+    ],
+)
+def test_splines_on_a_grid_are_found_by_the_solver_that_is_asked_for(
+    solver: Any, options: dict[str, Any]
+) -> None:
+    """Its tolerance is seen in values; an exact one has the same as a direct solution."""
+    grid, x = (np.arange(6.0), np.arange(6.0)), np.linspace(0.3, 2.0, 36).reshape(6, 6) ** 3
+
+    def f(m: Any, x: Any, solver: Any) -> Any:
+        how = {"method": "quintic", "solver": solver, "solver_args": options}
+        return m.RegularGridInterpolator(grid, x, **how)(np.array([[0.3, 0.7], [4.2, 2.2]]))
+
+    plain = getattr(scipy.sparse.linalg, solver.__name__) if solver else None
+    found = cadiff.jvp(lambda x: f(own, x, solver), (x,), (x,))[0]
+    np.testing.assert_array_equal(found, f(scipy.interpolate, x, plain))
 
 
 # --- radial functions ----------------------------------------------------------------------------
@@ -204,7 +265,7 @@ def test_second_derivatives_at_nodes_of_radial_functions(name: str, kernel: str)
         made = module.RBFInterpolator(NODES, HEIGHTS, kernel=kernel, epsilon=1.3)
         return made(x.reshape(1, 2))[0]
 
-    found = cadiff.hessian(lambda x: at(cadiff.scipy.interpolate, x))(NODES[1])
+    found = cadiff.hessian(lambda x: at(own, x))(NODES[1])
     h = 1e-3 * np.eye(2)
     f = np.array([[at(scipy.interpolate, NODES[1] + a + b) for b in (*h, *-h)] for a in (*h, *-h)])
     wanted = (f[:2, :2] - f[:2, 2:] - f[2:, :2] + f[2:, 2:]) / 4e-6

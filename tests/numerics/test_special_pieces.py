@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ import cadiff.scipy.stats
 from cadiff.scipy import _families
 from cadiff.scipy._formulas import Tabulated
 
+from ..helpers.cases_parameters import voigt
 from ..helpers.cases_special import betainc, gammainc, gammaincc, ive, kve
 from ..helpers.cases_special import stdtr as student
-from ..helpers.differences import slope
+from ..helpers.differences import check_slope, slope
 
 Function = Callable[..., Any]
 special: Any = cadiff.scipy.special
@@ -156,6 +158,124 @@ def test_a_number_in_the_pieces_of_an_array() -> None:
     got = np.diag(cadiff.jacobian(by_phi)(m))
     want = [partial(special.ellipeinc, (x, 0.5), (1, 1))[0] for x in phi]
     np.testing.assert_allclose(got, want, rtol=1e-13)
+
+
+# --- integrals and recurrences, no differences ---------------------------------------------------
+
+
+def wright(a: Any, b: Any, x: Any) -> Any:
+    return mp.fsum(mp.mpf(x) ** k / mp.factorial(k) * mp.rgamma(a * k + b) for k in range(30))
+
+
+def gauss(a: Any, b: Any, c: Any) -> Any:
+    """Hypergeometric functions at 1 (DLMF 15.4.20)."""
+    return mp.gammaprod([c, c - a - b], [c - a, c - b])
+
+
+SECOND: list[tuple[str, Callable[..., Any], tuple[float, ...], float]] = [
+    ("hyperu", mp.hyperu, (0.3, 0.2, 8.0), 1e-13),
+    ("hyperu", mp.hyperu, (1.5, -2.5, 4.0), 1e-13),
+    ("hyperu", mp.hyperu, (-0.05, 1.3, 0.2), 1e-12),
+    ("voigt_profile", voigt, (0.3, 1.0, 0.5), 1e-13),
+    ("voigt_profile", voigt, (2.0, 0.01, 1.0), 1e-13),
+    ("voigt_profile", voigt, (100.0, 2.0, 3.0), 1e-13),
+    ("voigt_profile", voigt, (1.0, 2.0, 0.0), 1e-13),
+    ("voigt_profile", voigt, (3.0, -1.5, 2.0), 1e-13),
+    ("wright_bessel", wright, (0.0, 1.5, 1.3), 3e-11),
+    ("wright_bessel", wright, (0.7, 0.0, 1.3), 3e-11),
+    ("hyp2f1", gauss, (0.5, 0.7, 3.9), 1e-8),
+    ("hyp2f1", gauss, (0.5, 0.7, 1.25), 1e-8),
+    ("hyp2f1", gauss, (0.1, 0.2, 1.25), 1e-8),
+    ("hyp2f1", gauss, (0.3, 0.2, 5.0), 1e-8),
+    ("elliprd", mp.elliprd, (1.0, 1.0, 1.0), 1e-13),
+    ("elliprg", mp.elliprg, (1e-6, 2.0, 3.0), 1e-13),
+    ("elliprj", mp.elliprj, (1.0, 2.0, 3.0, 3.0), 1e-13),
+    ("elliprc", mp.elliprc, (3.0, 1e-4), 1e-13),
+    ("agm", mp.agm, (1e-5, 1e5), 1e-13),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "twin", "at", "bound"), SECOND, ids=[f"{row[0]}{row[2]}" for row in SECOND]
+)
+def test_second_derivatives(
+    name: str, twin: Callable[..., Any], at: tuple[float, ...], bound: float
+) -> None:
+    further = (1.0,) if twin is gauss else ()
+
+    def f(z: Any) -> Any:
+        return getattr(special, name)(*z, *further)
+
+    x = np.array(at)
+    gradient, hessian = cadiff.grad(f)(x), cadiff.hessian(f)(x)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=bound)
+    with mp.workdps(30):
+        for found in (gradient, hessian):
+            for orders in combinations_with_replacement(range(len(at)), found.ndim):
+                counts = tuple(orders.count(k) for k in range(len(at)))
+                want = float(mp.diff(twin, at, counts))
+                assert found[orders] == pytest.approx(want, rel=bound, abs=1e-300), orders
+
+
+AT_ZERO: list[tuple[str, tuple[float, ...], list[float]]] = [
+    ("elliprg", (0.0, 1.0, 2.0), [float(mp.elliprf(0, 1, 2)) / 4]),
+    ("elliprg", (2.0, 0.0, 0.0), [float(mp.sqrt(2)) / 8, math.inf, math.inf]),
+    ("elliprg", (0.0, 0.0, 0.0), [math.inf, math.inf, math.inf]),
+    ("elliprf", (0.0, 1.0, 2.0), [-math.inf]),
+    ("elliprc", (0.0, 1.0), [-math.inf, -float(mp.pi) / 4]),
+    ("elliprc", (0.0, -2.0), [math.inf]),
+    ("elliprd", (0.0, 1.0, 2.0), [-math.inf]),
+    ("elliprd", (1.0, 2.0, 0.0), [-math.inf, -math.inf, -math.inf]),
+    ("elliprj", (0.0, 1.0, 2.0, 3.0), [-math.inf]),
+    ("elliprj", (0.0, 1.0, 2.0, -3.0), [math.inf]),
+    ("agm", (0.0, 2.0), [math.inf, 0.0]),
+    ("voigt_profile", (1.5, 0.0, 1.0), [-3.0 / 3.25**2 / float(mp.pi), 0.0]),
+]
+
+
+@pytest.mark.parametrize(("name", "at", "want"), AT_ZERO, ids=[f"{n}{a}" for n, a, _ in AT_ZERO])
+def test_derivatives_at_zero(name: str, at: tuple[float, ...], want: list[float]) -> None:
+    def f(z: Any) -> Any:
+        return getattr(special, name)(*z)
+
+    found = cadiff.grad(f)(np.array(at))
+    np.testing.assert_allclose(found[: len(want)], want, rtol=1e-13)
+    assert not np.isnan(found).any()
+    np.testing.assert_array_equal(cadiff.compile(f).grad(np.array(at)), found)
+
+
+def test_mixed_derivatives_at_zero_are_symmetric() -> None:
+    """By both others the derivative of R_G at x = 0, R_F / 4, has derivatives that are R_D's."""
+    hessian = cadiff.hessian(lambda z: special.elliprg(*z))(np.array([0.0, 1.0, 2.0]))
+    wanted = [-float(mp.elliprd(0, *z)) / 24 for z in ((2, 1), (1, 2))]
+    np.testing.assert_allclose(hessian[0], [-math.inf, *wanted], rtol=1e-13)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-13)
+
+
+@pytest.mark.parametrize("c", [0.8, 1.5])
+def test_moments_where_the_support_moves(c: float) -> None:
+    check_slope(stats.genhalflogistic.mean, st.genhalflogistic.mean, c)
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [
+        ("nctdtr", (5.5e7, 6.7e7, 1.2)),
+        ("_nct_sf", (1.2, 5.5e7, 5.5e7)),
+        ("_nct_variance", (1e300, 5.5e7)),
+        ("ncfdtr", (1.2, 1e300, 0.7, 1.2)),
+    ],
+)
+def test_what_overflows_within_a_rule_is_no_error(name: str, at: tuple[float, ...]) -> None:
+    def f(x: Any) -> Any:
+        return getattr(special, name)(*at[:-1], x)
+
+    with np.errstate(all="ignore"):
+        found = cadiff.grad(f)(at[-1])
+        assert found == 0.0 if name == "nctdtr" else isinstance(found, float)
+        np.testing.assert_equal(cadiff.compile(f).grad(at[-1]), found)
+        first = np.array([at[-1], 0.9]) if name == "nctdtr" else np.array([at[-1]])
+        assert np.shape(cadiff.jvp(f, (first,), (np.ones_like(first),))[1]) == first.shape
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -326,3 +446,20 @@ def test_lambertw_is_complex_as_scipy_has_it() -> None:
     np.testing.assert_allclose(pull(np.ones(3)), (w / (x * (1.0 + w))).real, rtol=1e-13)
     with pytest.raises(TypeError, match="a real part"):
         cadiff.grad(special.lambertw)(0.3)
+
+
+@pytest.mark.filterwarnings("ignore:a branch of .* rests on the equality")
+@pytest.mark.parametrize("of", ["geomspace", "logspace", "linspace"])
+@pytest.mark.parametrize("ends", [(0, 1), (slice(1), 1), (0, 8.0), (2.0, 1)])
+def test_grids_of_single_precision(of: str, ends: tuple[Any, Any]) -> None:
+    x = np.array([1, 8], np.float32)
+
+    def grid(x: Any) -> Any:
+        low, high = (x[end] if isinstance(end, (int, slice)) else end for end in ends)
+        return getattr(np, of)(low, high, 4)
+
+    want = grid(x)
+    for found in (cadiff.jvp(grid, (x,), (x,))[0], cadiff.compile(grid)(x)):
+        assert found.dtype == want.dtype
+        # Powers of NumPy's in single precision depend on the processor.
+        np.testing.assert_array_max_ulp(found, want, 1 if of == "logspace" else 0)
