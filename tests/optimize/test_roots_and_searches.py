@@ -56,21 +56,20 @@ def test_roots_in_containers() -> None:
     assert_allclose(found.x["v"], 1.0)
 
 
-@pytest.mark.parametrize("method", [None, "newton", "halley", "brentq", "secant"])
-def test_roots_of_one_number(method: Any) -> None:
-    options: dict[str, Any] = {"x0": 1.0}
-    if method == "brentq":
-        options = {"bracket": (0.0, 2.0)}
-    if method == "secant":
-        options["x1"] = 1.1
-    found = optimize.root_scalar(
-        lambda x, a: cadiff.exp(x) - a, args=3.0, method=method, **options
-    )
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"x0": 1.0},
+        {"x0": 1.0, "method": "newton"},
+        {"x0": 1.0, "method": "halley"},
+        {"x0": 1.0, "x1": 1.1, "method": "secant"},
+        {"bracket": (0.0, 2.0), "method": "brentq"},
+    ],
+)
+def test_roots_of_one_number(options: dict[str, Any]) -> None:
+    found = optimize.root_scalar(lambda x, a: cadiff.exp(x) - a, args=3.0, **options)
     assert found.converged
     assert_allclose(found.root, np.log(3.0))
-
-
-# --- global searches ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["newton", "halley", None])
@@ -84,6 +83,9 @@ def test_complex_roots(method: str) -> None:
     start = np.array([0.5 + 0.5j, 1.0 - 2.0j])
     found = optimize.root(lambda x, a: x**2 + a, start, (np.array([1.0, 4.0]),), method)
     assert_allclose(found.x, [1j, -2j], atol=1e-5)
+
+
+# --- global searches ---------------------------------------------------------------------------
 
 
 def hills(x: Any) -> Any:
