@@ -22,28 +22,18 @@ class Counted:
 
     def fun(self, x: Any) -> Any:
         self.nfev += 1
-        return cnp.sum(100.0 * (x[1:] - x[:-1] ** 2.0) ** 2.0 + (1.0 - x[:-1]) ** 2.0)
-
-    def log(self, x: Any) -> Any:
         self.seen.append(x)
-        return cnp.sum((x - 1.0) ** 2)
+        return cnp.sum(100.0 * (x[1:] - x[:-1] ** 2.0) ** 2.0 + (1.0 - x[:-1]) ** 2.0)
 
 
 @pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "SLSQP"])
-def test_counters_count_evaluations(method: str) -> None:
-    """One run for the value and the gradient of a point, and not one more."""
+def test_one_run_has_the_value_and_the_gradient_of_a_point(method: str) -> None:
     counted = Counted()
     result = minimize(counted.fun, np.array([-1.2, 1.0, 0.7]), method=method)
     assert_allclose(result.x, 1.0, rtol=1e-3)
-    assert counted.nfev == result.nfev
-
-
-def test_logs_hold_plain_points() -> None:
-    counted = Counted()
-    result = minimize(counted.log, np.zeros(3))
-    assert len(counted.seen) == result.nfev
+    assert counted.nfev == len(counted.seen) == result.nfev
     assert all(type(x) is np.ndarray for x in counted.seen)
-    assert_allclose(counted.seen[-1], 1.0, atol=1e-6)
+    assert_allclose(counted.seen[-1], 1.0, rtol=1e-2)
 
 
 def test_a_level_start_costs_one_run_more() -> None:
