@@ -418,6 +418,18 @@ def test_constants_do_not_move_where_a_rule_takes_over(product: Any) -> None:
         assert second(c) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the ")
+@pytest.mark.parametrize("values", [np.linalg.eigvalsh, np.linalg.svdvals])
+def test_second_derivatives_at_repeated_values_are_nan_of_entries_too(values: Any) -> None:
+    f = lambda a: np.sum(values(a) ** 2)  # noqa: E731
+    jacfwd, jacrev, a = cadiff.jacfwd, cadiff.jacrev, numpy.eye(3)
+    for second in (cadiff.hessian(f), jacfwd(grad(f)), jacrev(jacfwd(f)), jacfwd(jacfwd(f))):
+        wanted = as_recorded(lambda: second(a))  # noqa: B023
+        assert numpy.isnan(wanted).any()
+        for _ in range(3):
+            numpy.testing.assert_allclose(second(a), wanted, rtol=1e-12, atol=1e-12)
+
+
 def test_what_raises_raises_what_the_function_raises() -> None:
     gradient = cadiff.grad(lambda a: np.sum(np.linalg.solve(a, numpy.ones(2))))
     for _ in range(2):

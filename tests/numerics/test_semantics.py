@@ -186,6 +186,7 @@ def test_plain_floats_follow_numpy() -> None:
     assert math.isnan(cadiff.log(-1.0))
     assert cadiff.divide(1.0, 0.0) == INF
     assert cadiff.exp(1000.0) == INF
+    assert (cadiff.round(2.5), type(cadiff.round(2.5))) == (2.0, float)
     assert math.isnan(cadiff.power(-2.0, 0.5))
 
 
