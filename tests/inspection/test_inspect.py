@@ -223,45 +223,31 @@ def test_inside_another_differentiation() -> None:
 
 # --- graphs --------------------------------------------------------------------------------------
 
-TOKEN = re.compile(
-    r'\s*(?:(?P<id>[A-Za-z_][A-Za-z_0-9]*)|(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<mark>->|[{}\[\];,=]))'
+STRING = r'"(?:[^"\\\n]|\\.)*"'
+ATTRIBUTE = rf"\w+=(?:\w+|{STRING})"
+STATEMENT = re.compile(
+    rf"\s*(?:(\w+) -> (\w+)|(\w+) \[{ATTRIBUTE}(?:, ?{ATTRIBUTE})*\]|{ATTRIBUTE});"
 )
 
 
 def check_dot(text: str) -> tuple[set[str], list[tuple[str, str]]]:
     """Parse what we use of the grammar of dot; answers nodes and edges."""
-    tokens: list[str] = []
-    place = 0
-    while text[place:].strip():
-        found = TOKEN.match(text, place)
-        assert found, text[place : place + 40]
-        tokens.append(found[0].strip())
-        place = found.end()
-    assert tokens[0] == "digraph"
-    assert tokens[1].startswith('"')
-    assert tokens[2] == "{" and tokens[-1] == "}"
-    nodes: set[str] = set()
+    whole = re.fullmatch(rf"digraph {STRING} {{(.*)}}\s*", text, re.DOTALL)
+    assert whole
+    body, place = whole[1].rstrip(), 0
+    nodes: list[str] = []
     edges: list[tuple[str, str]] = []
-    body = tokens[3:-1]
-    while body:
-        end = body.index(";")
-        statement, body = body[:end], body[end + 1 :]
-        name = statement[0]
-        assert re.fullmatch(r"[A-Za-z_]\w*", name)
-        if statement[1] == "->":
-            assert len(statement) == 3
-            edges.append((name, statement[2]))
-            continue
-        assert statement[1] == "[" and statement[-1] == "]"
-        attributes = statement[2:-1]
-        for k in range(0, len(attributes), 4):
-            assert attributes[k + 1] == "="
-            assert attributes[k + 3 : k + 4] in ([","], [])
-        if name != "node":
-            assert name not in nodes
-            nodes.add(name)
-    assert {end for edge in edges for end in edge} <= nodes
-    return nodes, edges
+    while place < len(body):
+        found = STATEMENT.match(body, place)
+        assert found, body[place : place + 40]
+        place = found.end()
+        if found[1]:
+            edges.append((found[1], found[2]))
+        elif found[3] and found[3] != "node":
+            nodes.append(found[3])
+    assert len(set(nodes)) == len(nodes)
+    assert {end for edge in edges for end in edge} <= set(nodes)
+    return set(nodes), edges
 
 
 def test_the_graph_of_a_small_tape() -> None:
