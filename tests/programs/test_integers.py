@@ -238,6 +238,21 @@ def test_recordings_with_indices_are_pickled() -> None:
         again.grad(x, np.full(4, N))
 
 
+def test_rows_are_added_at_indices_that_change() -> None:
+    """A gradient that is recorded adds whole rows, one behind the other."""
+    x = np.random.default_rng(5).normal(size=(4, 3))
+
+    def slope(x: Any, i: Any) -> Any:
+        return cadiff.grad(lambda y: cnp.sum(y[i] ** 3))(x)
+
+    program = cadiff.compile(slope)
+    for i in ([0, 2, 2], [1, 3, 0], [3, 3, 3]):
+        expected = np.zeros_like(x)
+        np.add.at(expected, i, 3.0 * x[i] ** 2)
+        near(program(x, np.array(i)), expected)
+    assert program.stats()["recordings"] <= 2
+
+
 @pytest.mark.parametrize("n", [1, 255, 256, 257, 600])
 def test_rows_of_many_indices(n: int) -> None:
     rng = np.random.default_rng(3)
@@ -534,6 +549,16 @@ def test_gradients_by_integers_are_those_of_floats() -> None:
         assert abs(program(x) - np.sum(np.sin(x) * x)) < 1e-14
         np.testing.assert_allclose(program.grad(x), np.cos(x) * x + np.sin(x), rtol=1e-14)
         assert "a function of 3 numbers" in program.to_c(x, name="f")
+
+
+def test_what_f_raises_of_integers_is_its_own_error() -> None:
+    program = cadiff.compile(FIRST["an index"])
+    for i in (np.array([0, 1]), np.array([0, 99]), np.array([1, 99]), np.array([2, 1])):
+        if i[1] < 99:
+            assert program(i) == np.sum(HEIGHTS[i] ** 2)
+        else:
+            with pytest.raises(IndexError, match="99 is out of bounds"):
+                program(i)
 
 
 # --- computed from values --------------------------------------------------------------------

@@ -35,6 +35,8 @@ INTS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
     "exponent": (lambda x, k: x**k + 0.9**k * x + (k * 0.5) ** 2, 2),
     "quotients": (lambda x, k: x * (k / 7) + 1.5 / (k + 9) * x + (k // 2) * x[0] + k % -3, 2),
     "bits": (lambda x, k: x * (k & 3) + (k << 2) * x[0] + (~k >> 1), 6),
+    "rounded": (lambda x, k: x * (round(k) + math.floor(k) * math.ceil(k)), 2),
+    "rounded to tens": (lambda x, k: x * (round(k * 7, -1) + 3), 6),
     "with arrays": (lambda x, k: x * (np.arange(6) == k) + np.minimum(k, np.arange(6)) * x, 2),
     "where": (lambda x, k: cnp.where(np.arange(6) < k, x, -x) * np.float64(2.0) * k, 2),
     "functions": (lambda x, k: np.sqrt(k + 9) * x + np.maximum(k, 1) * cnp.minimum(x, k), 2),
@@ -50,6 +52,7 @@ INTS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
     "list": (lambda x, k: [1.0, 2.0, 3.0, 4.0][k] * x + {-1: 2.0}.get(k, 0.0), 6),
     "plain function": (lambda x, k: math.exp(k) * x + int(k) + float(k) + math.comb(k + 2, 2), 6),
     "asked for its type": (lambda x, k: x * (k if type(k) is int else 0), 6),
+    "narrow operands": (lambda x, k: np.add(np.arange(6, dtype="i1"), k) * x + x[:1], 6),
     "array of it": (lambda x, k: np.array([k, 1.0]).sum() * x + np.full(6, k), 6),
 }
 

@@ -46,7 +46,7 @@ def programs_of(f: Function, **options: Any) -> tuple[Program, Program]:
 # --- random programs -----------------------------------------------------------------------------
 
 
-@examples(120)
+@examples(150)
 @given(SEEDS, st.booleans(), st.sampled_from(["np.zeros(5)", "[0.0] * 5"]))
 def test_programs_of_numbers(seed: int, wild: bool, start: str) -> None:
     rng = random.Random(seed)
@@ -59,7 +59,7 @@ def test_programs_of_numbers(seed: int, wild: bool, start: str) -> None:
             check_replays(f, program, x, script.text, is_exact=False)
 
 
-@examples(120)
+@examples(150)
 @given(SEEDS)
 def test_programs_of_arrays(seed: int) -> None:
     f, x, text = drafted(seed)
@@ -377,3 +377,15 @@ def test_each_operation(name: str, n: int) -> None:
         u = np.ones(n)
         for recorded in (exact, program):
             near(recorded.vjp(*columns[:arity])[1](u), pullback(u), name)
+    if n == 30:  # second derivatives
+
+        def total(x: Any) -> Any:
+            return cnp.sum(function(*x))
+
+        def each(x: Any) -> Any:
+            return sum(function(*column) for column in x.T)
+
+        for f in (total, each):
+            exact = cadiff.compile(f, optimize=False)
+            for rows in (others, columns):
+                check_replays(f, exact, np.stack(rows[:arity]), name)
