@@ -10,6 +10,7 @@ there are places nearby where the second derivative jumps.
 from __future__ import annotations
 
 import re
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy
@@ -613,35 +614,19 @@ integrate.solve_bvp             f(lambda t, y: np.vstack([y[1], -x[0] * y[0]]), 
 
 
 class Call(NamedTuple):
-    """A call of a function of SciPy's.
-
-    Attributes
-    ----------
-    name : str
-        Of the function, without `scipy.`.
-    text : str
-        What is called.
-    digits : int
-        Of differences of values.
-    is_smooth : bool
-        Whether differences of gradients can be trusted.
-    """
+    """A call of a function of SciPy's, which stands behind its name without `scipy.`."""
 
     name: str
     text: str
-    digits: int
-    is_smooth: bool
+    digits: int  # of differences of values
+    is_smooth: bool  # whether differences of gradients can be trusted
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
 
     def function(self, scipy: Any, numpy: Any) -> Any:
         """The call as a function of x; by the names of a module, and of NumPy's."""
-        *path, name = self.name.split(".")
-        module = scipy
-        for part in path:
-            module = getattr(module, part)
-        f = getattr(module, name)
+        f = reduce(getattr, self.name.split("."), scipy)
         names = {"m": scipy, "np": numpy, "t": PLACES, "u": OTHERS, "f": f}
         return eval(f"lambda x: {self.text}", names)
 

@@ -150,15 +150,8 @@ TRUTHS |= {
 def jet(name: str, method: str, z: float, *shapes: float) -> Jet:
     """Value, first and second derivative at a point inside the support.
 
-    Parameters
-    ----------
-    name, method : str
-        Of the distribution and of its method.
-    z : float
-        The variable of a continuous distribution, the last parameter of a discrete one.
-    shapes : floats
-        The parameters of a continuous distribution; the number and all other parameters of a
-        discrete one.
+    z is the variable of a continuous distribution and the last parameter of a discrete one, of
+    which the shapes are the number and all other parameters.
     """
     with mp.workdps(DIGITS):
         x, parameters = mp.mpf(z), [mp.mpf(s) for s in shapes]

@@ -77,9 +77,9 @@ def test_plain_arguments_give_scipys_own_matrices() -> None:
         found = made(sparse, v, kind)
         assert type(found) is getattr(scipy.sparse, kind)
         assert isinstance(found, getattr(sparse, kind))
-    assert type(sparse.kron(WIDE, WIDE)) is type(scipy.sparse.kron(WIDE, WIDE))
-    assert type(sparse.hstack([WIDE, WIDE])) is type(scipy.sparse.hstack([WIDE, WIDE]))
-    assert type(sparse.eye_array(3)) is type(scipy.sparse.eye_array(3))
+    for name, args in (("kron", (WIDE, WIDE)), ("hstack", ([WIDE, WIDE],)), ("eye_array", (3,))):
+        found, wanted = (getattr(m, name)(*args) for m in (sparse, scipy.sparse))
+        assert type(found) is type(wanted)
     assert sparse.issparse(WIDE)
     assert not sparse.issparse(v)
 
@@ -154,7 +154,6 @@ def test_other_attributes_are_not_assigned_to(assign: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["csr_array", "csc_array", "coo_array"])
 def test_gradients_by_the_entries_of_a_matrix_have_its_structure(kind: str) -> None:
-    """A matrix of numbers is an argument of a function as an array is."""
     x = np.array([1.0, -2.0, 0.5, 3.0])
 
     def f(v: Any) -> Any:
@@ -309,22 +308,22 @@ def test_tolerances_of_derivatives_are_relative(name: str) -> None:
 
 @pytest.mark.parametrize("k", [3, 6])
 @pytest.mark.parametrize("name", ["eigs", "eigsh"])
-def test_all_eigenvalues_of_an_array(name: str, k: int) -> None:
+@pytest.mark.parametrize("has_vectors", [True, False])
+@pytest.mark.parametrize("turn", [1.0, 1.0 + 0.5j])
+def test_all_eigenvalues_of_an_array(name: str, k: int, has_vectors: bool, turn: Any) -> None:
     """SciPy gives them where an array has not so many that its iteration is one."""
-    for turn in (1.0, 1.0 + 0.5j):
-        A = np.diag([1.0, 2.0, 4.0]) + np.diag([0.3 * turn, 0.4], 1)
-        A = A + A.conj().T
-        for has_vectors in (True, False):
+    A = np.diag([1.0, 2.0, 4.0]) + np.diag([0.3 * turn, 0.4], 1)
+    A = A + A.conj().T
 
-            def f(A: Any, package: Any = linalg, has_vectors: bool = has_vectors) -> Any:
-                found = getattr(package, name)(A, k=k, return_eigenvectors=has_vectors)
-                return found[0] if has_vectors else found
+    def f(A: Any, package: Any = linalg) -> Any:
+        found = getattr(package, name)(A, k=k, return_eigenvectors=has_vectors)
+        return found[0] if has_vectors else found
 
-            with pytest.warns(RuntimeWarning, match="k >= N"):
-                wanted = f(A, scipy.sparse.linalg)
-            found, moved = cadiff.jvp(f, (A,), (A,))
-            np.testing.assert_array_equal(found, wanted)
-            np.testing.assert_allclose(moved, wanted, rtol=1e-12)
+    with pytest.warns(RuntimeWarning, match="k >= N"):
+        wanted = f(A, scipy.sparse.linalg)
+    found, moved = cadiff.jvp(f, (A,), (A,))
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_allclose(moved, wanted, rtol=1e-12)
 
 
 def test_what_is_returned_beside_a_solution_of_least_squares() -> None:
@@ -413,9 +412,7 @@ REFUSED = {
     ),
     "L of splu": (lambda A: linalg.splu(A).L, MissingRuleError, "derivatives of L and U"),
     "spilu": (linalg.spilu, MissingRuleError, "what it drops"),
-    "times": (
-        lambda A: linalg.expm_multiply(A, np.ones(4), 0.0, 1.0, num=3), TypeError, "for t in times",
-    ),
+    "times": (lambda A: linalg.expm_multiply(A, X, 0.0, 1.0, num=3), TypeError, "for t in times"),
     "two matrices": (lambda A: linalg.eigsh(A, k=1, M=WIDE), TypeError, "not with M"),
     "SciPy's function": (lambda A: scipy.sparse.vstack([A, A]), TypeError, "cadiff.scipy.sparse"),
     "SciPy's class": (
@@ -479,10 +476,9 @@ def test_cotangents_go_through_all_entries_of_wide_diagonals(matrix: Any) -> Non
 )
 def test_single_precision(f: Any) -> None:
     a = np.array([[1.0, 0.0, 2.0], [0.5, 3.0, 0.0], [0.0, 0.0, 1.5]], dtype=np.float32)
-    wanted = np.asarray(f(scipy.sparse.csr_array(a), scipy.sparse))
+    ours, plain = (lambda a, m=m: f(m.csr_array(a), m) for m in (sparse, scipy.sparse))
+    wanted = np.asarray(plain(a))
     assert wanted.dtype == np.float32
-    found, _ = cadiff.vjp(lambda a: f(sparse.csr_array(a), sparse), a)
-    compiled = cadiff.compile(lambda a: f(sparse.csr_array(a), sparse))(a)
-    for got in map(np.asarray, (found, compiled)):
+    for got in map(np.asarray, (cadiff.vjp(ours, a)[0], cadiff.compile(ours)(a))):
         assert got.dtype == wanted.dtype
         np.testing.assert_allclose(got, wanted, rtol=1e-6)
