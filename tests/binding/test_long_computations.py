@@ -129,7 +129,6 @@ def _failing_gradient() -> None:
     raise AssertionError("None is no result")
 
 
-@pytest.mark.slow
 @of_amounts
 @pytest.mark.parametrize(("make", "steps"), LOOPS.values(), ids=LOOPS.keys())
 def test_a_loop_that_makes_numbers_runs_in_bounded_memory(
