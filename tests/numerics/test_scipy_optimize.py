@@ -65,6 +65,18 @@ class Spring:
         return self.stiffness * x - 2.0
 
 
+SEEN: dict[str, Any] = {}
+
+
+def seen_force(x: Any) -> Any:
+    return SEEN["stiffness"] * x - 2.0
+
+
+def by_a_global_variable(a: Any) -> Any:
+    SEEN["stiffness"] = a
+    return optimize.brentq(lambda x: seen_force(x), 0.0, 9.0)
+
+
 @pytest.mark.parametrize(
     "solve",
     [
@@ -74,6 +86,7 @@ class Spring:
         lambda a: optimize.brentq(lambda x, k=a: k * x - 2.0, 0.0, 9.0),
         lambda a: optimize.brentq((lambda f: lambda x: f(x) - 2.0)(lambda x: a * x), 0.0, 9.0),
         lambda a: optimize.brentq(lambda x: cnp.array([a, 2.0]) @ cnp.array([x, -1.0]), 0.0, 9.0),
+        by_a_global_variable,
     ],
 )
 def test_numbers_are_found_wherever_functions_have_them(solve: Callable[[Any], Any]) -> None:
@@ -86,20 +99,7 @@ def test_numbers_of_float32() -> None:
     agree(root(np.float32(4.0)), (2.0, 0.25), 1e-6)
 
 
-SEEN: dict[str, Any] = {}
-
-
-def seen_force(x: Any) -> Any:
-    return SEEN["stiffness"] * x - 2.0
-
-
-def test_numbers_are_found_in_global_variables() -> None:
-    def solve(a: Any) -> Any:
-        SEEN["stiffness"] = a
-        return optimize.brentq(lambda x: seen_force(x), 0.0, 9.0)
-
-    agree(cadiff.grad(solve)(4.0), -2.0 / 16.0, 1e-12)
-    agree(cadiff.hessian(solve)(4.0), 4.0 / 64.0, 1e-11)
+def test_numbers_in_global_variables_have_a_gradient() -> None:
     stiffness = SEEN["stiffness"] = cadiff.Var(4.0)
     optimize.brentq(seen_force, 0.0, 9.0).backward()
     agree(stiffness.grad, -2.0 / 16.0, 1e-12)
