@@ -24,7 +24,7 @@ MODES = {"forward": cadiff.jacfwd, "reverse": cadiff.jacrev}
 def nestings(order: int) -> Ways:
     """The modes within each other, in any order."""
     return {
-        " over ".join(names): lambda f, names=names: reduce(  # type: ignore[misc]
+        " over ".join(names): lambda f, names=names: reduce(
             lambda inner, name: MODES[name](inner), names[::-1], f
         )
         for names in product(MODES, repeat=order)
@@ -144,8 +144,8 @@ def check_replays(
     }
     for name in ("grad", "value_and_grad", "hessian")[: is_number * (2 + has_hessian)]:
         pairs[name] = (
-            lambda name=name: getattr(program, name)(x),  # type: ignore[misc]
-            lambda name=name: getattr(cadiff, name)(f)(x),  # type: ignore[misc]
+            lambda name=name: getattr(program, name)(x),
+            lambda name=name: getattr(cadiff, name)(f)(x),
         )
     if is_number:
         pairs["hvp"] = (lambda: program.hvp(x, v), lambda: cadiff.hvp(f)(x, v))

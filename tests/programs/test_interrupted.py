@@ -186,7 +186,7 @@ def _of_program(f: Any, method: Callable[[Any], Any], **options: Any) -> Job:
 
 # Each makes a job that has not been done yet.
 MAKERS: dict[str, Callable[[], Job]] = {
-    **{name: lambda job=job: job for name, job in TRANSFORMS.items()},  # type: ignore[misc]
+    **{name: lambda job=job: job for name, job in TRANSFORMS.items()},
     **{
         f"program: {name}": partial(_of_program, ruled, method) for name, method in METHODS.items()
     },
