@@ -1,8 +1,8 @@
-"""Calls of `scipy.integrate` and `scipy.optimize` that have derivatives, and what these are.
+"""Calls of `scipy.integrate` and `scipy.optimize`, and the truth about their derivatives.
 
-A row has a name and says what is called: `m` is the module, SciPy's or cadiff's, and `a` the vector
-by which the call is differentiated. Behind a `=` stands the closed form, without which differences
-of SciPy's values are the truth, and behind a `~` what else `solvers.Case` is given.
+A row has a name and says what is called: `m` is the module, SciPy's or cadiff's, and `a` the
+vector by which the call is differentiated. Behind a `=` stands the closed form, without which
+differences of SciPy's values are the truth, and behind a `~` what else `solvers.Case` is given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .solvers import Case
 
 # --- integrals -----------------------------------------------------------------------------------
 
-TIMES = np.linspace(0.0, 2.0, 6)
+SPAN, TIMES = (0.0, 2.0), np.linspace(0.0, 2.0, 6)
 EXACT = {"rtol": 1e-11, "atol": 1e-12}
 NEARLY = {"rtol": 1e-8, "atol": 1e-10}
 
@@ -85,7 +85,8 @@ singular     m.quad(lambda x: x**(a[1] - 1.0), 0.0, 1.0)[0] = 1.0 / a[1]
 cos          m.quad(lambda x: np.exp(-a[0] * x), 0.0, a[1], weight="cos", wvar=3.0)[0]
 cauchy       m.quad(lambda x: a[0] + x * a[1], -1.0, 2.0, weight="cauchy", wvar=0.5)[0]
              = (a[0] + 0.5 * a[1]) * 0.0 + 3.0 * a[1]
-alg          m.quad(lambda x: np.exp(-a[0] * x * a[1]), -1.0, 1.0, weight="alg", wvar=(0.5, -0.5))[0]
+alg          m.quad(lambda x: np.exp(-a[0] * x * a[1]), -1.0, 1.0, weight="alg",
+                 wvar=(0.5, -0.5))[0]
 full_output  m.quad(wave, 0.0, 2.0, (a,), full_output=1)[0]
 quad_vec     m.quad_vec(lambda x: np.array([1.0, 2.0]) * wave(x, a), 0.0, a[0])[0].sum()
 dblquad      m.dblquad(lambda y, x: a[0] * x * y, 0.0, a[0], 0.0, lambda x: a[1] * x)[0]
@@ -95,37 +96,39 @@ nquad        m.nquad(lambda y, x, p: p * y, [lambda x, p: (0.0, x), (0.0, a[1])]
 fixed_quad   m.fixed_quad(lambda x: wave(x, a), 0.0, a[0], n=7)[0]
 events       thrown(m, a) = -2.0 * a[1]**2 / a[0] + 2.0 * a[1] / a[0] - a[1]
              ~ at=(9.81, 4.0), eager=True
-solve_bvp    bent(m, a) = a[1] * (np.sin(0.3 * np.sqrt(a[0])) + np.sqrt(a[0])) / np.sin(np.sqrt(a[0]))
+solve_bvp    bent(m, a)
+             = a[1] * (np.sin(0.3 * np.sqrt(a[0])) + np.sqrt(a[0])) / np.sin(np.sqrt(a[0]))
              ~ tolerance=1e-6, eager=True
 eigenvalue   eigenvalue(m, a) = np.pi**2 / a[0] ~ at=(1.5,), tolerance=1e-5, eager=True
 """
 SOLUTIONS = """
-RK45         m.solve_ivp(growth, (0.0, 2.0), a[2:], "RK45", TIMES, args=(*a[:2],), **EXACT).y.sum()
+RK45         m.solve_ivp(growth, SPAN, a[2:], "RK45", TIMES, args=(*a[:2],), **EXACT).y.sum()
              = logistic(a)
-DOP853       m.solve_ivp(growth, (0.0, 2.0), a[2:], "DOP853", TIMES, args=(*a[:2],), **EXACT).y.sum()
+DOP853       m.solve_ivp(growth, SPAN, a[2:], "DOP853", TIMES, args=(*a[:2],), **EXACT).y.sum()
              = logistic(a)
-RK23         m.solve_ivp(growth, (0.0, 2.0), a[2:], "RK23", TIMES, args=(*a[:2],), **NEARLY).y.sum()
+RK23         m.solve_ivp(growth, SPAN, a[2:], "RK23", TIMES, args=(*a[:2],), **NEARLY).y.sum()
              = logistic(a) ~ tolerance=1e-5
-Radau        m.solve_ivp(growth, (0.0, 2.0), a[2:], "Radau", TIMES, args=(*a[:2],), **NEARLY).y.sum()
+Radau        m.solve_ivp(growth, SPAN, a[2:], "Radau", TIMES, args=(*a[:2],), **NEARLY).y.sum()
              = logistic(a) ~ tolerance=1e-5
-BDF          m.solve_ivp(growth, (0.0, 2.0), a[2:], "BDF", TIMES, args=(*a[:2],), **NEARLY).y.sum()
+BDF          m.solve_ivp(growth, SPAN, a[2:], "BDF", TIMES, args=(*a[:2],), **NEARLY).y.sum()
              = logistic(a) ~ tolerance=1e-5
-LSODA        m.solve_ivp(growth, (0.0, 2.0), a[2:], "LSODA", TIMES, args=(*a[:2],), **NEARLY).y.sum()
+LSODA        m.solve_ivp(growth, SPAN, a[2:], "LSODA", TIMES, args=(*a[:2],), **NEARLY).y.sum()
              = logistic(a) ~ tolerance=1e-5
-closures     m.solve_ivp(lambda t, y: growth(t, y, a[0], a[1]), (0.0, 2.0), [a[2]], t_eval=TIMES,
+closures     m.solve_ivp(lambda t, y: growth(t, y, a[0], a[1]), SPAN, [a[2]], t_eval=TIMES,
                  max_step=0.1, **EXACT).y.sum() = logistic(a)
-times        m.solve_ivp(growth, (0.0, 2.0), [0.5], t_eval=0.5 * a[:2], args=(1.2, 3.0), **EXACT
+times        m.solve_ivp(growth, SPAN, [0.5], t_eval=0.5 * a[:2], args=(1.2, 3.0), **EXACT
                  ).y.sum() = grown(0.5 * a[:2], 0.5, 1.2, 3.0).sum()
 span         (lambda r: r.y[0, -1] * r.t[-1] + r.t[0])(
                  m.solve_ivp(growth, (a[2], a[0]), [0.5], args=(1.2, a[1]), **EXACT))
              = grown(a[0] - a[2], 0.5, 1.2, a[1]) * a[0] + a[2] ~ eager=True
 dense        (lambda s: s(a[0])[0] + s(np.array([0.1, 0.2])).sum())(m.solve_ivp(
-                 growth, (0.0, 2.0), a[2:], dense_output=True, args=(a[0], a[1]), **EXACT).sol)
+                 growth, SPAN, a[2:], dense_output=True, args=(a[0], a[1]), **EXACT).sol)
              = grown(np.array([0.1, 0.2]), a[2], a[0], a[1]).sum() + grown(a[0], a[2], a[0], a[1])
              ~ tolerance=1e-7, value_tolerance=1e-15, eager=True
 backwards    m.solve_ivp(growth, (0.0, -1.0), a[2:], args=(a[0], a[1]), t_eval=[0.0, -1.0], **EXACT
                  ).y[0, 1] = grown(-1.0, a[2], a[0], a[1])
-odeint       m.odeint(lambda y, t: growth(t, y, a[0], a[1]), a[2], TIMES, **EXACT).sum() = logistic(a)
+odeint       m.odeint(lambda y, t: growth(t, y, a[0], a[1]), a[2], TIMES, **EXACT).sum()
+             = logistic(a)
 tfirst       m.odeint(growth, a[2], [0.0, 0.5, a[0]], (a[0], a[1]), tfirst=True, full_output=True,
                  **EXACT)[0][-1, 0] = grown(a[0], a[2], a[0], a[1])
 """
@@ -230,7 +233,8 @@ fixed_point     m.fixed_point(lambda x, a: 0.5 * (x + a[0] * a[1] / x), 2.0, (a,
 root            m.root(system, [1.0, 1.0], (a,), tol=1e-14).x.sum()
 root_jac        m.root(lambda x: (x * x - a, np.diag(2.0 * x)), [1.0, 1.0], jac=True).x.sum()
                 = np.sqrt(a).sum()
-lm              m.root(lambda x: system(x, a), [1.0, 1.0], method="lm").x[0] ~ value_tolerance=1e-12
+lm              m.root(lambda x: system(x, a), [1.0, 1.0], method="lm").x[0]
+                ~ value_tolerance=1e-12
 fsolve          m.fsolve(system, [1.0, 1.0], (a,), xtol=1e-14)[0]
 fsolve_full     m.fsolve(system, [1.0, 1.0], (a,), None, True)[0][1] ~ tolerance=1e-7
 broyden1        m.broyden1(lambda x: bent_line(x, a), [1.0, 2.0], f_tol=1e-13).sum() = its_roots(a)
@@ -243,7 +247,8 @@ minimize        point(m.minimize(bowl, [1.0, 1.0], (a,)))
                 = a[0] * (a[1] + 0.1 * a[0]**2) + a[0] ~ tolerance=1e-5
 newton-cg       m.minimize(lambda x: (quadratic(x, a), SLOPE @ x - a), [1.0, 1.0], jac=True,
                     method="Newton-CG").x.sum() = np.linalg.solve(SLOPE, a).sum()
-bounds          point(m.minimize(quadratic, [0.1, 0.1], (a,), bounds=[(None, 0.05 * a[0]), (None, None)]))
+bounds          point(m.minimize(quadratic, [0.1, 0.1], (a,),
+                    bounds=[(None, 0.05 * a[0]), (None, None)]))
                 = there(at_bound(a), a) ~ tolerance=1e-6
 Bounds          point(m.minimize(quadratic, [0.1, 0.1], (a,),
                     bounds=m.Bounds([-9.0, -9.0], [0.05 * a[0], 9.0])))
@@ -252,13 +257,13 @@ equality        point(m.minimize(quadratic, [0.1, 0.1], (a,),
                     constraints={"type": "eq", "fun": lambda x: x.sum() - a[0]}))
                 = there(on_line(a), a) ~ tolerance=1e-6
 inequality      point(m.minimize(quadratic, [9.0, 9.0], (a,),
-                    constraints=[{"type": "ineq", "fun": lambda x, b: x.sum() - b, "args": (a[0],)}]))
+                constraints=[{"type": "ineq", "fun": lambda x, b: x.sum() - b, "args": (a[0],)}]))
                 = there(on_line(a), a) ~ tolerance=1e-6
 trust-constr    m.minimize(quadratic, [9.0, 9.0], (a,), method="trust-constr",
                     constraints=m.LinearConstraint([[1.0, 1.0]], a[0], a[0])).x[0]
                 = on_line(a)[0] ~ tolerance=1e-6
-slsqp           m.fmin_slsqp(lambda x: quadratic(x, a), [1.0, 1.0], f_eqcons=lambda x: x.sum() - a[0],
-                    iprint=0)[0] = on_line(a)[0] ~ tolerance=1e-6
+slsqp           m.fmin_slsqp(lambda x: quadratic(x, a), [1.0, 1.0], iprint=0,
+                    f_eqcons=lambda x: x.sum() - a[0])[0] = on_line(a)[0] ~ tolerance=1e-6
 minimize_scalar m.minimize_scalar(lambda x: (x - a[0])**2 + a[1]).fun = a[1]
 bounded         m.minimize_scalar(lambda x: (x - a[0])**2, bounds=(0.0, 0.5 * a[1])).x = 0.5 * a[1]
 fminbound       m.fminbound(lambda x: (x - a[0])**2 * a[1], 0.0, 9.0) = a[0]
