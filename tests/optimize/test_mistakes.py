@@ -86,14 +86,14 @@ OF_VALUES: list[tuple[Callable[[], Any], str]] = [
     (lambda: minimize(lambda x: {"loss": x}, [1.0]), "a dict: return a number"),
     # bounds
     (lambda: within({"c": (0, 1)}), r"bounds has 'c', but x0 is a dict with the keys \['a', 'b'"),
-    (
-        lambda: within({"a": (2, 1)}),
-        r"bounds\['a'\] has a lower bound 2.0 above the upper bound 1",
-    ),
-    (
-        lambda: within({"b": (np.zeros(3), 1)}),
-        r"bounds\['b'\] has the shape \(3,\), but x0 has \(2",
-    ),
+    (lambda: within({"a": (2, 1)}), r"\['a'\] has a lower bound 2.0 above the upper bound 1"),
+    (lambda: within({"b": (GRID[0], 1)}), r"\['b'\] has the shape \(3,\), but x0 has \(2"),
+    (lambda: within({"a": (0, 1, 2)}), r"bounds\['a'\] should be a pair"),
+    (lambda: within({"a": 3.0}), r"bounds\['a'\] should be a pair"),
+    (lambda: within({"a": ("x", 1)}), r"bounds\['a'\]"),
+    (lambda: within({"b": [(0, 1)] * 3}), r"bounds\['b'\] should be a list of 2"),
+    (lambda: within({"b": {"c": (0, 1)}}), r"bounds\['b'\] should be"),
+    (lambda: within(3.0), "bounds should be a dict"),
     (lambda: within([(0.0, None)] * 4), "there are 4 bounds, but x0 has 3 numbers"),
     (lambda: within(Bounds([0.0, 0.0], 1.0)), "has 2 numbers, but x0 has 3"),
     (lambda: minimize(total, FOUR, bounds=[(1, 5)] * 3), "there are 3 bounds, but x0 has 4"),

@@ -117,6 +117,16 @@ def test_sparse_matrices_are_the_dense_ones(what: str, f: Callable[..., Any], n:
     check(what, f, np.linspace(-1.0, 1.3, n))
 
 
+@pytest.mark.parametrize("n", [1, 4, 20])
+def test_ties_and_nans_of_maxima(n: int) -> None:
+    def f(x: Any) -> Any:
+        return cadiff.maximum(x, x[0])
+
+    for x in (np.resize([1.0, 2.0, 1.0, np.nan, 0.5], n), 3.0 * np.cos(np.arange(n))):
+        check("jacobian", f, x)
+        check("hessian", lambda x: (f(x) * f(x)).sum(), x)
+
+
 def test_the_structure_is_that_of_a_tridiagonal_matrix() -> None:
     n = 50
     expected = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 1
