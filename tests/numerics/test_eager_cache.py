@@ -424,10 +424,10 @@ def test_second_derivatives_at_repeated_values_are_nan_of_entries_too(values: An
     f = lambda a: np.sum(values(a) ** 2)  # noqa: E731
     jacfwd, jacrev, a = cadiff.jacfwd, cadiff.jacrev, numpy.eye(3)
     for second in (cadiff.hessian(f), jacfwd(grad(f)), jacrev(jacfwd(f)), jacfwd(jacfwd(f))):
-        wanted = as_recorded(lambda: second(a))  # noqa: B023
-        assert numpy.isnan(wanted).any()
         for _ in range(3):
-            numpy.testing.assert_allclose(second(a), wanted, rtol=1e-12, atol=1e-12)
+            second(REGULAR[:3, :3] + REGULAR[:3, :3].T)
+        for _ in range(3):
+            assert numpy.isnan(second(a)[1, 0]).any()
 
 
 def test_what_raises_raises_what_the_function_raises() -> None:
