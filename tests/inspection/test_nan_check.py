@@ -8,6 +8,7 @@ import pickle
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -489,44 +490,24 @@ def test_within_the_function() -> None:
     assert not is_on()
 
 
-def test_in_one_thread_alone() -> None:
-    inside, done = threading.Event(), threading.Event()
-    found: list[bool] = []
-
-    def other() -> None:
-        found.append(is_on())
-        with cadiff.nan_check():
-            found.append(is_on())
-        found.append(is_on())
-        inside.set()
-        done.wait()
-
-    with cadiff.nan_check():
-        thread = threading.Thread(target=other)
-        thread.start()
-        inside.wait()
-        assert is_on()
-    assert not is_on()
-    done.set()
-    thread.join()
-    assert found == [False, True, False]
-
-
-def test_one_context_in_several_threads() -> None:
+def test_each_thread_has_its_own() -> None:
+    """One context may be entered by several."""
     shared = cadiff.nan_check()
     barrier = threading.Barrier(3)
-    found: list[bool] = []
 
-    def work(_: int) -> None:
-        with shared:
+    def work(k: int) -> list[bool]:
+        found = [is_on()]
+        with shared if k else nullcontext():
             barrier.wait()
             found.append(is_on())
             barrier.wait()
-        barrier.wait()
-        found.append(is_on())
+        return [*found, is_on()]
 
-    in_threads(3, work)
-    assert sorted(found) == [False] * 3 + [True] * 3
+    with cadiff.nan_check():
+        off, *on = in_threads(3, work)
+        assert is_on()
+    assert off == [False] * 3
+    assert on == [[False, True, False]] * 2
     assert not is_on()
 
 
