@@ -49,6 +49,8 @@ def test_one_tangent_stands_for_all_lanes() -> None:
 def test_lanes_of_two_numbers_do_not_mix(f: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(ValueError, match=r"2 and of 3 tangent lanes"):
         f(Dual(1.0, [1.0, 2.0]), Dual(1.0, [1.0, 2.0, 3.0]))
+    with pytest.raises(ValueError):
+        cadiff.array([Dual(1.0, [1.0, 2.0]), Dual(1.0, [1.0, 2.0, 3.0])])
 
 
 def test_no_lanes_stay_no_lanes() -> None:
