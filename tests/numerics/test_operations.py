@@ -832,7 +832,7 @@ def expressions(draw: st.DrawFn, point: Point, depth: int = 5) -> Expression:
 COORDINATES = st.floats(-3.0, 3.0).map(lambda x: round(x, 3) + 0.0123)
 POINTS = st.tuples(COORDINATES, COORDINATES, COORDINATES)
 SETTINGS = settings(
-    examples(167),
+    examples(500),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
