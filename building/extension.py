@@ -71,22 +71,13 @@ CYTHON_ARGS = [
     if sys.platform != "win32"
 ]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
-COLD_ARGS = [] if sys.platform == "win32" else ["-Os"]
+COLD_ARGS = [] if sys.platform == "win32" else ["-Og"]
 
 # What an optimising compiler spends its time with and Cython's C gains nothing from: a sixth of
 # the time for hot modules, and a third for cold ones, which become 3 % larger.
 SPARED = [
     *(UNSCHEDULED, "-fno-gcse", "-fno-tree-pta", "-fno-tree-loop-optimize"),
     *("-fno-tree-slp-vectorize", "-fno-ipa-cp", "-fno-ipa-sra"),
-]
-SPARED_IN_COLD = [
-    *("-fno-tree-vrp", "-fno-tree-pre", "-fno-code-hoisting", "-fno-thread-jumps"),
-    *("-fno-tree-dominator-opts", "-fno-tree-sra", "-fno-tree-copy-prop", "-fno-tree-bit-ccp"),
-    *("-fno-split-paths", "-fno-forward-propagate", "-fno-cse-follow-jumps"),
-    *("-fno-rerun-cse-after-loop", "-fno-ipa-ra", "-fno-caller-saves", "-fno-if-conversion"),
-    *("-fno-if-conversion2", "-fno-ipa-modref", "-fno-ipa-pure-const", "-fno-dse", "-fno-ree"),
-    *("-fno-expensive-optimizations", "-fno-split-wide-types", "-fno-tree-phiprop"),
-    "-fno-optimize-strlen",
 ]
 
 # What Cython would write in line wherever it is needed: to look a name of the module up, call a
@@ -151,7 +142,7 @@ def translate(module: str) -> str:
     """
     source = str(SOURCES.relative_to(ROOT) / module)
     contents = [digest_of(path) for path in prototypes.read_with(ROOT / source)]
-    made_by = (cython_version, DIRECTIVES, SHARED)
+    made_by = (cython_version, DIRECTIVES, SHARED, DEBUGGED)
     digest = hashlib.sha256(repr((made_by, contents)).encode()).hexdigest()
     result = ROOT / in_c(Path(module).stem)
     known = result.with_suffix(".read")
@@ -162,6 +153,7 @@ def translate(module: str) -> str:
             build_dir="build/cython",
             compiler_directives=DIRECTIVES,
             shared_utility_qualified_name=None if Path(module).stem == FIRST else SHARED,
+            emit_linenums=DEBUGGED,
             force=True,
             quiet=True,
         )
@@ -244,7 +236,7 @@ class BuildChanged(build_ext):
         numbers_args = [*HOT_ARGS, *CLOSE_ARGS, *spared, *ASKED_ARGS]
         numbers = Objects(tag, [*command, *numbers_args], made_for, of_system)
         hot_args = [*CYTHON_ARGS, *HOT_ARGS, *spared]
-        cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared, *accepted(compiler, SPARED_IN_COLD)]
+        cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared]
         asked = [*ASKED_ARGS, *ASKED_CYTHON_ARGS]
         hot = Objects(f"{tag}-hot", [*command, *hot_args, *asked], made_for, of_system)
         cold = Objects(f"{tag}-cold", [*command, *cold_args, *asked], made_for, of_system)

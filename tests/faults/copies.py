@@ -21,11 +21,8 @@ import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from xml.etree import ElementTree
 
 from packaging.requirements import Requirement
-
-from ..c.test_c_core import COMPILER, STRICT
 
 __all__ = ["KEPT", "ROOT", "Copy", "end_all", "tools"]
 
@@ -33,9 +30,7 @@ ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "faults"
 TOOLS = KEPT / "tools"
 
-# What times nothing is compiled in a third of the time.
-FLAGS = {name: os.environ.get(name, "-O0") for name in ("CADIFF_CFLAGS", "CADIFF_CYTHON_CFLAGS")}
-BRIEFLY = ["--hypothesis-profile=brief", "-m", "not thorough", "-p", "no:cacheprovider"]
+QUICKLY = {"CADIFF_CFLAGS": "-O0", "CADIFF_CYTHON_CFLAGS": "-O0"}
 MADE = ("build/modules", "build/objects", "build/core_tests", "src/generated")
 MOST_MEMORY = 6 << 30  # of a run of tests: a fault may ask for more and more
 PR_SET_PDEATHSIG = 1
@@ -65,19 +60,19 @@ def tools() -> str:
 
 
 class Copy:
-    """The copy of a number."""
+    """The copy of a name, built with some flags: without optimisation unless others are given."""
 
-    def __init__(self, number: int) -> None:
-        self.root = KEPT / str(number)
-        self.output = KEPT / f"{number}.txt"
-        self.report = KEPT / f"{number}.xml"
+    def __init__(self, name: str, flags: dict[str, str] | None = None) -> None:
+        self.root = KEPT / name
+        self.output = KEPT / f"{name}.txt"
+        self.flags = dict(flags or QUICKLY)
 
     def synchronise(self, built: Path = ROOT) -> None:
         """Make its files those of the tree. A new copy takes what was built elsewhere."""
         if not self.root.exists():
             new = KEPT / f"{self.root.name}.new"
             shutil.rmtree(new, ignore_errors=True)
-            new.mkdir()
+            new.mkdir(parents=True)
             for part in MADE:
                 if (built / part).exists():
                     shutil.copytree(built / part, new / part)
@@ -103,52 +98,38 @@ class Copy:
             folders[:] = [name for name in folders if name not in made]
             yield from (Path(top, name) for name in names if not name.endswith(".so"))
 
-    def compiles(self, path: str) -> bool:
-        """Whether no mistake is seen at once; the core's tests take no warning."""
-        if path.endswith(".py"):
-            command = [
-                sys.executable,
-                "-c",
-                "import sys; compile(open(sys.argv[1]).read(), '', 'exec')",
-            ]
-        elif path.startswith("src/"):
-            options = [*STRICT, "-Isrc", "-Isrc/generated", "-fsyntax-only", "-x", "c"]
-            command = [*(COMPILER or ["cc"]), *options]
-        else:
-            return True
-        return subprocess.run([*command, path], cwd=self.root, capture_output=True).returncode == 0
+    def extension(self) -> Path:
+        """What the build has made."""
+        (found,) = (self.root / "cadiff" / "binding").glob("_core*.so")
+        return found
 
     def build(self) -> bool:
+        """Whether the extension can be built."""
         command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-        return self._run(command, 900.0, tools())
+        return self._run(command, 900.0, tools()) == 0
 
-    def failed_test(self, arguments: list[str], patience: float = 600.0) -> str | None:
-        """The first test that fails or is silent for long, None if none does."""
-        command = [sys.executable, "-m", "pytest", "-x", "-v", f"--junitxml={self.report}"]
-        if self._run([*command, *BRIEFLY, *arguments], patience):
-            return None
-        begun = [line for line in self.text().split("\n") if re.match(r"tests/\S+::", line)]
-        return begun[-1].split(" ")[0] if begun else "as tests are collected"
+    def imports(self) -> bool:
+        """Whether the package can be imported and differentiates something."""
+        code = "import cadiff; assert cadiff.grad(lambda x: x * x)(3.0) == 6.0"
+        return self._run([sys.executable, "-c", code], 60.0) == 0
+
+    def pytest(self, arguments: list[str], patience: float) -> int | None:
+        """The exit code of tests; None where they are silent for so long, or end without one."""
+        return self._run(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments], patience
+        )
 
     def text(self) -> str:
         """What the last command printed."""
         return self.output.read_text(encoding="utf-8", errors="replace")
 
-    def seconds(self) -> dict[str, float]:
-        """How long each file of tests took in the last run."""
-        found: dict[str, float] = {}
-        for case in ElementTree.parse(self.report).iter("testcase"):
-            path = case.attrib["classname"].replace(".", "/") + ".py"
-            found[path] = found.get(path, 0.0) + float(case.attrib["time"])
-        return found
-
-    def _run(self, command: list[str], patience: float, *paths: str) -> bool:
-        """Whether a command ends well, and is never silent for so many seconds."""
+    def _run(self, command: list[str], patience: float, *paths: str) -> int | None:
+        """The exit code of a command; None if it was silent for so many seconds, or too large."""
         if ended.is_set():
-            return False
+            return None
         environment = {
             **os.environ,
-            **FLAGS,
+            **self.flags,
             "PYTHONPATH": os.pathsep.join((str(self.root), *paths)),
         }
         environment["OPENBLAS_NUM_THREADS"] = "1"
@@ -167,12 +148,12 @@ class Copy:
         try:
             size, heard = 0, time.monotonic()
             while process.poll() is None:
-                time.sleep(0.1)
+                time.sleep(0.05)
                 if size != (size := self.output.stat().st_size):
                     heard = time.monotonic()
                 if time.monotonic() > heard + patience or memory_of(process) > MOST_MEMORY:
-                    return False
-            return process.returncode == 0
+                    return None
+            return process.returncode
         finally:
             end(process)
             running.discard(process)

@@ -4,8 +4,8 @@
 
 The extension has to be linked with reached.c, and compiled as that file says. `sys.monitoring`
 tells the lines of Python code, so it takes Python 3.12. Each process leaves a file in the folder:
-names of modules, as they come up, and for each test its seconds, edges of the extension and lines
-of modules, each as 65536 times the number of its module plus the line.
+names of modules, as they come up; and for each test that passed its seconds, edges of the
+extension and lines of modules, each as 65536 times the number of its module plus the line.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Recorder:
         self.extension.cad_reached_edges.restype = ctypes.POINTER(ctypes.c_uint32)
         self.extension.cad_reached_count.restype = ctypes.c_size_t
         self.lines: set[tuple[str, int]] = set()
+        self.passed = True
         self.numbers: dict[str, int] = {}
         self.watch_python()
 
@@ -80,13 +81,19 @@ class Recorder:
         monitoring.register_callback(TOOL, events.LINE, line)
         monitoring.set_events(TOOL, events.PY_START | events.PY_RESUME)
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.passed = self.passed and report.passed
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.lines.clear()
+        self.passed = True
         self.monitoring.restart_events()
         self.extension.cad_reached_reset()
         begun = time.perf_counter()
         result = yield
+        if not self.passed:
+            return result
         seconds = time.perf_counter() - begun
         count = self.extension.cad_reached_count()
         edges = np.ctypeslib.as_array(self.extension.cad_reached_edges(), (count or 1,))[:count]

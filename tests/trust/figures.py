@@ -1,7 +1,6 @@
 """Figures that say what was tried, each with its date and command: `docs/trust.json` has them.
 
-Some of them are measured anew; others add up over runs, such as what fuzzers executed, and faults
-that were planted.
+Some of them are measured anew; what fuzzers executed adds up over runs.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "STORE", "add_executions", "add_faults", "read", "remember"]
+__all__ = ["ROOT", "STORE", "add_executions", "fault_name", "read", "remember"]
 
 ROOT = Path(__file__).parents[2]
 STORE = ROOT / "docs" / "trust.json"
@@ -45,13 +44,6 @@ def add_executions(target: str, executions: int) -> None:
     counts = known.get("executions", {})
     counts[target] = counts.get(target, 0) + executions
     remember("fuzzing", "python -m tests.fuzz", {"executions": counts})
-
-
-def add_faults(judged: list[dict[str, Any]]) -> None:
-    """Add faults that were planted; one that was judged before is judged anew."""
-    known = {fault_name(fault): fault for fault in read().get("faults", {}).get("judged", [])}
-    known |= {fault_name(fault): fault for fault in judged}
-    remember("faults", "python -m tests.faults --all N", {"judged": list(known.values())})
 
 
 def fault_name(fault: dict[str, Any]) -> tuple[str, str, str]:
