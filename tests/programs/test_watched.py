@@ -653,20 +653,6 @@ def test_stats_name_what_is_watched_and_its_last_change() -> None:
     assert program.stats()["watched"] == {}
 
 
-def test_what_is_computed_once_is_watched_before_it_is() -> None:
-    module = made(
-        "import functools\nclass D:\n    a = 2.0\n    @functools.cached_property\n"
-        "    def k(self): return 2.0 * self.a\nd = D()\ndef f(x): return x * d.k"
-    )
-    program = cadiff.compile(module.f)
-    assert [program(3.0), program(3.0)] == [12.0, 12.0]
-    module.d.a = 7.0
-    del module.d.k
-    assert [program(3.0), program(3.0)] == [42.0, 42.0]
-    module.d.k = 99.0
-    assert program.grad(3.0) == 99.0
-
-
 def test_what_a_function_around_it_computes_is_no_constant() -> None:
     kept = [1.0]
     inner = cadiff.compile(lambda x: kept[0] * x)
@@ -882,15 +868,6 @@ def test_methods_of_classes_of_c_are_found_where_they_are_named() -> None:
     program = cadiff.compile(lambda x: x * datetime.datetime.today().year)
     with pytest.warns(RuntimeWarning, match=r"it calls datetime\.datetime\.today.*\(line \d+ of"):
         program(1.5)
-
-
-def test_records_of_numbers_are_watched() -> None:
-    record = np.array([(0.5, 2)], dtype=[("rate", float), ("n", int)])[0]
-    program = cadiff.compile(lambda x: x * float(record["rate"]))
-    assert program(2.0) == 1.0
-    record["rate"] = 3.0
-    assert program(2.0) == 6.0
-    assert program.stats()["obstacles"] == []
 
 
 COUNTED = collections.Counter(a=2, b=1)

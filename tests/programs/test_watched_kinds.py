@@ -129,11 +129,6 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "read(m)",
         ("m.n = c",),
     ),
-    "a name of a module that is computed": (
-        "import types\nm = types.ModuleType('m')\nm.rate = 0.5\nname = 'ra'",
-        "getattr(m, name + 'te')",
-        ("m.rate = c", "name = 'ra'"),
-    ),
     "a class that is registered": (
         "import abc\nclass A(abc.ABC): pass\nclass B: pass\nb = B()",
         "(2.0 if isinstance(b, A) else 0.5)",
@@ -169,11 +164,6 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "class A:\n    n = 0.5\nclass B(A):\n    n = 0.25\nb = B()",
         "b.n",
         ("del B.n", "A.n = c", "B.n = c", "b.n = c"),
-    ),
-    "a class that is exchanged": (
-        "class A:\n    n = 0.5\nclass B:\n    n = 0.25\no = A()",
-        "o.n",
-        ("o.__class__ = B", "o.__class__ = A; A.n = c"),
     ),
     "a class that is exchanged, with slots": (
         "class A:\n    __slots__ = ('n',)\n    def get(self): return self.n\n"
@@ -260,11 +250,6 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "read()",
         ("A.n = c", "a.n = c"),
     ),
-    "a generator function": (
-        "n = [0.5]\ndef items():\n    for v in n: yield v",
-        "sum(items())",
-        ("n[0] = c", "n.append(c)"),
-    ),
     "an iterator that is kept": ("it = iter([0.5] * 50)", "next(it)", ("it = iter([c] * 50)",)),
     "a context variable": (
         "import contextvars\nv = contextvars.ContextVar('v', default=0.5)",
@@ -307,7 +292,6 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "g(2)",
         ("n[0] = c", "n[0] = c; g.cache_clear()", "g.cache_clear(); g(2); n[0] = c"),
     ),
-    "a namespace": ("o = types.SimpleNamespace(n=0.5)", "o.n", ("o.n = c", "vars(o)['n'] = c")),
     "attributes of an exception": (
         "o = ValueError('text')",
         "getattr(o, 'n', 0.5)",
@@ -318,20 +302,10 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "m['n']",
         ("d['n'] = c", "m['n'] = c", "m.maps.insert(0, {'n': 2 * c})"),
     ),
-    "a view of a dict": (
-        "d = {'n': 0.5}\nm = types.MappingProxyType(d)",
-        "m['n']",
-        ("d['n'] = c",),
-    ),
     "a dict of the user's": (
         "d = collections.UserDict(n=0.5)",
         "d['n']",
         ("d['n'] = c", "d.data = {'n': 2 * c}"),
-    ),
-    "an array of ctypes": (
-        "import ctypes\na = (ctypes.c_double * 3)(0.5, 0.25, 1.0)",
-        "a[1]",
-        ("a[1] = c",),
     ),
     "a structure of ctypes": (
         "import ctypes\nclass S(ctypes.Structure):\n    _fields_ = [('n', ctypes.c_double)]\n"
@@ -366,7 +340,6 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("sys.argv[-1] = str(c)",),
     ),
     "a clock": ("import time", "(time.perf_counter_ns() * 0.0 + n)", ("n = c",)),
-    "all globals": ("n = 0.5", "globals()['n']", ("n = c",)),
     "code that is a text": ("n = 0.5", "eval('n')", ("n = c",)),
     "a file": (
         "import os, tempfile\npath = os.path.join(tempfile.mkdtemp(), 'n')\n"
@@ -423,13 +396,6 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("p = p._replace(n=c)", "p.m[0] = c"),
     ),
     "an exception": ("e = ValueError(0.5)", "e.args[0]", ("e.args = (c,)",)),
-    "a function that is wrapped": (
-        "n = [0.5]\ndef twice(g):\n    @functools.wraps(g)\n    def h(*a): return 2 * g(*a)\n"
-        "    return h\n"
-        "@twice\ndef g(): return n[0]",
-        "g()",
-        ("n[0] = c", "g.__wrapped__.__defaults__ = ()"),
-    ),
     "a static method": (
         "class A:\n    @staticmethod\n    def get(): return 0.5",
         "A.get()",
@@ -1158,6 +1124,7 @@ def test_no_kind_of_state_is_stale(kind: str) -> None:
         "a method of a dict that a class has",
         "a property that is computed once",
         "numbers in an array of C",
+        "a record",
     ],
 )
 def test_what_is_called_through_objects_is_watched(kind: str) -> None:

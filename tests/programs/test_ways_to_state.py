@@ -43,21 +43,9 @@ REACHED: dict[str, tuple[str, str, str]] = {
         "get()",
         "get.__kwdefaults__ = {{'h': {new}}}",
     ),
-    "containers": (
-        "d = {{'a': [1.0, ({new},)]}}",
-        "d['a'][1][0]",
-        "d['a'][1] = ({new},)",
-    ),
-    "an array of objects": (
-        "a = np.empty(2, dtype=object)\na[0] = {new}",
-        "a[0]",
-        "a[0] = {new}",
-    ),
-    "a partial": (
-        "p = functools.partial(lambda h: h, h={new})",
-        "p()",
-        "p.keywords['h'] = {new}",
-    ),
+    "containers": ("d = {{'a': [1.0, ({new},)]}}", "d['a'][1][0]", "d['a'][1] = ({new},)"),
+    "an array of objects": ("a = np.empty(2, dtype=object)\na[0] = {new}", "a[0]", "a[0] = {new}"),
+    "a partial": ("p = functools.partial(lambda h: h, h={new})", "p()", "p.keywords['h'] = {new}"),
     "a class": ("class K: pass\nK.h = {new}", "K.h", "K.h = {new}"),
     "a class that others derive from": (
         "class B: pass\nclass K(B): pass\nk = K()\nB.h = {new}",
