@@ -251,4 +251,5 @@ def test_all_ways_lead_to_the_same_derivatives(
 def test_each_layer_to_third_order(name: str) -> None:
     f = program([(name, False), (name, True)])
     with numpy.errstate(all="ignore"):
-        check_ways(f, numpy.array([0.3, -0.5, 0.9]) + OFF, 3, rtol=1e-9, atol=1e-10)
+        for x in ([0.3, -0.5, 0.9], [-1.1, 0.2, 0.05]):
+            check_ways(f, numpy.array(x) + OFF, 3, rtol=1e-9, atol=1e-10)
