@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import shutil
 import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from building import pythons
 from cadiff.binding import bytecode
 from cadiff.binding.bytecode import Kind, kind_at, steps_of
 from cadiff.programs.reads import Operand, reads_of
@@ -21,9 +23,19 @@ VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 @functools.lru_cache
+def version_of(python: str) -> str:
+    command = [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+@functools.lru_cache
 def told_by(version: str) -> dict[str, Any] | None:
     """What the table of functions gives in a Python; None if there is none of that version."""
-    if (python := pythons.found(version)) is None:
+    named = filter(None, os.environ.get("CADIFF_PYTHONS", "").split(os.pathsep))
+    for python in (sys.executable, shutil.which(f"python{version}"), *map(shutil.which, named)):
+        if python is not None and version_of(python) == version:
+            break
+    else:
         return None
     command = [python, "-B", reading.__file__]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -85,14 +97,7 @@ def test_what_an_instruction_does_is_found() -> None:
 def lines(self: Any, x: Any) -> Any:
     a = reading.TABLE
     b = [reading.TABLE for _ in self.a(x)]
-    return (
-        a,
-        b,
-        (
-            lambda: self.b,
-            x is a,
-        ),
-    )
+    return (a, b, (lambda: self.b, x is a))
 
 
 def test_lines_are_those_in_which_something_is_first_read() -> None:

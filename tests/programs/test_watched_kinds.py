@@ -1,19 +1,21 @@
-"""Ways of holding state, however unusual, and of changing it: programs answer as their functions.
-
-Whether a recording is made anew or f is run eagerly, is for programs to say.
-"""
+"""Kinds of state, however unusual, and ways to change it: programs answer as their functions."""
 
 from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given as given_by
+from hypothesis import strategies as st
 
 import cadiff
+
+from ..helpers.properties import examples
 
 # A package with two modules, and a name in one of them.
 PACKAGE = """
@@ -25,7 +27,205 @@ sys.modules.update({"pk": pk, "pk.cfg": pk.cfg})
 __package__ = "pk"
 """
 # What a module has, what f computes with (a number), and what changes that; c is another number
-# each time.
+# each time. These are recorded once until they change.
+REPLAYED: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a global": ("G = 0.5", "G", ("G = c", "del G; G = c")),
+    "a global that a function reads": (
+        "H = 0.5\ndef h(): return H",
+        "h()",
+        ("H = c", "h = lambda: c", "h.__code__ = (lambda: n).__code__; n = c"),
+    ),
+    "a default": (
+        "def d(n=0.5, *, m=0.25): return n + m",
+        "d()",
+        ("d.__defaults__ = (c,)", "d.__kwdefaults__ = {'m': c}", "d.__kwdefaults__['m'] = c"),
+    ),
+    "an attribute": (
+        "class A:\n    rate = 0.25\n    def __init__(self): self.n = 0.5\n"
+        "    def total(self): return self.n + self.rate\n"
+        "    @property\n    def half(self): return self.n / 2\na = A()",
+        "a.n + a.total() + a.half",
+        (
+            "a.n = c",
+            "A.rate = c",
+            "a.rate = c",
+            "a.__dict__['n'] = c",
+            "A.total = lambda self: c",
+            "a = A(); a.n = c",
+            "vars(a).update(n=c)",
+        ),
+    ),
+    "a dict": (
+        "D = {'n': 0.5, 'm': [0.25]}",
+        "D['n'] + D['m'][0] + len(D)",
+        ("D['n'] = c", "D['m'][0] = c", "D['m'] = [c]", "D = {'n': c, 'm': [c]}", "D[c] = c"),
+    ),
+    "a list": (
+        "L = [0.5, (0.25, [0.125])]",
+        "L[0] + L[1][1][0] + len(L)",
+        ("L[0] = c", "L[1][1][0] = c", "L.append(c)", "L[:] = [c, (c, [c])]"),
+    ),
+    "a set": ("Z = {0.5, 0.25}", "sum(sorted(Z))", ("Z.add(c)", "Z ^= {c}")),
+    "a deque": (
+        "from collections import deque\nQ = deque([0.5, 0.25], maxlen=2)",
+        "sum(Q)",
+        ("Q.append(c)", "Q[0] = c"),
+    ),
+    "an array of Python's": (
+        "from array import array\nY = array('d', [0.5, 0.25])",
+        "sum(Y)",
+        ("Y[0] = c",),
+    ),
+    "bytes": ("W = bytearray(b'12')", "float(W.decode())", ("W[0] = 48 + int(9 * c)",)),
+    "an array": (
+        "X = np.full(7, 0.5)",
+        "np.sum(X)",
+        ("X[3] = c", "X = np.full(7, c)", "X *= c", "X[:] = c", "X.resize(5, refcheck=False)"),
+    ),
+    "a large array": (
+        "V = np.full((300, 40), 0.5)",
+        "np.sum(V)",
+        ("V[123, 17] = c", "V.T[3] = c"),
+    ),
+    "a part of an array": (
+        "T = np.full((9, 9), 0.5)\nU = T[::2, 1:3]",
+        "np.sum(U)",
+        ("T[2, 1] = c",),
+    ),
+    "an array of ints": ("N = np.arange(4)", "np.sum(N)", ("N[1] = int(99 * c)",)),
+    "an array of complex numbers": (
+        "K = np.full(3, 0.5 + 1j)",
+        "float(np.sum(np.abs(K)))",
+        ("K[1] = c",),
+    ),
+    "a partial": (
+        "from functools import partial\ndef p(n, m): return n[0] + m\n"
+        "R = partial(p, [0.5], m=0.25)",
+        "R()",
+        ("R.args[0][0] = c", "R = partial(p, [c], m=c)"),
+    ),
+    "a bound method of a dict": (
+        "held = {'n': 0.5}\nlook = held.get",
+        "look('n')",
+        ("held['n'] = c",),
+    ),
+    "dicts of other types": (
+        "from collections import Counter, OrderedDict, defaultdict\nOD = OrderedDict(n=0.5)\n"
+        "DD = defaultdict(float, n=0.5)\nCO = Counter(n=1)",
+        "OD['n'] + DD['n'] + CO['n']",
+        ("OD['n'] = c", "DD['n'] = c", "CO['n'] += 1"),
+    ),
+    "a list of the user's": (
+        "class Li(list): pass\nli = Li([0.5])\nli.n = 0.25",
+        "li[0] + li.n",
+        ("li[0] = c", "li.n = c"),
+    ),
+    "views of a dict": (
+        "base = {'n': 0.5}\nseen = base.values()\npairs = base.items()",
+        "sum(seen) + sum(n for _, n in pairs)",
+        ("base['n'] = c", "base[c] = c"),
+    ),
+    "an attribute of a function": ("def fa(): return fa.n\nfa.n = 0.5", "fa()", ("fa.n = c",)),
+    "what a class inherits": (
+        "class Up:\n    m = 0.25\n    def get(self): return self.n + self.m\n"
+        "class Low(Up):\n    def get(self): return super().get()\n"
+        "low = Low()\nlow.n = 0.5",
+        "low.get()",
+        ("low.n = c", "Up.m = c", "Up.get = lambda self: c"),
+    ),
+    "a method of one object": (
+        "class One:\n    def get(self): return 0.5\none = One()",
+        "one.get()",
+        ("one.get = lambda: c", "One.get = lambda self: c"),
+    ),
+    "a property": (
+        "class Pr:\n    @property\n    def n(self): return 0.5\npr = Pr()",
+        "pr.n",
+        ("Pr.n = property(lambda self: c)",),
+    ),
+    "a masked array": (
+        "ma = np.ma.array([0.5, 0.25], mask=[False, True])",
+        "np.sum(ma.filled(0.0))",
+        ("ma[0] = c", "ma.mask = [True, False]"),
+    ),
+    "a partial method": (
+        "from functools import partialmethod\nclass Pm:\n"
+        "    def two(self, n): return self.m * n\n"
+        "    one = partialmethod(two, 0.5)\npm = Pm()\npm.m = 0.5",
+        "pm.one()",
+        ("pm.m = c",),
+    ),
+    "an index that is written to": (
+        "ix = [0]\ndef at():\n    buffer = [0.5, 0.25, 0.125]\n"
+        "    buffer[ix[0] + 1] = 2.0\n    return buffer[1]",
+        "at()",
+        ("ix[0] = int(2 * c)",),
+    ),
+    "a method that is called as those of lists": (
+        "class Ad(list):\n    def add(self): return self.n\nad = Ad()\nad.n = 0.5",
+        "ad.add()",
+        ("ad.n = c",),
+    ),
+    "an attribute that is missing at first": (
+        "class Mi: pass\nmi = Mi()\ndef late():\n    try: return mi.n\n"
+        "    except AttributeError: return 0.5",
+        "late()",
+        ("mi.n = c",),
+    ),
+    "the order of an ordered dict": (
+        "import collections\nod = collections.OrderedDict(a=0.5, b=2.5)",
+        "next(iter(od.values()))",
+        ("od.move_to_end(next(iter(od)))",),
+    ),
+    "a view of a dict that cannot be written to": (
+        "import types\nvd = dict(n=0.5)\nvp = types.MappingProxyType(vd)",
+        "vp['n']",
+        ("vd['n'] = c",),
+    ),
+    "a dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    n: float = 0.5\npair = P()",
+        "pair.n",
+        ("pair.n = c",),
+    ),
+    "a namespace": (
+        "from types import SimpleNamespace\nns = SimpleNamespace(n=0.5, m=np.ones(3))",
+        "ns.n + np.sum(ns.m)",
+        ("ns.n = c", "ns.m[1] = c"),
+    ),
+    "an argument's attribute": (
+        "class J:\n    def __init__(self): self.n, self.m = 0.5, [0.25]\nargument = J()",
+        "given[0].n + given[0].m[0]",
+        ("argument.n = c", "argument.m[0] = c", "argument = J(); argument.n = c"),
+    ),
+    "an argument that is equal to others": (
+        "class Eq:\n    def __init__(self, n): self.n = n\n"
+        "    def __eq__(self, other): return True\n    def __hash__(self): return 1\n"
+        "argument = Eq(0.5)",
+        "given[0].n",
+        ("argument = Eq(c)",),
+    ),
+    "an argument that is a set": (
+        "argument = {0.5}",
+        "sum(sorted(given[0]))",
+        ("argument.add(c)",),
+    ),
+    "an argument that is bytes": (
+        "argument = bytearray(b'12')",
+        "float(given[0][0])",
+        ("argument[0] = int(99 * c)",),
+    ),
+    "an argument that is an array of objects": (
+        "argument = np.array([0.5, 'name'], dtype=object)",
+        "given[0][0]",
+        ("argument[0] = c",),
+    ),
+    "an argument that is a function": (
+        "def fresh(n):\n    return lambda: n[0]\nmut = [0.5]\nargument = fresh(mut)",
+        "given[0]()",
+        ("mut[0] = c", "mut = [c]; argument = fresh(mut)"),
+    ),
+}
+# Of these, whether a recording is made anew or f is run eagerly is for programs to say.
 KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "keywords of a partial": (
         "p = functools.partial(lambda n, m: n + m, 1.0, m=0.5)",
@@ -1055,7 +1255,10 @@ def module_of(setup: str, expression: str) -> ModuleType:
         "import cadiff\n"
         "n = 0.5\n"
     )
-    exec(f"{before}{setup}\ndef f(x):\n    return x[1] ** 2 + x[0] * ({expression})", vars(module))
+    exec(
+        f"{before}{setup}\ndef f(x, *given):\n    return x[1] ** 2 + x[0] * ({expression})",
+        vars(module),
+    )
     return module
 
 
@@ -1079,10 +1282,81 @@ def restored() -> Any:
         sys.modules.pop(name, None)
 
 
+METHODS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "value": (lambda p, *args: p(*args), lambda f, *args: f(*args)),
+    "grad": (lambda p, *args: p.grad(*args), lambda f, *args: cadiff.grad(f)(*args)),
+    "value_and_grad": (
+        lambda p, *args: p.value_and_grad(*args),
+        lambda f, *args: cadiff.value_and_grad(f)(*args),
+    ),
+    "hessian": (lambda p, *args: p.hessian(*args), lambda f, *args: cadiff.hessian(f)(*args)),
+    "inner": (
+        lambda p, *args: cadiff.grad(lambda x: 2.0 * p(x, *args[1:]))(args[0]),
+        lambda f, *args: cadiff.grad(lambda x: 2.0 * f(x, *args[1:]))(args[0]),
+    ),
+}
+
+
+def arguments(module: ModuleType) -> list[Any]:
+    return [module.argument] if hasattr(module, "argument") else []
+
+
+def numbers(result: Any) -> np.ndarray[Any, Any]:
+    parts = result if isinstance(result, tuple) else (result,)
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+@examples(1000)
+@given_by(st.integers(0, 10**9))
+def test_changes_of_one_or_two_kinds_are_seen(seed: int) -> None:
+    rng = random.Random(seed)
+    names = rng.choices(list(REPLAYED), k=rng.choice([1, 1, 2]))
+    modules = [module_of(*REPLAYED[name][:2]) for name in names]
+    first, last = modules[0].f, modules[-1].f
+    f = first if len(names) == 1 else lambda x, a, b: first(x, *a) + last(x, *b)
+    program = cadiff.compile(f, max_traces=rng.choice([1, 2, 8]))
+    x = np.array([1.5, 0.5])
+    history = [*names]
+    compiled, eager = METHODS[rng.choice(list(METHODS))]
+    for _ in range(4):
+        own = [arguments(module) for module in modules]
+        args = own[0] if len(names) == 1 else own
+        for _ in range(rng.choice([1, 2])):
+            wanted = numbers(eager(f, x, *args))
+            got = numbers(compiled(program, x, *args))
+            np.testing.assert_allclose(got, wanted, rtol=1e-12, err_msg="\n".join(history))
+        k = rng.randrange(len(names))
+        change = rng.choice(REPLAYED[names[k]][2])
+        vars(modules[k])["c"] = rng.random()
+        exec(change, vars(modules[k]))
+        history.append(f"of {names[k]}, where c = {modules[k].c}: {change}")
+
+
+# Arguments that are another signature after a change.
+BY_VALUE = {"an argument that is a set"}
+
+
+@pytest.mark.parametrize("kind", REPLAYED)
+def test_what_is_as_it_was_is_not_recorded_again(kind: str) -> None:
+    setup, expression, changes = REPLAYED[kind]
+    module = module_of(setup, expression)
+    program = cadiff.compile(module.f)
+    given = arguments(module)
+    for point in range(5):
+        program.grad(np.array([1.5 + point, 0.5]), *given)
+    stats = program.stats()
+    assert (stats["recordings"], stats["eager"]) == (1, 0), stats
+    assert stats["traces"][0]["changed"] == []
+    vars(module)["c"] = 0.75
+    exec(changes[0], vars(module))
+    if kind not in BY_VALUE and [*map(id, arguments(module))] == [*map(id, given)]:
+        assert program.stats()["traces"][0]["changed"] != []
+
+
 @pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*REPLAYED, *KINDS])
 def test_no_kind_of_state_is_stale(kind: str) -> None:
-    setup, expression, changes = KINDS[kind]
+    setup, expression, changes = {**REPLAYED, **KINDS}[kind]
     if "pandas" in setup:
         pytest.importorskip("pandas")
     rng = random.Random(kind)
@@ -1092,16 +1366,18 @@ def test_no_kind_of_state_is_stale(kind: str) -> None:
     history: list[str] = []
 
     def check() -> None:
+        given = arguments(module)
         for point in (x, x + 1.0):
             try:
-                expected: Any = module.f(point)
+                expected: Any = module.f(point, *given)
             except Exception as error:  # as for what is deleted
                 with pytest.raises(type(error)):
-                    program(point)
+                    program(point, *given)
                 continue
-            value = program(point)
+            value = program(point, *given)
             assert value == pytest.approx(float(expected), rel=1e-12), (kind, history)
-            gradient, wanted = program.grad(point), cadiff.grad(module.f)(point)
+            gradient = program.grad(point, *given)
+            wanted = cadiff.grad(module.f)(point, *given)
             np.testing.assert_allclose(gradient, wanted, rtol=1e-12, err_msg=str((kind, history)))
 
     check()
