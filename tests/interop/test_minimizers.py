@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
 import numpy as np
