@@ -15,6 +15,7 @@ import cadiff
 import cadiff.numpy.linalg
 import cadiff.scipy.linalg
 from cadiff import binding
+from cadiff.numpy import _systems as systems
 
 from ..helpers.cases_linalg import positive, regular
 from ..helpers.differences import check_slope, slope
@@ -242,6 +243,23 @@ def test_factors_are_found_once_for_all_derivatives(monkeypatch: pytest.MonkeyPa
     cadiff.grad(f, argnums=(0, 1))(a, b)
     cadiff.jvp(lambda a: f(a, b), (a,), (b,))
     assert calls == [6, 6]
+
+
+def test_cotangents_found_together_are_those_found_apart() -> None:
+    a, b, g = regular(RNG, 4, 4), RNG.normal(size=(4, 2)), RNG.normal(size=(4, 2))
+    factored = (a, b, *binding.factor_lu(a))
+    for operation, args, how in (
+        (systems._solve_factored.of_real, factored, {"adjoint": False}),
+        (systems.cho_solve.of_real, (a, b), {"lower": True}),
+        (systems.solve_triangle.of_real, (a, b), {"lower": False, "unit": True, "adjoint": True}),
+    ):
+        ans = operation.function(*args, **how)
+        assert operation.together is not None
+        together = operation.together(ans, *args, **how)(g)
+        for k, found in enumerate(together):
+            pull = operation.pulls[k]
+            assert pull is not None
+            np.testing.assert_array_equal(pull(ans, *args, **how)(g), found)
 
 
 # --- inf and nan ---------------------------------------------------------------------------------
