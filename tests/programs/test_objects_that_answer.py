@@ -26,22 +26,8 @@ class OfMeta(metaclass=Meta):
 
 
 class Refusing:
-    rate = 2.0
-
-    def __getattr__(self, name: str) -> Any:
-        raise KeyError(name)
-
-
-class RefusingList(list[float], metaclass=Meta):
-    rate = 2.0
-
-    def __getattr__(self, name: str) -> Any:
-        raise KeyError(name)
-
-
-class RefusingDict(dict[str, float]):
-    rate = 2.0
     __slots__ = ()
+    rate = 2.0
 
     def __getattr__(self, name: str) -> Any:
         if name == "__getstate__":  # Python 3.10 asks for it where a dict is copied
@@ -49,25 +35,27 @@ class RefusingDict(dict[str, float]):
         raise KeyError(name)
 
 
+class RefusingList(Refusing, list[float], metaclass=Meta): ...
+
+
+class RefusingDict(Refusing, dict[str, float]):
+    __slots__ = ()
+
+
 @dataclass
-class RefusingFields:
+class RefusingFields(Refusing):
     rate: float = 2.0
 
-    def __getattr__(self, name: str) -> Any:
-        raise KeyError(name)
 
-
-class RefusingCallable:
-    rate = 2.0
-
-    def __getattr__(self, name: str) -> Any:
-        raise KeyError(name)
-
+class RefusingCallable(Refusing):
     def __repr__(self) -> str:
         raise KeyError("repr")
 
     def __call__(self, x: Any, other: Any = None) -> Any:
         return x * x * self.rate
+
+
+class RefusingObject(Refusing): ...
 
 
 def of_rate(x: Any, other: Any) -> Any:
@@ -79,7 +67,7 @@ def of_first(x: Any, other: Any) -> Any:
 
 
 ARGUMENTS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[], Any]]] = {
-    "object": (of_rate, Refusing),
+    "object": (of_rate, RefusingObject),
     "of a metaclass": (of_rate, OfMeta),
     "class": (of_rate, lambda: OfMeta),
     "list": (of_rate, lambda: RefusingList([1.0, 2.0])),

@@ -97,7 +97,14 @@ def test_what_an_instruction_does_is_found() -> None:
 def lines(self: Any, x: Any) -> Any:
     a = reading.TABLE
     b = [reading.TABLE for _ in self.a(x)]
-    return (a, b, (lambda: self.b, x is a))
+    return (
+        a,
+        b,
+        (
+            lambda: self.b,
+            x is a,
+        ),
+    )
 
 
 def test_lines_are_those_in_which_something_is_first_read() -> None:
