@@ -14,7 +14,6 @@ import cadiff
 from cadiff.programs.counters import counter_of
 
 X = np.array([1.0, 2.0])
-count = 0
 seen: list[Any] = []
 keep = seen.append
 kept_by_method = functools.partial(list.append, seen)
@@ -71,23 +70,6 @@ class Model:
         return x**2 * self.weights
 
 
-def counts_globally(x: Any) -> Any:
-    global count
-    count += 1
-    return np.sum(x**2)
-
-
-def counter() -> Any:
-    n = 0
-
-    def counts(x: Any) -> Any:
-        nonlocal n
-        n += 1
-        return np.sum(x**2), n
-
-    return counts
-
-
 def test_counters_are_never_recorded() -> None:
     model = Model()
     for f in (
@@ -107,11 +89,6 @@ def test_counters_are_never_recorded() -> None:
         expected = cadiff.value_and_grad(f)(X)
         assert value == again[0] == expected[0]
         np.testing.assert_array_equal(gradient, expected[1])
-
-
-def test_counters_of_functions() -> None:
-    assert counter_of(counts_globally) == "count"
-    assert counter_of(counter()) == "n"
 
 
 # What a method of a model does to it beside counting, or in the place of it.

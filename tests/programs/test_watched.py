@@ -183,6 +183,7 @@ def test_globals_and_closures_that_are_counted() -> None:
     for program in (cadiff.compile(f), cadiff.compile(module.f)):
         with pytest.warns(RuntimeWarning, match=r"it changes \S*n\b"):
             assert [program.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+        assert program.stats()["recordings"] == 0
     assert (n, module.n) == (3, 3)
 
 
