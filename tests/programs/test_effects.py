@@ -19,6 +19,14 @@ import cadiff
 import cadiff.numpy as cnp
 
 
+def compiled_and_eager(f: Any, plain: Any, method: str) -> tuple[Any, Any]:
+    """What calls a program of f, and its plain twin, in the same way."""
+    program = cadiff.compile(f)
+    if method == "value":
+        return program, plain
+    return getattr(program, method), getattr(cadiff, method)(plain)
+
+
 def test_f_is_run_once_where_it_is_run_eagerly() -> None:
     """What it raises comes out, and nothing that it does happens twice."""
     calls = []
@@ -203,10 +211,8 @@ def test_arguments_and_attributes_of_arguments_that_f_changes(change: Any, metho
         change(a, k)
         return x * np.sum(a) * o.n * float(k[0])
 
-    program = cadiff.compile(f)
     mine, own = ((SimpleNamespace(n=0), np.array([3.0, 1.0]), np.array([4])) for _ in range(2))
-    call = program if method == "value" else program.value_and_grad
-    eager = f if method == "value" else cadiff.value_and_grad(f)
+    call, eager = compiled_and_eager(f, f, method)
     for _ in range(3):
         np.testing.assert_array_equal(call(2.0, *mine), eager(2.0, *own))
         np.testing.assert_equal(mine[1:], own[1:])
@@ -265,9 +271,7 @@ def test_containers_and_what_else_f_changes(
         return f, SimpleNamespace(n=0), own, counts, calls, lambda: n
 
     (f, o, c, *changed, n), (plain, *own, m) = made(), made()
-    program = cadiff.compile(f)
-    call = program if method == "value" else program.value_and_grad
-    eager = plain if method == "value" else cadiff.value_and_grad(plain)
+    call, eager = compiled_and_eager(f, plain, method)
     for _ in range(3):
         assert call(2.0, o, c) == eager(2.0, *own[:2])
         assert (o, c, *changed, n()) == (*own, m())
@@ -321,8 +325,7 @@ def test_arrays_that_f_changes_by_another_name(
         return f, array, log
 
     (f, *mine), (plain, *own) = made(), made()
-    program = cadiff.compile(f)
-    call, eager = (program, plain) if method == "value" else (program.grad, cadiff.grad(plain))
+    call, eager = compiled_and_eager(f, plain, method)
     for _ in range(3):
         assert call(2.0, mine[0]) == eager(2.0, own[0])
         np.testing.assert_equal(mine[0], own[0])
@@ -384,8 +387,7 @@ def test_what_f_keeps_in_classes_with_methods_of_their_own(
         return f, kept
 
     (f, mine), (plain, own) = made(), made()
-    program = cadiff.compile(f)
-    call, eager = (program, plain) if method == "value" else (program.grad, cadiff.grad(plain))
+    call, eager = compiled_and_eager(f, plain, method)
     for _ in range(4):
         assert call(2.0, 1.5) == eager(2.0, 1.5)
         assert mine.n == own.n
@@ -441,9 +443,7 @@ def test_classes_and_bytes_that_f_changes(change: Any, method: str) -> None:
         a.append(1.0)
         return x * len(a) * (Totals.n + len(Totals.seen))
 
-    program = cadiff.compile(f)
-    call = program if method == "value" else program.value_and_grad
-    eager = f if method == "value" else cadiff.value_and_grad(f)
+    call, eager = compiled_and_eager(f, f, method)
     assert run(call, [3.0]) == run(eager, [3.0])
 
 
