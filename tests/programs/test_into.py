@@ -34,10 +34,10 @@ def test_results_are_those_of_a_call(size: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_arguments_may_be_written_to(size: int) -> None:
     program = cadiff.compile(lambda x: x[::-1] * 2.0 + cnp.sin(x))
-    for start in (0, 1):
+    for start in (0, size // 2, size, size + 1):  # the first one ends where the argument begins
         for _ in range(3):
-            memory = np.linspace(0.5, 1.0, size + 1)
-            x, out = memory[:size], memory[start:][:size]
+            memory = np.linspace(0.5, 1.0, 2 * size + 1)
+            x, out = memory[size : 2 * size], memory[start:][:size]
             wanted = x[::-1] * 2.0 + np.sin(x)
             npt.assert_allclose(program.into(x, out=out), wanted, rtol=1e-14)
 
