@@ -1,11 +1,12 @@
 """Fuzzes the C core with libFuzzer, and the binding with atheris, guided by what code is reached.
 
-    python -m tests.fuzz [--seconds N] [--target T ...] [--seed S]
+    python -m tests.fuzz [--seconds N] [--target T ...] [--seed S] [--jobs J] [--write]
 
 Each target takes bytes, and makes of them a tape, a program over arrays, a graph as it stands in a
 pickle, a function and its derivatives, or (`binding`) pickles and calls of the package; its file
-says what has to hold. All targets share the time, one after the other. Seeds are printed, corpora
-grow in `build/fuzz/corpus`; executions are added to those of earlier runs in `docs/trust.json`.
+says what has to hold. All targets share the time, with short inputs first, then with longer ones.
+Seeds are printed, corpora grow in `build/fuzz/corpus`. `--write` adds executions and seconds to
+those of earlier runs in `docs/trust.json`.
 
 What makes a target fail is kept in `build/fuzz/found`. Once it is mended, a small file of it goes
 into `tests/fuzz/corpus`, whose files `tests/c/test_fuzzed.py` runs with the suite.
@@ -28,6 +29,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 from ..c.test_c_core import CORE, ROOT, TESTS, write_headers
 from ..c.test_fuzzed import FUZZ, KEPT, OF_CORE, SOURCES
@@ -37,7 +39,9 @@ from ..trust.page import write_page
 BUILT = ROOT / "build" / "fuzz"
 FOUND = BUILT / "found"
 TARGETS = (*OF_CORE, "binding")
-LONGEST = {"graph": 4096, "binding": 1024}  # bytes of an input, else 1000
+# Bytes of an input at most, in turn; the shortest graph has some hundreds.
+LENGTHS = {"graph": (512, 4096), "binding": (1024,)}
+SHORT_AND_LONG = (64, 1000)
 MOST_MEGABYTES = 4096
 
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize=pointer-overflow"]
@@ -123,18 +127,22 @@ def binding() -> list[str]:
     return [sys.executable, "-m", "tests.fuzz.binding"]
 
 
-def fuzz(target: str, command: list[str], seconds: int, seed: int) -> tuple[int, bool]:
-    """How many executions there were, and whether all went well."""
-    corpus, log = corpus_of(target), BUILT / f"{target}.log"
+def fuzz(
+    target: str, longest: int, command: list[str], seconds: int, seed: int
+) -> tuple[int, bool]:
+    """How many executions there were, of inputs up to a length, and whether all went well."""
+    corpus, log = corpus_of(target), BUILT / f"{target}-{longest}.log"
     FOUND.mkdir(parents=True, exist_ok=True)
     options = [f"-max_total_time={seconds}", f"-seed={seed}", "-print_final_stats=1"]
-    options += [f"-max_len={LONGEST.get(target, 1000)}", f"-rss_limit_mb={MOST_MEGABYTES}"]
+    options += [f"-max_len={longest}", f"-rss_limit_mb={MOST_MEGABYTES}"]
     options += ["-len_control=0"]
     options += [f"-artifact_prefix={FOUND}/{target}-", "-timeout=60", str(corpus)]
     paths = [str(ROOT), str(BUILT / "atheris"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    environment["ASAN_OPTIONS"] = "detect_leaks=1:allocator_may_return_null=1"
-    print(f"{target}: {seconds} s, seed {seed} ...", flush=True)
+    # Who asked for memory is written down at each request else, which takes half of the time.
+    environment["ASAN_OPTIONS"] = (
+        "detect_leaks=1:allocator_may_return_null=1:malloc_context_size=0:quarantine_size_mb=16"
+    )
     with log.open("w") as output:
         done = subprocess.run(
             [*command, *options], cwd=ROOT, env=environment, stdout=output, stderr=output
@@ -143,7 +151,11 @@ def fuzz(target: str, command: list[str], seconds: int, seed: int) -> tuple[int,
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", text)
     covered = re.findall(r"\bcov: (\d+)", text)
     executions = int(runs[-1]) if runs else 0
-    print(f"{target}: {executions:,} executions, {covered[-1] if covered else 0} places reached")
+    print(
+        f"{target}, at most {longest} bytes, seed {seed}: {executions:,} executions "
+        f"in {seconds} s, {covered[-1] if covered else 0} places reached",
+        flush=True,
+    )
     if done.returncode != 0:
         kept = re.findall(r"Test unit written to (\S+)", text)
         said = re.findall(r"^.*(?:ERROR:|runtime error:| is false|: no, ).*$", text, re.MULTILINE)
@@ -159,21 +171,32 @@ def main() -> int:
     parser.add_argument(
         "--seed", type=int, metavar="S", help="another one each time, unless given"
     )
+    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="side by side: 1")
+    parser.add_argument("--write", action="store_true", help="write the page about trust")
     arguments = parser.parse_args()
     targets = arguments.target or TARGETS
     seed = random.randrange(1, 1 << 31) if arguments.seed is None else arguments.seed
     core = Core() if set(targets) & set(OF_CORE) else None
     if core is not None and "graph" in targets:
         run([core.linked("replay"), "--seeds", str(corpus_of("graph"))])
-    went_well = True
-    for target in targets:
-        command = core.fuzzer(target) if core and target in OF_CORE else binding()
-        share = max(1, arguments.seconds // len(targets))
-        executions, passed = fuzz(target, command, share, seed)
-        figures.add_executions(target, executions)
-        write_page()
-        went_well = went_well and passed
-    return not went_well
+    commands = {
+        target: core.fuzzer(target) if core and target in OF_CORE else binding()
+        for target in targets
+    }
+    lengths = [(t, n) for t in targets for n in LENGTHS.get(t, SHORT_AND_LONG)]
+    share = max(1, arguments.seconds * arguments.jobs // len(lengths))
+
+    def one(target: str, longest: int) -> bool:
+        executions, went_well = fuzz(target, longest, commands[target], share, seed)
+        with lock:
+            if arguments.write:
+                figures.add_executions(target, executions, share)
+                write_page()
+        return went_well
+
+    lock = Lock()
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        return not all([*pool.map(one, *zip(*lengths, strict=True))])
 
 
 if __name__ == "__main__":

@@ -38,12 +38,13 @@ def remember(name: str, command: str, found: dict[str, Any]) -> None:
     write(read() | {name: {"date": today(), "command": command, **found}})
 
 
-def add_executions(target: str, executions: int) -> None:
-    """Add what a fuzzer executed of a target."""
+def add_executions(target: str, executions: int, seconds: int) -> None:
+    """Add what a fuzzer executed of a target, and the seconds that it took."""
     known = read().get("fuzzing", {})
-    counts = known.get("executions", {})
-    counts[target] = counts.get(target, 0) + executions
-    remember("fuzzing", "python -m tests.fuzz", {"executions": counts})
+    found = {"executions": known.get("executions", {}), "seconds": known.get("seconds", {})}
+    for counts, more in zip(found.values(), (executions, seconds), strict=True):
+        counts[target] = counts.get(target, 0) + more
+    remember("fuzzing", "python -m tests.fuzz --write", found)
 
 
 def fault_name(fault: dict[str, Any]) -> tuple[str, str, str]:

@@ -16,7 +16,10 @@ MARKS = re.compile(
     r"(?P<begin><!-- trust: (?P<name>\w+) -->\n).*?(?P<end><!-- end of trust -->)", re.DOTALL
 )
 NEVER = "not measured yet"
-OTHERS = {"faults": "python -m tests.faults --all N", "fuzzing": "python -m tests.fuzz"}
+OTHERS = {
+    "faults": "python -m tests.faults --all N --write",
+    "fuzzing": "python -m tests.fuzz --write",
+}
 
 Figures = dict[str, Any]
 
@@ -54,9 +57,17 @@ def of_faults(f: Figures) -> str:
 
 
 def of_fuzzing(f: Figures) -> str:
-    counts = f["executions"]
-    parts = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
-    return f"{sum(counts.values()):,} executions in all: {parts}"
+    counts, seconds = f["executions"], f["seconds"]
+    parts = ", ".join(
+        f"{name} {count:,} ({count / seconds[name]:,.0f} a second)"
+        for name, count in sorted(counts.items())
+    )
+    rate = sum(counts.values()) / sum(seconds.values())
+    nights = 1e9 / (8 * 3600 * rate)
+    return (
+        f"{sum(counts.values()):,} executions in {sum(seconds.values()) / 3600:.1f} hours: "
+        f"{parts}; 10⁹ come of {nights:.0f} nights of 8 hours"
+    )
 
 
 def of_suites(f: Figures) -> str:

@@ -92,11 +92,6 @@ def test_the_index_lists_every_page_of_the_design() -> None:
     assert {page.name for page in DESIGN} - {"README.md"} <= set(re.findall(r"\((\w+\.md)", index))
 
 
-def test_the_guide_for_contributors_stays_short() -> None:
-    """What explains a decision belongs into docs/design."""
-    assert (ROOT / "CONTRIBUTING.md").stat().st_size <= 10 * 1024
-
-
 @pytest.mark.parametrize(
     "code",
     [
