@@ -98,6 +98,16 @@ def refusal(call: Function, *kinds: type[Exception]) -> str:
     raise AssertionError("nothing was raised")
 
 
+def stacked(items: list[Any], is_tuple: bool = False) -> Any:
+    """What a batch gives, of what its points do; several numbers are columns, or a tuple of arrays."""
+    first = items[0]
+    if isinstance(first, dict):
+        return {key: stacked([item[key] for item in items]) for key in first}
+    if isinstance(first, (list, tuple)) and (is_tuple or not all(map(np.isscalar, first))):
+        return type(first)(stacked(list(part)) for part in zip(*items, strict=True))
+    return np.array(items)
+
+
 def arrays_of(tree: Any) -> list[np.ndarray]:
     """All arrays and numbers of a result, in order."""
     return [np.asarray(leaf) for _, leaf in leaves(tree)]

@@ -8,6 +8,7 @@ import inspect
 import math
 import pickle
 import re
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -33,52 +34,21 @@ def cube(x: Any) -> Any:
     return cnp.sum(x * x * x) if cnp.sum(x) > 0.0 else cnp.sum(x)
 
 
-def test_transforms_of_programs_and_programs_of_transforms() -> None:
+def test_programs_of_transforms() -> None:
     x = np.array([1.0, 2.0])
-    program = cadiff.compile(cube)
-    program(x)
-    near(cadiff.grad(program)(x), 3.0 * x * x)
-    near(cadiff.hessian(program)(x), np.diag(6.0 * x))
-    near(cadiff.jvp(program, (x,), (x,)), (9.0, 27.0))
-    near(cadiff.hvp(program)(x, x), 6.0 * x * x)
-    near(cadiff.jacobian(cadiff.grad(program))(x), np.diag(6.0 * x))
-    near(cadiff.jacobian(program.grad)(x), np.diag(6.0 * x))
-    near(cadiff.grad(lambda x: cnp.sum(program.grad(x)))(x), 6.0 * x)
-    near(cadiff.grad(lambda x: program.value_and_grad(x)[0])(x), 3.0 * x * x)
-    near(
-        cadiff.grad(lambda x: program(x) ** 2 + program(2.0 * x))(x),
-        2 * 9.0 * 3 * x * x + 24.0 * x * x,
-    )
-    assert cadiff.derivative(lambda t: program(t * x), 1.0, order=3) == 54.0
-    out, linear = cadiff.linearize(program, x)
-    assert (out, linear(x)) == (9.0, 27.0)
-    y = cadiff.Var([1.0, 2.0])
-    program(y).backward()
-    near(y.grad, 3.0 * x * x)
-    gradient = cadiff.compile(cadiff.grad(cube))
-    for at in (x, -x, x):
-        near(gradient(at), cadiff.grad(cube)(at))
-        near(gradient.jacobian(at), cadiff.hessian(cube)(at))
-    assert gradient.stats()["eager"] == 0
-    for make in (cadiff.hessian, cadiff.jacobian, cadiff.value_and_grad):
+    for make in (cadiff.grad, cadiff.hessian, cadiff.jacobian, cadiff.value_and_grad):
         composed = cadiff.compile(make(cube))
         for at in (x, -x, x):
             near(composed(at), make(cube)(at))
+        assert composed.stats()["eager"] == 0
+    gradient = cadiff.compile(cadiff.grad(cube))
+    for at in (x, -x, x):
+        near(gradient.jacobian(at), cadiff.hessian(cube)(at))
     for mode in (cadiff.jacfwd, cadiff.jacrev):
         near(cadiff.compile(mode(lambda x: x * x[::-1]))(x), mode(lambda x: x * x[::-1])(x))
 
 
-def test_programs_within_programs() -> None:
-    inner = cadiff.compile(cube)
-    outer = cadiff.compile(lambda x: inner(x) * inner(-x) + inner(np.array([1.0, 1.0])))
-
-    def plain(x: Any) -> Any:
-        return cube(x) * cube(-x) + 2.0
-
-    for x in (np.array([1.0, 2.0]), np.array([-1.0, -2.0]), np.array([3.0, 2.0])):
-        near(outer.value_and_grad(x), cadiff.value_and_grad(plain)(x))
-    assert outer.stats()["eager"] == 0
-
+def test_programs_that_are_made_within_programs() -> None:
     @cadiff.compile
     def made_within(x: Any) -> Any:
         return cadiff.compile(lambda y: y * y * x)(x) + cadiff.compile(lambda y: y * y).grad(x)
@@ -185,23 +155,55 @@ def test_what_cannot_be_compiled_runs_eagerly_and_says_why(name: str) -> None:
 # --- options and the object ----------------------------------------------------------------------
 
 
-def test_a_branch_change_raises() -> None:
-    program = cadiff.compile(hinge, on_branch_change="raise")
+CALLS: list[Function] = [
+    lambda p, x: p(x),
+    lambda p, x: p.grad(x),
+    lambda p, x: p.hessian(x),
+    lambda p, x: p.jvp((x,), (x,)),
+    lambda p, x: p.vjp(x),
+    lambda p, x: p.hvp(x, x),
+    lambda p, x: p.batch(np.stack([-x, x])),
+    lambda p, x: p.batch(np.stack([x, -x]), what="grad"),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_branch_change_is_refused_each_time(call: Function) -> None:
+    program = cadiff.compile(hinge, on_branch_change="raise", max_traces=1)
     x = np.array([1.0, 2.0])
     assert program(x) == 5.0
-    for call in (
-        lambda: program(-x),
-        lambda: program.grad(-x),
-        lambda: program.hessian(-x),
-        lambda: program.batch(np.stack([x, -x])),
-        lambda: program.vjp(-x),
-        lambda: program.jvp((-x,), (x,)),
-    ):
-        with pytest.raises(RuntimeError, match="on_branch_change"):
-            call()
+    text = ", `" if sys.version_info >= (3, 11) else ","  # older ones know the line alone
+    place = rf"line \d+ of .*programs.py{text}.*on_branch_"
+    for _ in range(20):
+        with pytest.raises(RuntimeError, match=place):
+            call(program, -x)
     assert program(2.0 * x) == 20.0
     program.clear()
     assert program(-x) == -9.0
+
+
+class MineError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_exceptions_pass_through_and_leave_everything_as_it_was(call: Function) -> None:
+    def f(x: Any) -> Any:
+        y = x * 2.0
+        if y[0] > 1.0:
+            raise MineError(y[0] > 1.0)
+        return cnp.sum(y)
+
+    program = cadiff.compile(f)
+    low, high = np.array([0.1, 0.2]), np.array([1.0, 0.2])
+    before = usage()
+    for _ in range(2):
+        with pytest.raises(MineError):
+            call(program, high)
+        assert usage() == before
+        assert program(low) == f(low)
+    assert len(program.stats()["traces"]) == 1
+    same(program.grad(low), np.array([2.0, 2.0]))
 
 
 def test_a_branch_change_warns() -> None:
@@ -224,23 +226,6 @@ def test_equality_warns_and_no_other_comparison_does() -> None:
     warnings.simplefilter("ignore")
     assert program.grad(3.0) == 6.0
     assert program.grad(1.0) == 0.0
-
-
-def test_no_more_recordings_than_are_asked_for() -> None:
-    def f(x: Any) -> Any:
-        for k in range(10):
-            if x < k:
-                return x * k
-        return x
-
-    program = cadiff.compile(f, max_traces=2)
-    for x in [*np.linspace(-0.5, 9.5, 11), -0.5, 9.5]:
-        assert program(float(x)) == f(x)
-        assert program.grad(float(x)) == cadiff.grad(f)(float(x))
-    stats = program.stats()
-    assert len(stats["traces"]) == 2
-    assert stats["recordings"] < 4
-    assert stats["eager"] > 0
 
 
 @pytest.mark.slow  # of Python alone
@@ -297,19 +282,6 @@ def test_what_is_not_recorded_has_the_same_values() -> None:
     with np.errstate(all="ignore"):
         for x in (0.0, -0.0, -2.0, 2.0, 1e-320):
             same(full(x), kept(x))
-
-
-def test_integers_are_numbers_whichever_way_is_taken() -> None:
-    def f(x: Any) -> Any:
-        y = x * 1
-        y[0] = y[0] * 0.5
-        return cnp.sum(y**-1) if x[0] > 2 else cnp.sum(y)
-
-    kept, full = cadiff.compile(f), cadiff.compile(f, max_traces=1)
-    kept(np.array([3, 4]))
-    full(np.array([3, 4]))
-    for x in (np.array([1, 2]), np.array([3, 2])):
-        near(full(x), kept(x))
 
 
 def test_statics_take_the_short_way() -> None:
@@ -453,68 +425,43 @@ def test_programs_pickle_and_copy() -> None:
                 near(other(2.0 * x), program(2.0 * x))
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"on_branch_change": "ignore"}, ValueError, "on_branch_change"),
-        ({"max_traces": 0}, ValueError, "max_traces"),
-        ({"max_traces": True}, ValueError, "max_traces"),
-        ({"max_traces": 2.0}, ValueError, "max_traces"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        cadiff.compile(wave, **options)
-    with pytest.raises(error, match=message):
-        cadiff.compile(**options)(wave)
-
-
-BAD_CALLS: dict[str, tuple[Function, type[Exception], str]] = {
+WRONG = (ValueError, TypeError, IndexError)
+ONES, BOOLS = np.ones(2), np.array([True, False])
+BAD_CALLS: dict[str, tuple[Function, Any, str]] = {
     "no function": (lambda p: cadiff.compile(3.0), TypeError, "takes a function"),
+    "on_branch_change": (
+        lambda p: cadiff.compile(wave, on_branch_change="ignore"),
+        ValueError,
+        "on_branch_change",
+    ),
+    "max_traces 0": (lambda p: cadiff.compile(wave, max_traces=0), ValueError, "max_traces"),
+    "max_traces True": (lambda p: cadiff.compile(max_traces=True)(wave), ValueError, "max_traces"),
+    "max_traces 2.0": (lambda p: cadiff.compile(wave, max_traces=2.0), ValueError, "max_traces"),
     "text": (lambda p: p.grad("text"), TypeError, "argument 0"),
     "None": (lambda p: p.grad(None), TypeError, "argument 0"),
     "bool": (lambda p: p.grad(True), TypeError, "argument 0"),
-    "array of bools": (lambda p: p.grad(np.array([True])), TypeError, "argument 0"),
+    "array of bools": (lambda p: p.grad(BOOLS), TypeError, "argument 0"),
     "masked": (lambda p: p.grad(np.ma.array([1.0])), TypeError, "masked"),
     "text within": (lambda p: p.grad({"a": ["b"]}), TypeError, "argument 0"),
-    "argnums out of range": (
-        lambda p: p.grad(np.ones(2), argnums=2),
-        (ValueError, TypeError, IndexError),
-        "argnums|argument",
-    ),
-    "negative argnums": (
-        lambda p: p.grad(np.ones(2), argnums=-3),
-        (ValueError, TypeError, IndexError),
-        "argnums|argument",
-    ),
-    "argnums twice": (
-        lambda p: p.grad(np.ones(2), 1.0, argnums=(0, -2)),
-        (ValueError, TypeError),
-        "argnums|argument",
-    ),
-    "argnums of text": (lambda p: p.grad(np.ones(2), argnums="0"), TypeError, "argnums"),
-    "no argument": (lambda p: p.grad(), (ValueError, TypeError, IndexError), "argument"),
-    "tangent of another shape": (
-        lambda p: p.jvp((np.ones(2),), (np.ones(3),)),
-        (ValueError, TypeError),
-        "tangent",
-    ),
-    "too few tangents": (lambda p: p.jvp((np.ones(2),), ()), (ValueError, TypeError), "tangents"),
-    "direction of another shape": (
-        lambda p: p.hvp(np.ones(2), np.ones(3)),
-        (ValueError, TypeError),
-        "direction",
-    ),
-    "a direction by several arguments": (
-        lambda p: p.hvp(np.ones(2), np.ones(2), argnums=(0,)),
-        TypeError,
-        "argnums is an int",
-    ),
-    "cotangent of another shape": (
-        lambda p: p.vjp(np.ones(2))[1](np.ones(3)),
-        (ValueError, TypeError),
-        "cotangent",
-    ),
+    "argnums out of range": (lambda p: p.grad(ONES, argnums=2), WRONG, "argnums|argument"),
+    "negative argnums": (lambda p: p.grad(ONES, argnums=-3), WRONG, "argnums|argument"),
+    "argnums twice": (lambda p: p.grad(ONES, 1.0, argnums=(0, -2)), WRONG, "argnums|argument"),
+    "argnums of text": (lambda p: p.grad(ONES, argnums="0"), TypeError, "argnums"),
+    "no argument": (lambda p: p.grad(), WRONG, "argument"),
+    "tangent of another shape": (lambda p: p.jvp((ONES,), (np.ones(3),)), WRONG, "tangent"),
+    "too few tangents": (lambda p: p.jvp((ONES,), ()), WRONG, "tangents"),
+    "direction of another shape": (lambda p: p.hvp(ONES, np.ones(3)), WRONG, "direction"),
+    "several argnums": (lambda p: p.hvp(ONES, ONES, argnums=(0,)), TypeError, "argnums is an int"),
+    "cotangent of another shape": (lambda p: p.vjp(ONES)[1](np.ones(3)), WRONG, "cotangent"),
+    "batch of a number": (lambda p: p.batch(1.0), WRONG, "leading axis"),
+    "batch of two shapes": (lambda p: p.batch([[1.0, 2.0], [3.0]]), WRONG, "all of one shape"),
+    "batch of what": (lambda p: p.batch(ONES, what="values"), WRONG, "what"),
+    "threads 0": (lambda p: p.batch(ONES, threads=0), WRONG, "threads"),
+    "threads True": (lambda p: p.batch(ONES, threads=True), WRONG, "threads"),
+    "threads of text": (lambda p: p.batch(ONES, threads="two"), WRONG, "threads"),
+    "threads 1.5": (lambda p: p.batch(ONES, threads=1.5), WRONG, "threads"),
+    "batch of bools": (lambda p: p.batch(BOOLS), WRONG, "bool"),
+    "batch of text": (lambda p: p.batch(np.array(["a"])), WRONG, "no real number"),
 }
 
 
@@ -557,39 +504,6 @@ def test_vectors_are_refused_where_a_number_is_wanted() -> None:
     with pytest.raises(TypeError, match="jacobian"):
         program.batch(np.ones((2, 3)), what="grad")
     same(program(x), 2.0 * x)
-
-
-def test_exceptions_pass_through_and_leave_everything_as_it_was() -> None:
-    class MineError(Exception):
-        pass
-
-    def f(x: Any) -> Any:
-        y = x * 2.0
-        if y[0] > 1.0:
-            raise MineError(y[0] > 1.0)
-        return cnp.sum(y)
-
-    program = cadiff.compile(f)
-    low, high = np.array([0.1, 0.2]), np.array([1.0, 0.2])
-    before = usage()
-    for warm in (False, True):
-        for call in (
-            lambda: program(high),
-            lambda: program.grad(high),
-            lambda: program.hessian(high),
-            lambda: program.jvp((high,), (high,)),
-            lambda: program.vjp(high),
-            lambda: program.hvp(high, high),
-            lambda: program.batch(np.stack([low, high])),
-            lambda: program.batch(np.stack([high, low]), what="grad"),
-        ):
-            with pytest.raises(MineError):
-                call()
-            assert usage() == before
-        if not warm:
-            assert program(low) == f(low)
-    assert len(program.stats()["traces"]) == 1
-    same(program.grad(low), np.array([2.0, 2.0]))
 
 
 def test_an_exception_within_an_outer_derivative() -> None:
@@ -648,21 +562,3 @@ def test_objects_that_come_and_go_are_not_recorded_for_ever() -> None:
     again = Model(2.0)  # since those were worth it, so may this one be
     near(again.loss(1.5), again.plain(1.5))
     assert again.loss.stats()["recordings"] == 1
-
-
-def test_objects_among_the_arguments_that_come_but_once_are_not_recorded_for_ever() -> None:
-    class Rate:
-        def __init__(self, value: float) -> None:
-            self.value = value
-
-    program = cadiff.compile(lambda x, rate, name="": x * x * rate.value)
-    for k in range(300):  # many stand where others have been
-        near(program.grad(1.5, Rate(float(k))), 3.0 * k)
-        near(program(1.5, Rate(float(k)), str(k)), 2.25 * k)
-    assert program.stats()["recordings"] <= 32
-    lasting = Rate(2.0)
-    for _ in range(40):
-        near(program.grad(1.5, lasting), 6.0)
-    before = program.stats()
-    near(program.grad(1.5, lasting), 6.0)
-    assert program.stats() == before
