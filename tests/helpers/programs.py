@@ -99,12 +99,12 @@ def refusal(call: Function, *kinds: type[Exception]) -> str:
 
 
 def stacked(items: list[Any], is_tuple: bool = False) -> Any:
-    """What a batch gives, of what its points do; several numbers are columns, or a tuple of arrays."""
+    """What a batch gives, of what its points do; numbers of a row are columns, or a tuple."""
     first = items[0]
     if isinstance(first, dict):
-        return {key: stacked([item[key] for item in items]) for key in first}
+        return {key: stacked([item[key] for item in items], is_tuple) for key in first}
     if isinstance(first, (list, tuple)) and (is_tuple or not all(map(np.isscalar, first))):
-        return type(first)(stacked(list(part)) for part in zip(*items, strict=True))
+        return type(first)(stacked(list(part), is_tuple) for part in zip(*items, strict=True))
     return np.array(items)
 
 
