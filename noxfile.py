@@ -4,7 +4,7 @@
 # ///
 """All checks of the project, each in a virtual environment of its own.
 
-nox -s checks        one phase of those that `.ci/run` goes through, which are in PHASES
+nox -s lint          one phase of those that `.ci/run` goes through, which are in PHASES
 nox                  all of them
 nox -s nightly       everything, as one command with one report: tests/nightly.py
 nox -s release       what a tag does, on this machine and short of publishing, as a table
@@ -54,7 +54,7 @@ BUILD_REQUIRES = PROJECT["build-system"]["requires"]
 
 # What `.ci/run` goes through beside the tests of the README, two at a time, and begins in this
 # order: the longest takes as long as all others.
-PHASES = ("sanitize", "checks", "oldest")
+PHASES = ("sanitize", "oldest", "examples", "lint")
 
 # What is tested with other packages, as far as these are installed.
 SEAMS = (
@@ -186,29 +186,22 @@ def install(
 
 
 @nox.session
-def checks(session: nox.Session) -> None:
-    """What reads or runs sources in the environment of a developer: lint, examples, docs."""
-    install(session, "-e", ".[docs,examples,lint,seams-quick,test]")
-    side_by_side(session, [*of_lint(session), *of_examples(session), *OF_DOCS])
-
-
-@nox.session
 def lint(session: nox.Session) -> None:
-    """Style, types and the order of folders: a part of `checks`."""
+    """Style, types and the order of folders."""
     install(session, "-e", ".[test,lint]")
     side_by_side(session, of_lint(session))
 
 
 @nox.session
 def examples(session: nox.Session) -> None:
-    """Examples, answers of the benchmarks, budgets, other packages: a part of `checks`."""
-    install(session, "-e", ".[test,examples,seams-quick]")
-    side_by_side(session, of_examples(session))
+    """Examples, benchmarks, budgets, other packages, and the pages as `docs` has them."""
+    install(session, "-e", ".[docs,examples,seams-quick,test]")
+    side_by_side(session, [*of_examples(session), *OF_DOCS])
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The site is built without a warning, and the code of its pages runs: a part of `checks`."""
+    """The site is built without a warning, and the code of its pages runs."""
     install(session, "-e", ".[docs,test]")
     side_by_side(session, OF_DOCS)
 

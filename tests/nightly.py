@@ -45,7 +45,8 @@ class Part(NamedTuple):
 
 
 PARTS = [
-    Part("checks"),
+    Part("lint"),
+    Part("examples"),
     Part("oldest"),
     Part("suite", ("-p", "no:cacheprovider"), 180),
     Part("sanitize_all", (), 180),

@@ -18,8 +18,8 @@ from scipy.sparse import csr_array, tril
 from scipy.sparse.linalg import LinearOperator
 
 from ._boxes import sides_of
-from ._constraints import MissingEntryError, Structure, entries, structure_of
 from ._conditions import Task, conditions_of, custom_method, stopped_by
+from ._constraints import MissingEntryError, Structure, entries, structure_of
 
 __all__ = ["minimize"]
 
