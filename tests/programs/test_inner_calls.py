@@ -716,6 +716,21 @@ def test_what_nobody_reads_has_no_cotangents(what: str, sign: float) -> None:
     assert int(found[1]) < 16 * x.size  # costly has as many alone
 
 
+def test_turns_have_no_cotangents_of_what_nobody_reads() -> None:
+    """Long rows are turns of a recurrence, to which such cotangents would be given."""
+    x = np.linspace(0.1, 1.0, 90 * 100).reshape(90, 100)
+    pair = cadiff.compile(lambda x: (costly(x) * cnp.sum(x), x * x))
+    rows = cadiff.compile(lambda x: cadiff.vmap(pair)(x))
+    outer = cadiff.compile(lambda x: cadiff.grad(lambda x: cnp.sum(rows(x)[1] ** 2))(x))
+    for _ in range(2):
+        np.testing.assert_allclose(outer(x), 4.0 * x**3, rtol=1e-14)
+    text = outer.to_text()
+    assert " scan " in text
+    found = re.search(r"^value: .* (\d+) operations,", text, re.M)
+    assert found is not None
+    assert int(found[1]) < 40 * x.size  # with them 57
+
+
 def test_nan_and_infinity_stay_where_they_are_read() -> None:
     """What nobody reads may be infinite, and what is read may be multiplied by 0."""
     pair = cadiff.compile(lambda x: (cnp.exp(x) * 0.0, x * x))

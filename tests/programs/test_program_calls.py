@@ -526,6 +526,22 @@ def test_batches_of_no_points(shape: tuple[int, ...]) -> None:
     assert program.batch(X, what="hessian").shape == shape + shape[1:]
 
 
+def test_numbers_choose_anew_in_each_replay() -> None:
+    def f(x: Any) -> Any:
+        high = cnp.heaviside(x - 0.5, 0.0)
+        return cnp.sum(cnp.where(high, x * x, -x) * cnp.where(cnp.maximum(x, 0.0), x, cnp.sin(x)))
+
+    program, gradient = cadiff.compile(f), cadiff.compile(cadiff.grad(f))
+    rng = np.random.default_rng(0)
+    for x in (*rng.normal(size=(12, 6)), np.array([0.5, -0.0, np.nan, 0.0, 3.0, 1.0])):
+        near(program(x), f(x))
+        near(program.grad(x), cadiff.grad(f)(x))
+        near(program.hessian(x), cadiff.hessian(f)(x))
+        near(gradient(x), cadiff.grad(f)(x))
+    assert program.stats()["recordings"] == 1
+    assert program.stats()["eager"] == 0
+
+
 def test_arguments_keep_their_types() -> None:
     class Table(dict[str, Any]):
         def total(self) -> Any:
