@@ -20,7 +20,6 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding
 
-from ..helpers.programs import runs_of
 from ..helpers.properties import examples
 from ..helpers.trees import Box, Layer, Pair, assert_same_tree, leaves, replaced, tree_map, trees
 
@@ -62,19 +61,6 @@ def test_derivatives_have_the_containers_of_arguments(tree: Any) -> None:
             assert_same_tree(getattr(program, name)(tree, *argument), wanted, 1e-14)
 
 
-def test_results_are_made_without_running_f() -> None:
-    def f(x: Any) -> Any:
-        return Box("kept", Layer([x[0], None], {"a": x}), (x[1], Pair(x[0], 2.0)))
-
-    program = cadiff.compile(f, verify=False)
-    x = np.array([1.5, 2.5])
-    for scale in (1.0, 2.0, 3.0):
-        with runs_of(f) as runs:
-            got = program(scale * x)
-        assert len(runs) == (scale == 1.0)
-        assert_same_tree(got, tree_map(float, f(scale * x)))
-
-
 # --- dataclasses ---------------------------------------------------------------------------------
 
 
@@ -106,15 +92,8 @@ def test_a_dataclass_beside_the_argument_is_what_it_was() -> None:
     x = np.array([1.0, 2.0, 3.0])
     changed = Model(2.0)
     changed.half = 4.0
-    models = [
-        Model(2.0),
-        Model(3.0),
-        Model(2.0, "other"),
-        Model(2.0, power=3),
-        changed,
-        Model(2.0),
-    ]
-    for model in [*models, Model(2.0)]:
+    others = [Model(3.0), Model(2.0, "other"), Model(2.0, power=3), changed]
+    for model in [Model(2.0), *others, Model(2.0), Model(2.0)]:
         for _ in range(2):
             assert program(x, model) == run(x, model)
             np.testing.assert_array_equal(
@@ -254,27 +233,19 @@ def test_one_method_of_one_object_is_one_signature() -> None:
     assert program(x, other.times) == 2.0
 
 
+def content(g: Any) -> Any:
+    return g.__closure__[0].cell_contents
+
+
 # Pairs that are equal, or nearly so, for Python, and not for f.
 DIFFERENT: dict[str, tuple[Any, Any, Function]] = {
-    "signs of zero": (
-        closing(-0.0),
-        closing(0.0),
-        lambda x, g: cadiff.copysign(x[0], g(1.0)),
-    ),
-    "types": (
-        closing(1),
-        closing(True),
-        lambda x, g: x[0] * (g.__closure__[0].cell_contents is True),
-    ),
+    "signs of zero": (closing(-0.0), closing(0.0), lambda x, g: cadiff.copysign(x[0], g(1.0))),
+    "types": (closing(1), closing(True), lambda x, g: x[0] * (content(g) is True)),
     "ranges": (range(0, 3, 2), range(0, 4, 2), lambda x, r: x[0] * r.stop),
     "types of containers": ([1, 2], (1, 2), lambda x, t: x[0] * isinstance(t, list)),
     "order of a set": ({8, 0}, {0, 8}, lambda x, s: x[next(iter(s)) % 3]),
     "attributes": (Layer(1, 2), Pair(1, 2), lambda x, t: x[0] * isinstance(t, Pair)),
-    "attributes of a list": (
-        Rows("a", [1.0]),
-        Rows("b", [1.0]),
-        lambda x, rows: x[0] * (rows.label == "a") + rows[0],
-    ),
+    "a list's own": (Rows("a", [1.0]), Rows("b", [1.0]), lambda x, r: x[0] * (r.label == "a")),
     "labels": (Box("x", 1.0), Box("y", 1.0), lambda x, b: x[0] * (b.label == "x")),
 }
 
@@ -391,7 +362,8 @@ def test_what_runs_eagerly_gets_the_numbers_that_are_recorded(args: tuple[Any, .
 
 def counts(x: Any, d: Any) -> Any:
     d["n"] = d.get("n", 0) + 1
-    return x * d["n"]
+    d["a"] = d.get("a", 1.0) * 2.0
+    return x * d["n"] * d["a"]
 
 
 def appends(x: Any, d: Any) -> Any:
@@ -399,12 +371,7 @@ def appends(x: Any, d: Any) -> Any:
     return x * sum(d["items"])
 
 
-def doubles(x: Any, d: Any) -> Any:
-    d["a"] = d.get("a", 1.0) * 2.0
-    return x * d["a"]
-
-
-@pytest.mark.parametrize("f", [counts, appends, doubles])
+@pytest.mark.parametrize("f", [counts, appends])
 @pytest.mark.parametrize("method", ["__call__", "grad", "jacobian"])
 @pytest.mark.filterwarnings("ignore:.*changes a list, a dict or another container")
 def test_containers_that_f_changes_are_changed(f: Callable[..., Any], method: str) -> None:

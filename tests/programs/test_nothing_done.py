@@ -17,6 +17,7 @@ import cadiff
 import cadiff.numpy as np
 
 from ..helpers.processes import in_whole_tiles
+from ..helpers.ways import check_replays
 
 Function = Callable[[Any], Any]
 
@@ -30,7 +31,7 @@ def steps(x: Any) -> Any:
     return y
 
 
-def read_twice(x: Any) -> Any:
+def reread(x: Any) -> Any:
     part = np.sin(x)
     return np.concatenate([part, np.cos(part)]) * np.concatenate([np.exp(part), x])
 
@@ -73,7 +74,7 @@ def overlapping(x: Any) -> Any:
 
 PARTS = [
     steps,
-    read_twice,
+    reread,
     returned,
     nested,
     repeated,
@@ -113,23 +114,15 @@ def as_tuple(found: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("f", PARTS)
-def test_directions_and_second_derivatives(f: Function) -> None:
+def test_derivatives_of_parts(f: Function) -> None:
     x = numpy.random.default_rng(1).standard_normal(90)
-    total = weighted(f)
-    npt.assert_allclose(
-        cadiff.compile(total).hessian(x), cadiff.hessian(total)(x), rtol=1e-10, atol=1e-10
-    )
-    one = lambda x: as_tuple(f(x))[-1]  # noqa: E731
-    npt.assert_allclose(
-        cadiff.compile(one).jacobian(x), cadiff.jacobian(one)(x), rtol=1e-11, atol=1e-12
-    )
+    total, one = weighted(f), lambda x: as_tuple(f(x))[-1]
+    check_replays(total, cadiff.compile(total), x, is_exact=False)
+    check_replays(one, cadiff.compile(one), x, is_number=False, is_exact=False)
     rows = numpy.random.default_rng(2).standard_normal((7, 90))
-    npt.assert_allclose(
-        cadiff.compile(total).batch(rows, what="grad"),
-        [cadiff.grad(total)(row) for row in rows],
-        rtol=1e-10,
-        atol=1e-11,
-    )
+    wanted = [cadiff.grad(total)(row) for row in rows]
+    found = cadiff.compile(total).batch(rows, what="grad")
+    npt.assert_allclose(found, wanted, rtol=1e-10, atol=1e-11)
 
 
 @in_whole_tiles
@@ -155,9 +148,9 @@ def test_what_arrives_at_rolled_arrays_is_added_along_stretches(by: Any) -> None
 
     x = numpy.random.default_rng(6).standard_normal(300)
     program = cadiff.compile(f)
-    npt.assert_allclose(program.grad(x), cadiff.grad(f)(x), rtol=1e-12, atol=1e-14)
+    program.grad(x)
     assert "add at" not in program.to_text()
-    npt.assert_allclose(program.hvp(x, x), cadiff.hvp(f)(x, x), rtol=1e-11, atol=1e-12)
+    check_replays(f, program, x, is_exact=False, has_hessian=False)
 
 
 # --- axes exchanged ------------------------------------------------------------------------------
@@ -177,14 +170,7 @@ def transposed(x: Any) -> Any:
 def test_axes_exchanged(f: Function) -> None:
     x = numpy.random.default_rng(3).standard_normal(360)
     program = cadiff.compile(f)
-    npt.assert_allclose(program.grad(x), cadiff.grad(f)(x), rtol=1e-11, atol=1e-12)
-    direction = numpy.cos(x)
-    npt.assert_allclose(
-        program.hvp(x, direction),
-        cadiff.jvp(cadiff.grad(f), (x,), (direction,))[1],
-        rtol=1e-10,
-        atol=1e-11,
-    )
+    check_replays(f, program, x, is_exact=False, has_hessian=False)
 
 
 # --- constants -----------------------------------------------------------------------------------

@@ -115,16 +115,11 @@ def test_what_asks_whether_objects_are_the_same_runs_on_its_own_arguments(
     for _ in range(3):
         assert program(*args) == f(*args)
     assert "whether objects are the same" in program.stats()["obstacles"][0]
-
-
-@pytest.mark.parametrize("name", ["is", "one argument and another", "a dict", "id"])
-def test_its_derivatives_are_those_of_gradient_functions(name: str) -> None:
-    f, args = ASKING[name]
-    program = cadiff.compile(f)
-    for _ in range(2):
+    if name in ("is", "one argument and another", "a dict", "id"):
         assert np.array_equal(program.grad(*args), cadiff.grad(f)(*args))
-    points = np.array([args[0], args[0]])
-    assert np.array_equal(program.batch(points, *args[1:]), [f(x, *args[1:]) for x in points])
+        points = np.array([args[0], args[0]])
+        found = program.batch(points, *args[1:])
+        assert np.array_equal(found, [f(x, *args[1:]) for x in points])
 
 
 def test_the_obstacle_says_where_it_is_asked_and_what_to_do() -> None:
@@ -202,24 +197,16 @@ def _described(x: Any) -> Any:
     return cadiff.binding.map_leaves(lambda leaf: (type(leaf), repr(leaf)), x)
 
 
+def _shifted(item: Any, by: int) -> Any:
+    return item + by if type(item) is int else item
+
+
 @pytest.mark.parametrize("name", OF_INTS)
 @OPTIMIZE
 def test_ints_in_containers_of_the_first_argument_are_ints(name: str, optimize: bool) -> None:
     f, first = OF_INTS[name]
     program = cadiff.compile(f, optimize=optimize)
-    for _ in range(2):
-        assert _described(program(first)) == _described(f(first))
-
-
-def _shifted(item: Any, by: int) -> Any:
-    return item + by if type(item) is int else item
-
-
-@pytest.mark.parametrize("name", [name for name in OF_INTS if name != "index"])
-def test_so_are_those_that_change(name: str) -> None:
-    f, first = OF_INTS[name]
-    program = cadiff.compile(f)
-    for by in (0, 1, 2, 5, 0):
+    for by in (0, 0) if name == "index" else (0, 0, 1, 2, 5, 0):
         other = cadiff.binding.map_leaves(functools.partial(_shifted, by=by), first)
         assert _described(program(other)) == _described(f(other))
 
@@ -292,12 +279,6 @@ def test_texts_are_kept_once() -> None:
     assert texts == ["1.5", "2.5"]
 
 
-def test_a_gradient_function_shows_what_it_gives_to_its_function() -> None:
-    texts: list[str] = []
-    cadiff.grad(lambda x: (texts.append(repr(x)), x * x)[1])(1.5)
-    assert texts == ["Var(1.5)"]
-
-
 # --- complex numbers -----------------------------------------------------------------------------
 
 
@@ -331,10 +312,6 @@ def test_complex_numbers_come_in(f: Callable[[Any], Any], x: Any) -> None:
 # --- what else is told ---------------------------------------------------------------------------
 
 
-def _by_global(x: float) -> float:
-    return x * float(os.getenv("CADIFF_TEST_RATE", "0"))
-
-
 def _by_import(x: float) -> float:
     from os import getenv as of_environment
 
@@ -347,7 +324,10 @@ def _by_local_module(x: float) -> float:
     return x * float(system.environ["CADIFF_TEST_RATE"])
 
 
-@pytest.mark.parametrize("f", [_by_global, _by_import, _by_local_module])
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: x * float(os.getenv("CADIFF_TEST_RATE", "0")), _by_import, _by_local_module],
+)
 def test_variables_of_the_environment_are_watched(
     f: Callable[[float], float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,12 +336,6 @@ def test_variables_of_the_environment_are_watched(
         monkeypatch.setenv("CADIFF_TEST_RATE", str(rate))
         assert program(1.0) == rate
     assert program.stats()["recordings"] == 2
-
-
-@pytest.mark.parametrize("wrong", ["no", 0, None, 1.0])
-def test_optimize_is_a_bool(wrong: Any) -> None:
-    with pytest.raises(ValueError, match="optimize is True or False"):
-        cadiff.compile(lambda x: x, optimize=wrong)
 
 
 @pytest.mark.parametrize(

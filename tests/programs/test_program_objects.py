@@ -437,6 +437,7 @@ BAD_CALLS: dict[str, tuple[Function, Any, str]] = {
     "max_traces 0": (lambda p: cadiff.compile(wave, max_traces=0), ValueError, "max_traces"),
     "max_traces True": (lambda p: cadiff.compile(max_traces=True)(wave), ValueError, "max_traces"),
     "max_traces 2.0": (lambda p: cadiff.compile(wave, max_traces=2.0), ValueError, "max_traces"),
+    "optimize": (lambda p: cadiff.compile(wave, optimize=0), ValueError, "optimize is True or"),
     "text": (lambda p: p.grad("text"), TypeError, "argument 0"),
     "None": (lambda p: p.grad(None), TypeError, "argument 0"),
     "bool": (lambda p: p.grad(True), TypeError, "argument 0"),
