@@ -172,7 +172,12 @@ static CadId copy(Splitter *s, size_t i) {
     const CadNumbers factor = cad_derivatives_in_row((CadDerivatives){
         cad_copier_name(&s->copier, multiple.factor.first), multiple.factor.step});
     const CadOp op = multiple.absorbs ? CAD_OP_amul : CAD_OP_multiply;
-    return cad_graph_apply_over(&shape, op, factor, x, x).first;
+    const CadNumbers product = cad_graph_apply_over(&shape, op, factor, x, x);
+    /* A chain that cancels is one zero for all: what reads it takes one number for each. */
+    return size > 1 && cad_is_single(&shape, product)
+               ? cad_derivatives_apart(shape.graph, (CadDerivatives){product.first, 0}, shape.size)
+                     .first
+               : product.first;
 }
 
 /* Of an array that is given, all elements are: they are numbers of the second input. */

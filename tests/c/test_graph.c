@@ -616,6 +616,33 @@ static void what_varies_is_told_from_what_does_not(void) {
     cad_graph_free(graph);
 }
 
+/* y - y is 0 whatever y is, but for infinities: then the coefficient of a chain is one 0 for all,
+ * which the part is to have numbers in a row of. */
+static void chains_that_cancel_are_zeros_in_a_row(void) {
+    enum { N = 3 };
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, N, 0), t = cad_graph_input(graph, N, 0);
+    const int64_t shape = N, one = 1;
+    const CadNumbers less[3] = {{0, &one}, {t, &one}, {t, &one}};
+    const CadId none = cad_graph_map(graph, CAD_OP_subtract, N, 1, &shape, 3, less);
+    const CadNumbers times[3] = {{0, &one}, {none, &one}, {x, &one}};
+    const CadId product = cad_graph_map(graph, CAD_OP_amul, N, 1, &shape, 3, times);
+    CadId ends[N];
+    CadPart part;
+    for (CadId k = 0; k < N; k++) {
+        ends[k] = product + k;
+    }
+    CHECK(cad_graph_split(graph, t, ends, N, &part) == CAD_OK);
+    for (int k = 0; k < N; k++) {
+        double value = 1.0;
+        CHECK(cad_graph_is_constant(part.graph, ends[k], &value));
+        CHECK_SAME(value, 0.0);
+    }
+    cad_graph_free(part.graph);
+    cad_memory_free(part.given);
+    cad_graph_free(graph);
+}
+
 enum { ROWS = 40, COLUMNS = 3, PICKED = 5 };
 
 /* Rows of x at indices, squared and added up, in a graph of its own. */
@@ -973,6 +1000,7 @@ const Test graph_tests[] = {
     TEST(machine_code_is_one_instruction),
     TEST(machine_code_has_lanes_of_its_own),
     TEST(what_varies_is_told_from_what_does_not),
+    TEST(chains_that_cancel_are_zeros_in_a_row),
     TEST(rows_are_taken_at_indices),
     TEST(what_is_picked_out_hands_back_what_it_receives),
     TEST(all_is_taken_back),

@@ -48,6 +48,11 @@ def packed(x: Any) -> Any:
     return np.sum(np.tanh(cadiff.stack(parts)) * np.sum(W[:7] @ x)) + np.sum(np.sin(V @ (W @ x)))
 
 
+def nothing(y: Any) -> Any:
+    """Zeros, as a chain of linear operations that cancel in derivatives."""
+    return np.sin(y - y)
+
+
 NUMBERS: dict[str, Function] = {
     "left": lambda x: np.sum(np.tanh(W @ x) ** 2),
     "right": lambda x: np.sum(np.tanh(x @ W.T) ** 2),
@@ -63,6 +68,7 @@ NUMBERS: dict[str, Function] = {
     "every second": lambda x: np.sum(np.exp(W[:, ::2] @ x[::2]) * np.sin(x[1::2] @ W[:35])[0]),
     "chains": lambda x: np.sum(np.exp(-np.square(np.sin(W @ x) - 2.0 * (W @ x))) / (1.0 + x[0])),
     "broadcast": lambda x: np.sum(np.sin(-(W[:, None, :9] * x[:9]) * x[9:16, None]) * W[0, 0]),
+    "cancelled": lambda x: np.sum(np.exp(nothing(W @ x)[::-1] + W @ x)),
 }
 
 ARRAYS: dict[str, Function] = {
@@ -71,6 +77,7 @@ ARRAYS: dict[str, Function] = {
     "matrix": lambda x: np.tanh(x.reshape(7, 10) @ W[:10, :20]) * x[0],
     "rows": lambda x: W * np.sin(x),
     "constant": lambda x: [np.cumsum(W @ x), W[:3] @ W[0], x[:2]],
+    "cancelled": lambda x: [nothing(W @ x), V @ (nothing(W @ x)[::-1] + np.tanh(W @ x))],
 }
 
 
