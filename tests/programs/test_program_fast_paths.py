@@ -401,6 +401,16 @@ def test_within_recordings_f_may_read_what_is_recorded() -> None:
         assert cadiff.compile(f).value_and_grad(5.0) == (15.0, 3.0)
 
 
+def test_ints_that_are_too_large_are_refused() -> None:
+    program = cadiff.compile(lambda x: cnp.sum(x[0]) * x[1])
+    for _ in range(2):
+        assert program.grad([1, 2.0]) == [2.0, 1.0]
+        with pytest.raises(OverflowError):
+            program.grad([10**400, 2.0])
+        with pytest.raises(TypeError):
+            program.grad([True, 2.0])
+
+
 def test_errors_of_steps_are_those_of_f() -> None:
     program = cadiff.compile(lambda a: cnp.sum(cnp.linalg.inv(a)))
     regular, singular = np.array([[2.0, 1.0], [1.0, 3.0]]), np.ones((2, 2))
