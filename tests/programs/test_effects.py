@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
+import math
 import operator
 import warnings
 from collections import deque
@@ -17,14 +17,6 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-
-
-def compiled_and_eager(f: Any, plain: Any, method: str) -> tuple[Any, Any]:
-    """What calls a program of f, and its plain twin, in the same way."""
-    program = cadiff.compile(f)
-    if method == "value":
-        return program, plain
-    return getattr(program, method), getattr(cadiff, method)(plain)
 
 
 def test_f_is_run_once_where_it_is_run_eagerly() -> None:
@@ -114,23 +106,8 @@ def test_what_is_differentiated_by_is_copied() -> None:
     assert x[0] == 20.0
 
 
-def test_arguments_that_share_memory() -> None:
-    """What f assigns to one of them is seen in the other, in f as in its program."""
-
-    def f(a: Any, b: Any) -> Any:
-        a[0] = 10.0 * b[1]
-        return np.sum(a * b)
-
-    x = np.array([1.0, 2.0, 3.0])
-    for part in (slice(None), slice(None, None, -1)):
-        program = cadiff.compile(f)
-        one, other = x.copy(), x.copy()
-        with pytest.warns(RuntimeWarning, match="assigns to an array among its arguments"):
-            assert program(one, one[part]) == f(other, other[part])
-        assert program(one, one[part]) == f(other, other[part])
-        np.testing.assert_array_equal(one, other)
-
-    products = cadiff.compile(lambda a, b: np.sum(a * b))
+def test_arguments_that_share_memory_are_replayed() -> None:
+    x, products = np.arange(1.0, 4.0), cadiff.compile(lambda a, b: np.sum(a * b))
     assert [products(x, x) for _ in range(3)] == [14.0] * 3
     assert (products.stats()["recordings"], products.stats()["eager"]) == (1, 0)
 
@@ -190,146 +167,133 @@ def test_arguments_that_f_changes_however_it_runs(change: Any, counts: bool) -> 
         assert n == counts
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda a, k: np.multiply(a, 2.0, out=a),
-        lambda a, k: a.sort(),
-        lambda a, k: a.__setitem__(slice(1), a[1:2] * 2.0),
-        lambda a, k: a.__setitem__(0, a[1] + 1.0),  # of which an element was taken
-        lambda a, k: k.__setitem__(0, k[0] + 1),
-    ],
-)
-@pytest.mark.parametrize("method", ["value", "value_and_grad"])
 @pytest.mark.filterwarnings("ignore:.*among its arguments:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:.*as every call has to:RuntimeWarning")
-def test_arguments_and_attributes_of_arguments_that_f_changes(change: Any, method: str) -> None:
-    """What f changes of an object is changed once in each call, also the first one."""
+def test_one_signature_that_changes_its_arguments() -> None:
+    """Calls of others are replayed, whichever comes first."""
 
-    def f(x: Any, o: Any, a: Any, k: Any) -> Any:
-        o.n += 1
-        change(a, k)
-        return x * np.sum(a) * o.n * float(k[0])
+    def f(x: Any, in_place: Any) -> Any:
+        if in_place:
+            x *= 2.0
+        return np.sum(x**2)
 
-    mine, own = ((SimpleNamespace(n=0), np.array([3.0, 1.0]), np.array([4])) for _ in range(2))
-    call, eager = compiled_and_eager(f, f, method)
-    for _ in range(3):
-        np.testing.assert_array_equal(call(2.0, *mine), eager(2.0, *own))
-        np.testing.assert_equal(mine[1:], own[1:])
-        assert mine[0].n == own[0].n
-
-
-@pytest.mark.filterwarnings("ignore:.*it changes:RuntimeWarning")
-@pytest.mark.parametrize("part", [slice(None), slice(None, None, -1)])
-def test_arguments_that_f_changes_by_another_name(part: slice) -> None:
-    def adding_to(known: Any) -> Callable[[Any], Any]:
-        def f(x: Any) -> Any:
-            known[0] += 1.0
-            return np.sum(x**2)
-
-        return f
-
-    mine, own = np.arange(3.0), np.arange(3.0)
-    program, f = cadiff.compile(adding_to(mine)), adding_to(own)
-    for _ in range(3):
-        assert program(mine[part]) == f(own[part])
-    np.testing.assert_array_equal(mine, own)
+    for order in (True, False), (False, True):
+        program = cadiff.compile(f)
+        for in_place in 3 * order:
+            mine, own = np.arange(1.0, 4.0), np.arange(1.0, 4.0)
+            assert program(mine, in_place) == f(own, in_place)
+            np.testing.assert_array_equal(mine, own)
+        stats = program.stats()
+        assert (stats["recordings"], stats["eager"], len(stats["obstacles"])) == (1, 3, 1)
 
 
-@pytest.mark.parametrize(
-    ("change", "given"),
-    [
-        (lambda c: c.append(c[0] * 2.0), [3.0, 1.0]),
-        (lambda c: c.__setitem__(0, 5.0), [[3.0], "kept"]),
-        (lambda c: c.update(b=c["a"]), {"a": 3.0}),
-        (lambda c: c.clear(), {"a": [3.0]}),
-    ],
-)
-@pytest.mark.parametrize("where", ["attribute", "item", "list", "cell"])
-@pytest.mark.parametrize("method", ["value", "value_and_grad"])
-@pytest.mark.filterwarnings("ignore:.*(among its arguments|as every call has to):RuntimeWarning")
-def test_containers_and_what_else_f_changes(
-    change: Any, given: Any, where: str, method: str
-) -> None:
-    def made() -> tuple[Any, ...]:
-        own, counts, n = copy.deepcopy(given), {"n": 0}, 0
-        calls: list[Any] = []
+@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
+@pytest.mark.parametrize("n", [1, 3])
+def test_what_is_kept_by_functions_that_cannot_be_watched(n: int) -> None:
+    """In calls for the value they keep plain numbers."""
 
-        def f(x: Any, o: Any, c: Any) -> Any:
-            nonlocal n
-            if where == "attribute":
-                o.n += 1
-            elif where == "item":
-                counts["n"] += 1
-            elif where == "list":
-                calls.append(x * 2.0)
-            else:
-                n += 1
-            change(c)
-            return x * len(c) * (o.n + counts["n"] + len(calls) + n)
-
-        return f, SimpleNamespace(n=0), own, counts, calls, lambda: n
-
-    (f, o, c, *changed, n), (plain, *own, m) = made(), made()
-    call, eager = compiled_and_eager(f, plain, method)
-    for _ in range(3):
-        assert call(2.0, o, c) == eager(2.0, *own[:2])
-        assert (o, c, *changed, n()) == (*own, m())
-
-
-@pytest.mark.filterwarnings("ignore:.*it changes:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:.*among its arguments:RuntimeWarning")
-def test_containers_that_f_changes_by_another_name() -> None:
     def made() -> Any:
-        known = {"n": 0, "a": 1.0}
+        counter, kept, best = itertools.count(), [], [np.inf]
 
         def f(x: Any) -> Any:
-            known["n"] += 1
-            known["a"] *= 2.0
-            return x["a"] ** 2 + x["n"]
+            next(counter)
+            s = np.sum(x * x)
+            kept.append(s)
+            if s < best[0]:
+                best[0] = s
+            return s + sum(kept) + best[0]
 
-        return f, known
+        return f, kept
 
     (f, mine), (plain, own) = made(), made()
     program = cadiff.compile(f)
-    for _ in range(3):
-        assert program(mine) == plain(own)
-        assert mine == own
+    for k in range(4):
+        x = np.arange(1.0, 1.0 + n) * (4.0 - k)
+        assert program(x) == plain(x)
+    assert mine == own
+    assert not any(isinstance(s, cadiff.Var) for s in mine)
 
 
-@pytest.mark.parametrize(
-    ("given", "change"),
-    [
-        (np.array([0, 1, 1]), lambda known: known.__setitem__(1, known[1] + 2)),
-        (np.array([1.0, 2.0]), lambda known: known.__setitem__(1, known[1] + 2.0)),
-        (np.array([True, False]), lambda known: known.__setitem__(1, True)),
-        (np.array([1.0, 2.0], np.float32), lambda known: np.multiply(known, 2.0, out=known)),
-    ],
-)
-@pytest.mark.parametrize("part", [slice(None), slice(1, None), slice(None, None, -1)])
-@pytest.mark.parametrize("method", ["value", "grad"])
-@pytest.mark.filterwarnings("ignore:.*it changes:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:.*among its arguments:RuntimeWarning")
-def test_arrays_that_f_changes_by_another_name(
-    given: Any, change: Any, part: slice, method: str
-) -> None:
-    def made() -> Any:
-        array, log = given.copy(), []
-        known = array[part] if len(array[part]) > 1 else array[:]
+# What f has beside x and an int k, called {h}; how it changes that; and a number that it takes.
+EFFECTS: dict[str, tuple[str, str, str]] = {
+    "items of an array": ("np.zeros(4)", "{h}[k] += 1.0", "{h}.sum()"),
+    "an item by another": ("np.arange(1.0, 5.0)", "{h}[0] = {h}[1] + k", "{h}.sum()"),
+    "a part of an array": ("np.arange(4.0)", "{h}[:1] = {h}[1:2] * 2.0", "{h}[0]"),
+    "integers": ("np.arange(4)", "{h}[k] += 1", "{h}.sum()"),
+    "truth values": ("np.arange(4) > 1", "{h} ^= True", "float({h}[0])"),
+    "an array of floats": ("np.ones(3, np.float32)", "np.multiply({h}, 2, out={h})", "{h}[1]"),
+    "an array in order": ("np.array([3.0, 2.0, 1.0])", "{h}.sort(); {h}[0] += k", "{h}[0]"),
+    "an array by another name": ("np.zeros(4)", "b = {h}; b[k] += 1.0", "{h}.sum()"),
+    "an average": ("np.zeros(1)", "{h}[0] = 0.5 * {h}[0] + np.sum(value(x))", "{h}[0]"),
+    "an average, and what raises": (
+        "np.zeros(1)",
+        "{h}[0] += 1.0; float({h}[: 3 + int(np.sum(x > 0))][0]); math.sqrt(np.sum(value(x)))",
+        "{h}[0]",
+    ),
+    "items of a list": ("[0, 0, 0, 0]", "{h}[k] = {h}[k] + 1", "sum({h})"),
+    "appended items": ("[]", "{h}.append(2 * k)", "len({h}) + {h}[-1]"),
+    "appended items that it reads": ("[0.0]", "{h}.append({h}[-1] + 1.0)", "{h}[-1]"),
+    "a log": ("[]", "{h}.append(x * 2.0)", "len({h})"),
+    "a log that is reached in loops": (
+        "dict(log=dict(points=[]))",
+        "[p.append((np.sum(x), dict(x=x))) for log in {h}.values() for p in log.values()]",
+        "1.0",
+    ),
+    "a log in a helper": ("dict()", "note({h}, x * 2.0)", "len({h})"),
+    "items of a dict": ("dict(n=0, a=1.0)", "{h}['n'] += 1; {h}['a'] *= 2.0", "sum({h}.values())"),
+    "new items of a dict": ("dict(a=3.0)", "{h}.update(b={h}['a'])", "len({h})"),
+    "deleted items": ("dict(enumerate('abcdefgh'))", "del {h}[min({h})]", "len({h})"),
+    "a dict": ("dict(a=[3.0])", "{h}.clear()", "len({h})"),
+    "a list that contains lists": ("[[3.0], 'kept']", "{h}[0] = k", "len({h})"),
+    "a set": ("set()", "{h}.add(len({h}))", "len({h})"),
+    "bytes": ("bytearray()", "{h}.append(k)", "len({h})"),
+    "other bytes": ("bytearray()", "{h} = bytearray([*{h}, 1])", "len({h})"),
+    "a number": ("0", "{h} += k", "{h}"),
+    "an attribute": ("SimpleNamespace(s=0)", "{h}.s = {h}.s + k", "{h}.s"),
+    "an attribute in place": ("SimpleNamespace(s=0)", "{h}.s += k", "{h}.s"),
+    "an attribute by its name": ("SimpleNamespace(s=0)", "setattr({h}, 's', {h}.s + k)", "{h}.s"),
+    "what it computes": ("SimpleNamespace(s=0.0)", "{h}.s = np.sum(x * x)", "{h}.s"),
+    "an attribute of a class": ("type('A', (), dict(n=0))", "{h}.n += 1", "{h}.n"),
+    "a counter": ("itertools.count()", "next({h})", "1.0"),
+    "a dict with a method of its own": ("Logged()", "{h}['k'] = k", "{h}.n"),
+    "attributes with a method of their own": ("Noted()", "{h}.k = k", "{h}.n"),
+    "a list with a method of its own": ("Counted()", "{h}.append(k)", "{h}.n"),
+    "a deque with a property": ("Ring()", "{h}.append(k)", "{h}.n"),
+}  # fmt: skip
+# How that is made, what f is given, how it is reached, what else is changed, and what f is.
+WAYS: dict[str, tuple[str, str, str, str, str]] = {
+    "a global": ("global h; h = {new}", "x, k", "h", "global h", "f"),
+    "a closure": ("h = {new}", "x, k", "h", "nonlocal h", "f"),
+    "a default": ("h = {new}", "x, k, h=h", "h", "pass", "f"),
+    "a class": ("o = type('A', (), {{}}); o.h = {new}", "x, k", "o.h", "pass", "f"),
+    "a bound method": (
+        "o = SimpleNamespace(h={new})", "o, x, k", "o.h", "pass", "f.__get__(o)",
+    ),
+    "an argument": ("h = {new}; given = [h]", "x, k, h", "h", "pass", "f"),
+    "an attribute of an argument": (
+        "o = SimpleNamespace(h={new}); given = [o]", "x, k, o", "o.h", "pass", "f",
+    ),
+    "an argument by another name": ("h = {new}; given = [h]", "x, k, y", "h", "nonlocal h", "f"),
+    "a view of an argument": (
+        "y = {new}; h = y[::-1] if isinstance(y, np.ndarray) else y; given = [y]",
+        "x, k, y", "h", "nonlocal h", "f",
+    ),
+    "an argument beside an object": (
+        "h = {new}; o = SimpleNamespace(n=0); given = [h, o]", "x, k, h, o", "h", "o.n += 1", "f",
+    ),
+    "an argument beside items": (
+        "h = {new}; o = dict(n=0); given = [h]", "x, k, h", "h", "o['n'] += 1", "f",
+    ),
+    "an argument beside a log": (
+        "h = {new}; o = []; given = [h]", "x, k, h", "h", "o.append(x * 2.0)", "f",
+    ),
+    "an argument beside a counter": (
+        "h = {new}; o = 0; given = [h]", "x, k, h", "h", "nonlocal o; o += 1", "f",
+    ),
+}  # fmt: skip
 
-        def f(x: Any, a: Any) -> Any:
-            change(known)
-            log.append(x * 2.0)
-            return x * np.sum(a * np.arange(1.0, 1.0 + len(a))) * len(log)
 
-        return f, array, log
-
-    (f, *mine), (plain, *own) = made(), made()
-    call, eager = compiled_and_eager(f, plain, method)
-    for _ in range(3):
-        assert call(2.0, mine[0]) == eager(2.0, own[0])
-        np.testing.assert_equal(mine[0], own[0])
-        assert [*map(float, mine[1])] == [*map(float, own[1])]
+def note(kept: dict[int, Any], value: Any) -> None:
+    kept[len(kept)] = value
 
 
 class Logged(dict[str, Any]):
@@ -361,114 +325,56 @@ class Ring(deque[Any]):
     n = property(len)
 
 
+def made(way: str, what: str) -> tuple[Any, list[Any], Callable[[], Any]]:
+    """A function, what it is given beside x and k, and what it has by then."""
+    new, change, result = EFFECTS[what]
+    setup, names, h, other, returned = WAYS[way]
+    text = (
+        f"def make():\n    o, given = None, []\n    {setup.format(new=new)}\n"
+        f"    def f({names}):\n        {other}\n        {change.format(h=h)}\n"
+        f"        return np.sum(x * x) * ({result.format(h=h)})\n"
+        f"    return {returned}, given, lambda: ({h}, o, given)"
+    )
+    module: dict[str, Any] = {**globals(), "math": math, "value": cadiff.value}
+    exec(text, module)
+    made: tuple[Any, list[Any], Callable[[], Any]] = module["make"]()
+    return made
+
+
+def plain(held: Any, derivatives: bool) -> Any:
+    """All that can be compared of what is held; numbers have derivatives only if they may."""
+    if isinstance(held, cadiff.Var):
+        assert derivatives
+        return plain(cadiff.value(held), derivatives)
+    if isinstance(held, np.ndarray):
+        return held.dtype.str, held.tolist()
+    if isinstance(held, dict):
+        return {key: plain(item, derivatives) for key, item in held.items()}
+    if isinstance(held, (list, tuple, deque)):
+        return [*(plain(item, derivatives) for item in held), len(getattr(held, "__dict__", ()))]
+    if isinstance(held, (SimpleNamespace, Noted)):
+        return plain(vars(held), derivatives)
+    if isinstance(held, type):
+        return vars(held).get("n")
+    return repr(held) if isinstance(held, itertools.count) else held
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
-    ("kind", "keep"),
-    [
-        (Logged, lambda kept, s: kept.__setitem__("k", s)),
-        (Noted, lambda kept, s: setattr(kept, "k", s)),
-        (Counted, lambda kept, s: kept.append(s)),
-        (Ring, lambda kept, s: kept.append(s)),
-    ],
+    ("way", "what"),
+    [(a, b) for a, b in product(WAYS, EFFECTS) if "beside" not in a or b != "a set"],
 )
-@pytest.mark.parametrize("method", ["value", "grad"])
-@pytest.mark.filterwarnings("ignore:.*it changes:RuntimeWarning")
-def test_what_f_keeps_in_classes_with_methods_of_their_own(
-    kind: Any, keep: Any, method: str
-) -> None:
-    """Numbers there become plain ones without a call of these methods."""
-
-    def made() -> Any:
-        kept = kind()
-
-        def f(x: Any, s: Any) -> Any:
-            keep(kept, s)
-            return x * kept.n
-
-        return f, kept
-
-    (f, mine), (plain, own) = made(), made()
-    call, eager = compiled_and_eager(f, plain, method)
-    for _ in range(4):
-        assert call(2.0, 1.5) == eager(2.0, 1.5)
-        assert mine.n == own.n
-        assert not any(isinstance(v, cadiff.Var) for v in (*vars(mine).values(), *_values(mine)))
-
-
-def _values(kept: Any) -> Any:
-    return kept.values() if isinstance(kept, dict) else () if isinstance(kept, Noted) else kept
-
-
-@pytest.mark.filterwarnings("ignore:.*among its arguments:RuntimeWarning")
-def test_one_signature_that_changes_its_arguments() -> None:
-    """Calls of others are replayed, whichever comes first."""
-
-    def f(x: Any, in_place: Any) -> Any:
-        if in_place:
-            x *= 2.0
-        return np.sum(x**2)
-
-    for order in (True, False), (False, True):
-        program = cadiff.compile(f)
-        for in_place in 3 * order:
-            mine, own = np.arange(1.0, 4.0), np.arange(1.0, 4.0)
-            assert program(mine, in_place) == f(own, in_place)
-            np.testing.assert_array_equal(mine, own)
-        stats = program.stats()
-        assert (stats["recordings"], stats["eager"], len(stats["obstacles"])) == (1, 3, 1)
-
-
-class Totals:
-    n = 0
-    seen: Any = bytearray(b"\0")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda: setattr(Totals, "n", Totals.n + 1),
-        lambda: Totals.seen.append(len(Totals.seen)),
-        lambda: setattr(Totals, "seen", bytearray([*Totals.seen, 1])),
-    ],
-)
-@pytest.mark.parametrize("method", ["value", "value_and_grad"])
-@pytest.mark.filterwarnings("ignore:.*(among its arguments|as every call has to):RuntimeWarning")
-def test_classes_and_bytes_that_f_changes(change: Any, method: str) -> None:
-    def run(call: Any, x: Any) -> Any:
-        Totals.n, Totals.seen = 0, bytearray(b"\0")
-        found = [call(2.0, x) for _ in range(3)]
-        return found, Totals.n, Totals.seen, x
-
-    def f(x: Any, a: Any) -> Any:
-        change()
-        a.append(1.0)
-        return x * len(a) * (Totals.n + len(Totals.seen))
-
-    call, eager = compiled_and_eager(f, f, method)
-    assert run(call, [3.0]) == run(eager, [3.0])
-
-
-@pytest.mark.filterwarnings("ignore:.*runs its function eagerly:RuntimeWarning")
-@pytest.mark.parametrize("n", [1, 3])
-def test_what_is_kept_by_functions_that_cannot_be_watched(n: int) -> None:
-    """In calls for the value they keep plain numbers."""
-
-    def made() -> Any:
-        counter, kept, best = itertools.count(), [], [np.inf]
-
-        def f(x: Any) -> Any:
-            next(counter)
-            s = np.sum(x * x)
-            kept.append(s)
-            if s < best[0]:
-                best[0] = s
-            return s + sum(kept) + best[0]
-
-        return f, kept
-
-    (f, mine), (plain, own) = made(), made()
-    program = cadiff.compile(f)
-    for k in range(4):
-        x = np.arange(1.0, 1.0 + n) * (4.0 - k)
-        assert program(x) == plain(x)
-    assert mine == own
-    assert not any(isinstance(s, cadiff.Var) for s in mine)
+def test_what_f_changes_is_changed_once_in_each_call(way: str, what: str) -> None:
+    for method, is_array, optimize in (
+        ("value", False, True),
+        ("value", True, False),
+        ("value_and_grad", True, True),
+    ):
+        (f, mine, now), (eager, own, then) = made(way, what), made(way, what)
+        program: Any = cadiff.compile(f, optimize=optimize)
+        if method != "value":
+            program, eager = program.value_and_grad, cadiff.value_and_grad(eager)
+        for k in (0, 1, 2, 1):
+            x = np.array([1.5 + k, 2.0]) if is_array else 1.5 + k
+            np.testing.assert_equal(program(x, k, *mine), eager(x, k, *own))
+            assert plain(now(), method != "value") == plain(then(), method != "value"), k

@@ -7,15 +7,12 @@ import copy
 import datetime
 import enum
 import gc
-import math
 import operator
 import pickle
-import re
 import sys
-import warnings
 import weakref
 from collections.abc import Callable
-from types import MappingProxyType, MethodType, ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,9 +20,7 @@ import pytest
 
 import cadiff
 from cadiff.binding import Watch
-from cadiff.programs import library_types
 from cadiff.programs.findings import Findings
-from cadiff.programs.walks import watch_call
 
 from ..helpers.programs import runs_of
 
@@ -70,105 +65,6 @@ def test_functions_that_keep_a_result_are_recorded_twice() -> None:
     assert [program.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0] * 3
     assert cache == {"rate": 2.0}
     assert program.stats()["eager"] == 0
-
-
-class Counter:
-    """What f has beside its arguments, and the ways in which it changes that."""
-
-    def __init__(self) -> None:
-        self.n = 0
-        self.total = 0.0
-        self.path: list[Any] = []
-        self.best: dict[str, Any] = {}
-        self.counts = np.zeros(3)
-        self.past = [0.0]
-        self.deep = {"log": {"points": self.path}}
-
-
-def counts_up(o: Any, x: Any) -> Any:
-    o.n += 1
-    return x @ x
-
-
-def writes_a_log(o: Any, x: Any) -> Any:
-    o.path.append(x.copy())
-    return x @ x
-
-
-def writes_a_log_by_other_names(o: Any, x: Any) -> Any:
-    for log in o.deep.values():
-        for points in log.values():
-            points.append((x[0], {"x": x}))
-    return x @ x
-
-
-def writes_to_an_array(o: Any, x: Any) -> Any:
-    o.counts[len(x) - 2] += 1.0
-    return x @ x
-
-
-def writes_by_name(o: Any, x: Any) -> Any:
-    name = "n"
-    setattr(o, name, o.n + len(x))
-    return x @ x
-
-
-def writes_in_a_helper(o: Any, x: Any) -> Any:
-    def note(what: Any) -> None:
-        o.best[len(o.best)] = what
-
-    note(x * 2.0)
-    return x @ x
-
-
-def reads_what_it_writes(o: Any, x: Any) -> Any:
-    o.past.append(o.past[-1] + 1.0)
-    return (x @ x) * o.past[-1]
-
-
-def keeps_what_it_computes(o: Any, x: Any) -> Any:
-    y = x @ x
-    o.total = y
-    return y
-
-
-def texts(o: Any) -> str:
-    """What it holds, with floats of Python's in the place of NumPy's."""
-    return re.sub(r"np\.float64\(([^)]*)\)", r"\1", repr(vars(o)))
-
-
-CHANGES = (
-    *(counts_up, writes_a_log, writes_a_log_by_other_names, writes_to_an_array, writes_by_name),
-    *(writes_in_a_helper, reads_what_it_writes, keeps_what_it_computes),
-)
-
-
-@pytest.mark.parametrize("reached", ["a closure", "an argument", "a bound method", "a default"])
-@pytest.mark.parametrize("change", CHANGES)
-def test_what_f_changes_is_changed_by_every_call(change: Any, reached: str) -> None:
-    """As f does it, with plain numbers; and it is recorded once or twice, not in each call."""
-
-    def made(o: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        if reached == "a closure":
-            return lambda x: change(o, x), ()
-        if reached == "an argument":
-            return lambda x, o: change(o, x), (o,)
-        if reached == "a bound method":
-            return MethodType(change, o), ()
-        return lambda x, o=o: change(o, x), ()
-
-    one, other = Counter(), Counter()
-    (f, extra), (g, others) = made(one), made(other)
-    program = cadiff.compile(f)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        for k in (1.0, 2.0, 3.0, 4.0):
-            x = np.array([k, 2.0])
-            assert program(x, *extra) == g(x, *others)
-            assert texts(one) == texts(other)
-    assert "it changes " in str(told[0].message)
-    assert program.stats()["recordings"] <= 2
-    assert program.stats()["eager"] >= 2
 
 
 def test_globals_and_closures_that_are_counted() -> None:
@@ -308,35 +204,6 @@ def test_what_a_function_around_it_computes_is_no_constant() -> None:
     assert [outer.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
 
 
-@pytest.mark.filterwarnings("ignore:.*(changes an argument|among its arguments):RuntimeWarning")
-@pytest.mark.parametrize("method", ["value", "grad"])
-def test_arguments_that_f_changes(method: str) -> None:
-    def counts(x: Any, c: Any) -> Any:
-        c[0] += 1
-        return x * c[0]
-
-    def flips(x: Any, m: Any) -> Any:
-        m ^= True
-        return x * float(np.sum(m))
-
-    def grows(x: Any, s: Any) -> Any:
-        s.add(len(s))
-        return x * len(s)
-
-    for f, arguments in (
-        (counts, [np.array([k]) for k in (0, 1, 2, 3, 1, 2)]),
-        (flips, [np.array([k > 1, k > 0, True]) for k in (0, 1, 2, 0, 1)]),
-        (grows, [{*range(k)} for k in (0, 1, 1, 2, 3)]),
-    ):
-        program = cadiff.compile(f)
-        call = program if method == "value" else program.grad
-        eager = f if method == "value" else cadiff.grad(f)
-        for argument in arguments:
-            mine, other = argument.copy(), argument.copy()
-            assert call(2.0, mine) == eager(2.0, other)
-            np.testing.assert_array_equal(list(mine), list(other))
-
-
 def test_arguments_that_are_constants_are_looked_into() -> None:
     class Kind(enum.Enum):
         ONE = 1
@@ -437,58 +304,6 @@ def test_all_numbers_of_an_array_are_watched(size: int) -> None:
         assert program.stats()["recordings"] == len(known)
 
 
-# What f has beside its arguments, and how a call with a float x and an int k changes it.
-WRITES: dict[str, tuple[str, str, str]] = {
-    "items of an array": ("A = np.zeros(3)", "A[k] += 1.0", "x * A.sum()"),
-    "items of a list": ("L = [0, 0, 0]", "L[k] = L[k] + 1", "x * sum(L)"),
-    "items appended": ("L = []", "L.append(2 * k)", "x * len(L) + L[-1]"),
-    "items deleted": ("D = dict(enumerate('abcd'))", "del D[min(D)]", "x * len(D)"),
-    "an attribute": ("o = SimpleNamespace(s=0)", "o.s = o.s + k", "x * o.s"),
-    "an attribute in place": ("o = SimpleNamespace(s=0)", "o.s += k", "x * o.s"),
-    "a global": ("n = 0", "global n; n = n + k", "x * n"),
-    "items by another name": ("A = np.zeros(3)", "B = A; B[k] += 1.0", "x * A.sum()"),
-    "an average": ("A = np.zeros(1)", "A[0] = 0.5 * A[0] + value(x)", "x - A[0]"),
-    "an average, and what raises": (
-        "A = np.zeros(1)",
-        "A[0] += 1.0; float(A[:3 + int(np.sum(x > 0))][0]); math.sqrt(value(x))",
-        "x * A[0]",
-    ),
-    "what is not replayed": (
-        "A = np.zeros(3)",
-        "A[k] += float(value(x))",
-        "(x * A[k], [x, {k: x}])",
-    ),
-}
-
-
-@pytest.mark.parametrize("optimize", [True, False])
-@pytest.mark.parametrize("what", WRITES)
-def test_functions_that_change_what_they_read_run_once_in_a_call(
-    what: str, optimize: bool
-) -> None:
-    before, change, result = WRITES[what]
-    text = f"{before}\ndef f(x, k):\n    {change}\n    return {result}"
-    one, other = (
-        {"np": np, "math": math, "value": cadiff.value, "SimpleNamespace": SimpleNamespace}
-        for _ in range(2)
-    )
-    exec(text, one)
-    exec(text, other)
-    program = cadiff.compile(one["f"], optimize=optimize)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # it is run eagerly
-        for k in (0, 1, 2, 1):
-            found, expected = program(1.5 + k, k), other["f"](1.5 + k, k)
-            assert repr(plain(found)) == repr(plain(expected)), k
-
-
-def plain(result: Any) -> Any:
-    """With a float of Python's, as programs return it."""
-    if isinstance(result, tuple):
-        return (plain(result[0]), *result[1:])
-    return float(result)
-
-
 def test_integers_are_inputs_once_a_function_has_remembered_what_it_needs() -> None:
     memory: dict[str, Any] = {}
 
@@ -516,16 +331,6 @@ def test_owners_of_methods_are_called_by_their_names() -> None:
     assert any(place.endswith(".COUNTED") for place in program.stats()["watched"])
     COUNTED["b"] = 4
     assert program(1.5) == 6.0
-
-
-def test_a_watch_knows_how_much_of_libraries_is_followed() -> None:
-    before = watch_call(halved, []).n_followed
-    library_types.follow(compile("0.0", "a library", "eval"))
-    assert watch_call(halved, []).n_followed == library_types.n_followed() == before + 1
-
-
-def halved(x: Any) -> Any:
-    return 0.5 * x
 
 
 def test_what_a_walk_has_met_lives_as_long_as_the_walk() -> None:
