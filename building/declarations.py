@@ -3,25 +3,22 @@
 A declaration in C is one in Cython, but for a few words: it is taken over as text. What no module
 names is left out, members of structs and of enums as well. Headers say all that there is to say:
 
-* `bool` is whether something holds; Cython has it as `bint`. A member of 8 or 16 bits is an `int`,
-  as in the expressions of C.
+* What has 8 or 16 bits is an `int`, as in the expressions of C, and so is an enum that is taken.
 * Headers of the core know no Python: functions there need no GIL. Those of the binding take and
   give objects. What answers `int` answers -1 with an exception, and what answers an object NULL; a
   pointer to anything else (CadPointer: to an object) may be NULL without an exception, too.
-* A function that takes an enum takes an `int`, as in C.
 * A macro that stands for a number is a constant. Those that are called declare nothing, unless
   what they come to does: c_numbers.pxd has those that modules call.
 
-A declaration that is written as none of ours is an error, which names its header and its line.
+A declaration that is written as none of ours is an error, which names its header.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain
 from keyword import iskeyword
 from pathlib import Path
+
+from .heads import NESTED, divided
 
 __all__ = ["derive", "put", "write"]
 
@@ -54,14 +51,12 @@ FORMS = {
     "type": r"typedef (?P<body>[\w ]+?[ *]+(?:\(\*)?(?P<name>\w+)\)?(?:\(.*\))?);",
     "function": r"(?:(?:extern|static|inline|CAD_\w+) )*(?P<body>[\w *]+?\b(?P<name>\w+)\(.*\));",
     "variable": r"(?:(?:extern|CAD_\w+) )*(?P<body>\w[\w *,]*?\b(?P<name>\w+)(?:\[\w*\])*);",
-    "number": r"#define (?P<name>\w+) (?P<body>\d+u?|UINT32_MAX);",
-    "macro": r"#define .*;",
+    "number": r"#define (?P<name>\w+) (?P<body>\w+);",
 }
-MEMBERS = r"(?:PyObject_HEAD +)?(?P<type>(?:const |unsigned |struct )*\w+(?: const)?) (?P<all>.+)"
+MEMBERS = r"(?:PyObject_HEAD +)?(?P<type>(?:const |struct )*\w+) (?P<all>.+)"
 MEMBER = r"(?:\*|const )*(?:\(\*)?(?P<name>\w+)(?:\)\(.*\)|(?:\[.*\])*)"
-NESTED = r"\b\w+ \{([^{}]*)\};|\b\w+ \{[^{}]*\} \w+;"  # a union without a name, or with one
-CALL = r"\b(\w+)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"  # with parentheses in its arguments
-COMMA = r",(?![^(]*\)) *"  # outside of all parentheses
+UNION = r"\b\w+ \{([^{}]*)\};|\b\w+ \{[^{}]*\} \w+;"  # a union without a name, or with one
+CALL = rf"\b(\w+)\(({NESTED})\)"
 WORDS = {"bool": "bint", "ptrdiff_t": "Py_ssize_t", "npy_intp": "Py_ssize_t", "struct ": ""}
 WORDS |= {"restrict ": "", "CadPointer": "PyObject", "PyUFuncGenericFunction": "CadStackLoop *"}
 
@@ -75,69 +70,60 @@ def expanded(text: str, macros: Macros) -> str:
         if call[1] not in macros:
             return call[0]
         names, body = macros[call[1]]
-        for name, argument in zip(names, re.split(COMMA, call[2]), strict=False):
+        for name, argument in zip(names, divided(call[2]), strict=False):
             body = re.sub(rf"\b{re.escape(name)}\b", argument, body)
         return expanded(re.sub(" *## *", "", body), macros)
 
     return re.sub(CALL, come_to, text)
 
 
-def lines_of(path: Path, macros: Macros) -> Iterator[tuple[int, str]]:
-    """The lines of a file without comments, by their numbers; each with those that it goes on in.
-
-    Of directives there are macros that stand for something, as they are written.
-    """
-    text = path.read_text(encoding="utf-8")
-    text = re.sub(r"/\*.*?\*/", lambda note: " " + "\n" * note[0].count("\n"), text, flags=re.S)
-    first, held = 0, ""
-    for number, line in enumerate(text.splitlines(), 1):
-        first, held = (first, f"{held} ") if held else (number, "")
-        held += line.strip().removesuffix("\\").rstrip()
-        if line.endswith("\\") or held.count("(") > held.count(")"):
-            continue
-        if macro := re.match(r"#define (\w+)\(([^)]*)\) ?(.*)", held):
-            macros[macro[1]] = re.split(COMMA, macro[2]), macro[3]
-        elif included := re.match(r'#include "(.+\.def|ops_codes\.h)"', held):
-            (path,) = (found for folder in FOLDERS if (found := folder / included[1]).exists())
-            yield from ((first, row) for _, row in lines_of(path, macros))
-        elif re.match(r"#define \w+ \S|[^#]", held):
-            yield first, expanded(held, macros)
-        held = ""
-    if held:
-        yield first, held
+def text_of(path: Path, macros: Macros) -> str:
+    """A file without comments and directives, but for macros that stand for something."""
+    text = re.sub(r"/\*.*?\*/|\\\n", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = ""
+    for piece in re.split(r"^ *(#.*)", text, flags=re.MULTILINE):
+        if macro := re.match(r"#define (\w+)\(([^)]*)\) *(.*)", piece):
+            macros[macro[1]] = divided(macro[2]), macro[3]
+        elif included := re.match(r'#include "(.+\.def|ops_codes\.h)"', piece):
+            (path,) = (home for folder in FOLDERS if (home := folder / included[1]).exists())
+            found += text_of(path, macros)
+        elif re.match(r"#define \w+ +(\d+u?|UINT32_MAX)\s*$", piece):
+            found += f"{piece.rstrip()};"
+        elif piece[:1] != "#":
+            found += expanded(piece, macros)
+    return found
 
 
-def declarations_of(path: Path, macros: Macros) -> Iterator[tuple[int, str]]:
-    """What a header declares, by the lines on which it begins; of functions the heads alone."""
-    first, held, depth = 0, "", 0
-    for number, line in lines_of(path, macros):
-        for piece in [f"{line};"] if line[0] == "#" else re.findall(r"[{};]|[^{};]+", f"{line} "):
-            first, held = first if held.strip() else number, held + piece
-            depth += (piece == "{") - (piece == "}")
-            function = re.match(r"([^{}]*\)) \{", held)
-            if depth == 0 and (piece[-1] == ";" or (piece == "}" and function)):
-                yield first, " ".join((f"{function[1]};" if function else held).split())
-                held = ""
+def declarations_of(path: Path, macros: Macros) -> Iterator[str]:
+    """What a header declares; of functions the heads alone."""
+    held, depth = "", 0
+    for piece in re.findall(r"[{};]|[^{};]+", text_of(path, macros)):
+        held += piece
+        depth += (piece == "{") - (piece == "}")
+        function = re.match(r"([^{}]*\))\s*\{", held)
+        if depth == 0 and (piece == ";" or (piece == "}" and function)):
+            yield " ".join((f"{function[1]};" if function else held).split())
+            held = ""
     if held.strip():
-        yield first, held
+        yield held.strip()
 
 
 class Declaration:
     """What a header declares, of a struct or an enum by its `members`, else as `text`."""
 
-    def __init__(self, header: str, line: int, text: str) -> None:
+    def __init__(self, header: str, text: str) -> None:
         self.has_objects = header.startswith("numbers/")
         self.block = f'cdef extern from "{header}"{"" if self.has_objects else " nogil"}:\n'
-        self.refused = f"{header}:{line}: building/declarations.py cannot read `{text}`"
+        self.refused = f"{header}: building/declarations.py cannot read `{text}`"
         self.form = next((form for form in FORMS if re.fullmatch(FORMS[form], text)), "")
-        found = {"name": "", "tag": "", "body": "", **self.read(FORMS.get(self.form, ""), text)}
+        found = {"tag": "", **self.read(FORMS.get(self.form, ""), text)}
         self.name, self.text = found["name"] or found["tag"], (found["body"] or "").strip()
-        self.members: dict[str, str] = {}
+        self.members, self.names = dict[str, str](), {self.name} - {""}
         if self.form == "enum":
             self.members = {name: name for name in re.findall(r"(\w+)[^,]*(?:,|$)", self.text)}
+            self.names |= self.members.keys()
         elif self.form == "struct":
             self.members = dict(self.members_of_struct())
-        self.names = {self.name, *(self.members if self.form == "enum" else ())} - {""}
 
     def read(self, pattern: str, text: str) -> dict[str, str]:
         if found := re.fullmatch(pattern, text):
@@ -146,18 +132,17 @@ class Declaration:
 
     def members_of_struct(self) -> Iterator[tuple[str, str]]:
         text = self.text
-        while (flat := re.sub(NESTED, r"\1", text)) != text:
+        while (flat := re.sub(UNION, r"\1", text)) != text:
             text = flat
         for row in filter(None, map(str.strip, text.split(";"))):
             some = self.read(MEMBERS, row)
             clause = " except -1" if self.has_objects and some["type"] == "int" else " noexcept"
             clause = " except CAD_RAISED" if some["type"] == "CadStatus" else clause
-            for item in re.split(COMMA, some["all"]):
+            for item in divided(some["all"]):
                 item = re.sub(r"(\w+)\[\]$", r"*\1", re.sub(r" : \d+$", "", item))
-                name = self.read(MEMBER, item)["name"]
-                if not iskeyword(name):
-                    text = self.in_words(f"{some['type']} {item}", clause)
-                    yield name, re.sub(r"^uint(?:8|16)_t (\w+)$", r"int \1", text)
+                text = self.in_words(f"{some['type']} {item}", clause)
+                text = re.sub(r"^uint(?:8|16)_t (\w+)$", r"int \1", text)
+                yield self.read(MEMBER, item)["name"], text
 
     def in_words(self, text: str, clause: str) -> str:
         """A text in the words of Cython; `clause` is that of pointers to functions."""
@@ -169,8 +154,7 @@ class Declaration:
 
     def in_cython(self, used: set[str], enums: set[str]) -> str:
         """What Cython is told, of members those that are used."""
-        rows: list[str] = []
-        clause = " noexcept" if self.has_objects else " noexcept nogil"
+        rows, clause = list[str](), " noexcept" if self.has_objects else " noexcept nogil"
         text = self.in_words(self.text, clause)
         if self.form in ("struct", "enum"):
             text = f"ctypedef {self.form} {self.name}:" if self.name in used else f"{self.form}:"
@@ -198,7 +182,7 @@ def derive(modules: str) -> dict[str, str]:
     macros: Macros = {}
     declared = {
         file: [
-            Declaration(path.relative_to(folder).as_posix(), *found)
+            Declaration(path.relative_to(folder).as_posix(), found)
             for pattern in patterns.split()
             for folder in FOLDERS
             for path in sorted(folder.glob(pattern))
@@ -206,9 +190,7 @@ def derive(modules: str) -> dict[str, str]:
         ]
         for file, patterns in FILES.items()
     }
-    known: dict[str, Declaration] = {}
-    for found in chain.from_iterable(declared.values()):
-        known.update({name: found for name in found.names if found.text or name not in known})
+    known = {name: found for own in declared.values() for found in own for name in found.names}
     enums = {found.name for found in known.values() if found.form == "enum"} - {""}
     used, more = set(re.findall(r"\.(\w+)", modules)), ours(modules)
     rows: dict[Declaration, str] = {}
@@ -216,7 +198,7 @@ def derive(modules: str) -> dict[str, str]:
         used |= more
         rows = {known[name]: known[name].in_cython(used, enums) for name in used & known.keys()}
         more = ours("".join(rows.values()))
-    needs = {found: sorted(ours(rows[found]) & known.keys()) for found in rows}
+    needs = {found: sorted(ours(row) & known.keys()) for found, row in rows.items()}
     begun: set[Declaration] = set()
     homes: dict[Declaration, str] = {}  # the file of each, which stands behind what it needs
 
@@ -227,24 +209,23 @@ def derive(modules: str) -> dict[str, str]:
                 place(known[name], file)
             homes[found] = file
 
+    texts = {}
     for file, own in declared.items():
         for found in own:
             place(known.get(found.name, found), file)
-    texts = {}
-    for file, own in declared.items():
         placed = [found for found in homes if homes[found] == file]
-        others = {homes[known[name]] for found in placed for name in needs[found]}
+        others = {homes[known[name]] for found in placed for name in needs[found]} - {file}
         text = "# Derived from our headers by building/declarations.py.\n\n"
         text += "from libc.stdint cimport *\n"
         if any("PyObject" in rows[found] for found in placed):
             text += "from cpython.object cimport PyObject\n"
-        text += "".join(f"from .{name} cimport *\n" for name in FILES if name in others - {file})
+        text += "".join(f"from .{name} cimport *\n" for name in FILES if name in others)
         block = ""
         for found in placed:
             if block != (block := found.block if found in own else "cdef extern from *:\n"):
                 text += f"\n{block}"
             text += rows[found]
-        texts[file] = text
+        texts[f"{file}.pxd"] = text
     return texts
 
 
@@ -258,8 +239,6 @@ def put(directory: Path, texts: dict[str, str]) -> None:
 
 
 def write(directory: Path) -> None:
-    """Write the files for the modules in Cython."""
-    modules = sorted([*BINDING.glob("*.pyx"), *BINDING.glob("*.pxd")])
-    texts = derive("\n".join(path.read_text(encoding="utf-8") for path in modules))
-    files = {f"{name}.pxd": text for name, text in texts.items()}
-    put(directory, {"__init__.pxd": "", **files})  # so that Cython sees a package
+    """Write the files for the modules in Cython, in what Cython sees as a package."""
+    modules = [path.read_text(encoding="utf-8") for path in BINDING.glob("*.p[yx][xd]")]
+    put(directory, {"__init__.pxd": "", **derive("\n".join(modules))})

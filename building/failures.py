@@ -1,11 +1,9 @@
 """What a build says that cannot go on: what is missing, and what installs it on each system.
 
 A file of two lines is compiled before anything else, so that a machine without a compiler, or
-without Python's headers, says so at once. Nothing here knows what is built. Each
-failure is a SystemExit, of which installers show the text and no traceback.
+without Python's headers, says so at once. Each failure is a SystemExit, of which installers show
+the text and no traceback.
 """
-
-from __future__ import annotations
 
 import subprocess
 import sys
@@ -18,29 +16,21 @@ __all__ = ["check_compiler", "check_python", "compile_or_fail"]
 
 VERSION = "{}.{}".format(*sys.version_info)
 
-NO_COMPILER = """{found}
-cadiff is compiled when it is installed, by any compiler that knows C11. This installs one:
+INSTALLED = f"""cadiff is compiled, by any compiler that knows C11. This installs one, and headers:
     Debian, Ubuntu   apt-get install build-essential python3-dev
     Fedora, RHEL     dnf install gcc python3-devel
     Alpine           apk add build-base python3-dev
     macOS            xcode-select --install
     Windows          the Build Tools for Visual Studio, with "Desktop development with C++"
-Another one than `{compiler}` is chosen by the variable CC of the environment."""
-
-NO_HEADERS = f"""Python.h is missing: the headers of Python {VERSION} are not in {{place}}.
-This installs those of the system's own Python:
-    Debian, Ubuntu   apt-get install python3-dev (python{VERSION}-dev, if there are several)
-    Fedora, RHEL     dnf install python3-devel (python{VERSION}-devel)
-    Alpine           apk add python3-dev
-Pythons of python.org, pyenv, uv and conda have theirs with them."""
+If there are several Pythons, it is python{VERSION}-dev or python{VERSION}-devel. Those of
+python.org, pyenv, uv and conda have their headers with them.
+Another compiler is chosen by the variable CC of the environment."""
 
 
 def check_python() -> None:
     """Refuse the Pythons that the extension cannot be compiled for."""
-    if sys.implementation.name != "cpython":
-        raise SystemExit(
-            f"cadiff needs CPython, and {sys.executable} is {sys.implementation.name}"
-        )
+    if (kind := sys.implementation.name) != "cpython":
+        raise SystemExit(f"cadiff needs CPython, and {sys.executable} is {kind}")
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise SystemExit(
             f"cadiff needs the GIL, and {sys.executable} is a free-threaded Python: "
@@ -48,30 +38,20 @@ def check_python() -> None:
         )
 
 
-def check_compiler(compiler: Sequence[str], options: Sequence[str]) -> None:
+def check_compiler(command: Sequence[str]) -> None:
     """Refuse a compiler that is not there or does not work, and a Python without its headers."""
-    if _complaint([*compiler, *options], "Python.h") is None:
-        return
-    found = _complaint([*compiler, *options], "stdlib.h")
-    if found is None:
-        raise SystemExit(NO_HEADERS.format(place=sysconfig.get_path("include")))
-    raise SystemExit(NO_COMPILER.format(found=found, compiler=" ".join(compiler)))
-
-
-def _complaint(command: Sequence[str], header: str) -> str | None:
-    """What is wrong with a command that compiles a file which includes a header."""
     with tempfile.TemporaryDirectory() as place:
         source = Path(place, "probe.c")
-        source.write_text(f"#include <{header}>\nint probe(void) {{ return 0; }}\n")
+        source.write_text("#include <Python.h>\nint probe(void) { return 0; }\n")
+        given = [*command, "-c", str(source), "-o", f"{source}.o"]
         try:
-            done = subprocess.run(
-                [*command, "-c", str(source), "-o", f"{source}.o"], capture_output=True, text=True
-            )
+            done = subprocess.run(given, capture_output=True, text=True)
+            if done.returncode == 0:
+                return
+            said = f"does not compile what includes Python.h:\n{done.stderr.strip()}"
         except OSError as error:
-            return f"There is no C compiler `{command[0]}`: {error.strerror}."
-    if done.returncode == 0:
-        return None
-    return f"The C compiler does not work: {' '.join(command)}\n{done.stderr.strip()}"
+            said = f"There is no C compiler `{command[0]}`: {error.strerror}."
+    raise SystemExit(f"{' '.join(command)}\n{said}\n{INSTALLED}")
 
 
 def compile_or_fail(command: Sequence[str], source: str, root: Path) -> None:

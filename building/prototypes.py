@@ -7,61 +7,46 @@ functions. Modules, without such attributes, and declarations stand side by side
 build, where Cython reads them.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from .declarations import BINDING, put
+from .heads import divided, imports_of, names_in, statements
 
-__all__ = ["derive", "read_with", "write"]
-
-NESTED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # with parentheses in its parentheses
-BRACKETS = r"(?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*"
-HEAD = re.compile(
-    rf"^(?P<marks>(?:[ ]{{4}}@cython\.final\n)?)(?P<indent>(?:[ ]{{4}})?)"
-    rf"(?P<answer>cp?def (?!inline|class|enum|struct|extern)[^\n=#(]*?\b)(?P<name>\w+)"
-    rf"\((?P<taken>{NESTED})\)(?P<clause>[^:#\n]*):",
-    re.MULTILINE,
-)
-CLASS = re.compile(
-    r"^(?P<marks>(?:@.*\n)*)cdef class (?P<name>\w+)(?P<base>\(\w+\))?:", re.MULTILINE
-)
-ATTRIBUTE = re.compile(r"^ {4}(?:cdef [^(#\n]+)?(?:#(?!:).*|#: .*)?\n", re.MULTILINE)
-CIMPORT = re.compile(r"^from (\S+) cimport (?:\(([^)]+)\)|(.+))$", re.MULTILINE)
+__all__ = ["read_with", "write"]
 
 
-def names_in(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text))
+class Kind(NamedTuple):
+    """A class, by its name; what is of none is of "", without head."""
+
+    head: str
+    base: str
+    rows: list[re.Match[str]]  # attributes, and comments between them
+    methods: dict[str, str]  # their declarations
 
 
-def prototype(head: re.Match[str]) -> str:
+def prototype(head: re.Match[str], marks: str) -> str:
     """The head of a function as a declaration: values of parameters, and annotations, are left."""
-    taken = re.sub(rf"(\w+): (?:[^,=\[\]]|\[{BRACKETS}\])+", r"\1", head["taken"])
-    taken = re.sub(r"\s*=\s*(?:\(\)|[^,()]+)", "=*", " ".join(taken.split()))
-    clause = head["clause"].split("->")[0].rstrip()
-    return f"{head['marks']}{head['indent']}{head['answer']}{head['name']}({taken}){clause}\n"
+    pieces = [re.sub(": [^=]*", "", piece) for piece in divided(head["taken"])]
+    taken = ", ".join(re.sub(" ?=.*", "=*", piece) for piece in pieces)
+    named = f"{head['how']} {head['ctype'] or ''}{head['name']}"
+    return f"{marks}{head['indent'] or ''}{named}({taken}){head['clause']}\n"
 
 
-def heads_of(source: str) -> dict[str, dict[str, str]]:
-    """The declarations of functions by their names: those of each class, and of none ("")."""
-    begins = [(found.start(), found["name"]) for found in CLASS.finditer(source)]
-    heads: dict[str, dict[str, str]] = {"": {}}
-    for head in HEAD.finditer(source):
-        owner = ""
-        if head["indent"]:
-            owner = [name for begin, name in begins if begin < head.start()][-1]
-        heads.setdefault(owner, {})[head["name"]] = prototype(head)
-    return heads
-
-
-def own_methods(source: str, others: dict[str, set[str]]) -> dict[str, dict[str, str]]:
-    """`heads_of` a source, without what bases have declared; `others`: the methods of classes."""
-    heads = heads_of(source)
-    for found in CLASS.finditer(source):
-        for inherited in others.get((found["base"] or "")[1:-1], ()):
-            heads.get(found["name"], {}).pop(inherited, None)
-    return heads
+def kinds_of(source: str) -> dict[str, Kind]:
+    """What declarations may say of a source."""
+    kinds = {"": Kind("", "", [], {})}
+    for scope, decorators, found in statements(source):
+        marks = "".join(f"{found['indent'] or ''}@{mark}\n" for mark in decorators)
+        if found["cdef"]:
+            base = f"({found['bases']})" if found["bases"] else ""
+            kinds[scope] = Kind(f"{marks}cdef class {scope}{base}:\n", base[1:-1], [], {})
+        elif scope in kinds and found["row"]:
+            kinds[scope].rows.append(found)
+        elif scope in kinds and found["how"] in ("cdef", "cpdef"):
+            kinds[scope].methods[found["name"]] = prototype(found, marks)
+    return kinds
 
 
 def cimports_of(source: str, text: str, called: set[str], headers: dict[str, str]) -> str:
@@ -71,95 +56,47 @@ def cimports_of(source: str, text: str, called: set[str], headers: dict[str, str
     """
     used = {name for name in names_in(text) if name[0].isupper() or name.endswith("_t")} | called
     rows = ""
-    own = names_in("".join(found[0] for found in CIMPORT.finditer(text)))
-    for home, *some in CIMPORT.findall(source):
-        names = "".join(some).strip()
-        if names == "*":
-            wanted = ["*"] if used & names_in(headers.get(home, "")) else []
-        else:
-            wanted = sorted(names_in(names) & used - own)
-        if names.endswith("as cnp"):
-            rows += f"from {home} cimport {names}\n" if "cnp." in text else ""
-        elif wanted:
-            rows += f"from {home} cimport {', '.join(wanted)}\n"
-    return rows + ("cimport cython\n" if "@cython." in text else "")
-
-
-def attributes_of(source: str) -> dict[str, list[re.Match[str]]]:
-    """The attributes of classes that stand in a module, with the comments between them."""
-    found: dict[str, list[re.Match[str]]] = {}
-    for kind in CLASS.finditer(source):
-        end = re.compile(r"^\S", re.MULTILINE).search(source, kind.end())
-        rows = ATTRIBUTE.finditer(source, kind.end(), end.start() if end else len(source))
-        found[kind["name"]] = list(rows)
-    return found
-
-
-def blocks_of(text: str) -> list[str]:
-    """The statements of declarations, with what stands above them."""
-    return re.findall(r"(?:^(?:[@#].*)?\n)*^[^@#\s].*\n(?:(?:[ ].*)?\n)*", text, re.MULTILINE)
+    for home, names in imports_of(source):
+        wanted = sorted(names & used)
+        if not names and used & names_in(headers.get(home, "")):
+            wanted = ["*"]
+        elif "cnp" in names and "cnp." in text:
+            wanted = ["c_numpy as cnp"]
+        rows += f"from {home} cimport {', '.join(wanted)}\n" * bool(wanted)
+    return rows + "cimport cython\n" * ("@cython." in text)
 
 
 def completed(
-    source: str,
-    written: str,
-    asked: set[str],
-    others: dict[str, set[str]],
-    headers: dict[str, str],
+    source: str, written: str, asked: set[str], known: dict[str, Kind], headers: dict[str, str]
 ) -> tuple[str, str]:
     """The declarations of a module, of what is written and what follows; and the module without.
 
-    Classes stand in the order of the module, behind what else is written but for functions.
+    Classes stand in the order of the module, behind what else is written but for functions. What a
+    base (`known`: all classes) declares is not declared again.
     """
-    heads, attributes = own_methods(source, others), attributes_of(source)
-    blocks = {block: CLASS.search(block) for block in blocks_of(written)}
-    first = [x for x in blocks if not blocks[x] and " inline " not in x]
-    functions = [x for x in blocks if not blocks[x] and " inline " in x]
-    bodies = {kind["name"]: block.strip() + "\n" for block, kind in blocks.items() if kind}
-    used, rest, begun = asked | names_in(written), source, ""
-    kinds = {kind["name"]: kind for kind in CLASS.finditer(source)}
-    while new := [kinds[name] for name in kinds if name in used and name not in bodies]:
-        for kind in new:
-            rows = attributes[kind["name"]]
-            bodies[kind["name"]] = f"{kind[0]}\n{''.join(row[0] for row in rows)}"
-            for row in rows:
-                rest = f"{rest[: row.start()]}{' ' * (len(row[0]) - 1)}\n{rest[row.end() :]}"
-            begun += f"cdef class {kind['name']}\n" * (not kind["base"])
+    kinds = kinds_of(source)
+    block = r"(?:^(?:[@#].*)?\n)*^[^@#\s].*\n(?:(?:[ ].*)?\n)*"  # with what stands above it
+    blocks = re.findall(block, written, re.MULTILINE)
+    named = {x: re.search(r"^cdef class (\w+)", x, re.MULTILINE) for x in blocks}
+    bodies = {found[1]: x.strip() + "\n" for x, found in named.items() if found}
+    used, begun = asked | names_in(written), ""
+    while new := [name for name in kinds if name in used and name not in bodies]:
+        for name in new:
+            bodies[name] = kinds[name].head
+            for row in kinds[name].rows:
+                bodies[name] += f"{row[0]}\n"
+                source = f"{source[: row.start()]}{' ' * len(row[0])}{source[row.end() :]}"
+            begun += f"cdef class {name}\n" * (not kinds[name].base)
         used |= names_in("".join(bodies.values()))
-    text = "".join(first)
-    for name in (name for name in kinds if name in bodies):
-        methods = "".join(heads.get(name, {}).values())
-        is_empty = not methods and bodies[name].rstrip().endswith(":")
-        text += f"\n{bodies[name]}{methods}{'    pass' * is_empty}\n"
-    text += "".join(functions)
+    text = "".join(x for x in blocks if not named[x] and " inline " not in x)
+    for name in filter(bodies.get, kinds):
+        inherited = known.get(kinds[name].base, known[""]).methods
+        own = (head for each, head in kinds[name].methods.items() if each not in inherited)
+        text += f"\n{bodies[name]}{''.join(own)}\n"
+    text += "".join(x for x in blocks if not named[x] and " inline " in x)
+    text += "".join(head for name, head in kinds[""].methods.items() if name in asked)
     called = set(re.findall(r"(?<!\.)\b(\w+)\(", written))
-    text += "".join(row for name, row in heads[""].items() if name in asked | called)
-    return cimports_of(source, text, called, headers) + begun + text, rest
-
-
-def derive(
-    modules: dict[str, str], written: dict[str, str], headers: dict[str, str]
-) -> dict[str, str]:
-    """Modules, and their declarations, by the names of their files.
-
-    modules, written, headers: sources, what is written of declarations, and those that are derived
-    from our headers, by names.
-    """
-    asked: dict[str, set[str]] = {}
-    for text in [*modules.values(), *written.values()]:
-        for home, *some in CIMPORT.findall(text):
-            asked.setdefault(home.removeprefix("."), set()).update(names_in("".join(some)))
-    others: dict[str, set[str]] = {}
-    for source in modules.values():
-        others |= {kind: {*methods} for kind, methods in heads_of(source).items() if kind}
-    texts = {f"{name}.pyx": text for name, text in modules.items()}
-    texts |= {f"{name}.pxd": text for name, text in written.items() if name not in modules}
-    for name, source in modules.items():
-        if name in written or name in asked:
-            own, wanted = written.get(name, ""), asked.get(name, set())
-            both = completed(source, own, wanted, others, headers)
-            texts[f"{name}.pxd"], texts[f"{name}.pyx"] = both
-    return texts
+    return cimports_of(source, text, called, headers) + begun + text, source
 
 
 def read_with(source: Path) -> list[Path]:
@@ -169,8 +106,8 @@ def read_with(source: Path) -> list[Path]:
         if (path := more.pop()) not in found and path.exists():
             found.add(path)
             more.append(path.with_suffix(".pxd"))
-            for home, *some in CIMPORT.findall(path.read_text(encoding="utf-8")):
-                homes = names_in("".join(some)) if home == "." else {home.removeprefix(".")}
+            for home, names in imports_of(path.read_text(encoding="utf-8")):
+                homes = names if home == "." else {home.removeprefix(".")}
                 more += [path.parent / f"{name.replace('.', '/')}.pxd" for name in homes]
     return sorted(found)
 
@@ -178,12 +115,20 @@ def read_with(source: Path) -> list[Path]:
 def write(folder: Path) -> None:
     """Write sources, and their declarations, into a folder of the build, a package to Cython."""
     sources, written, derived = (
-        {path.name: path.read_text(encoding="utf-8") for path in sorted(BINDING.glob(pattern))}
+        {path.stem: path.read_text(encoding="utf-8") for path in sorted(BINDING.glob(pattern))}
         for pattern in ("*.pyx", "*.pxd", "generated/*.pxd")
     )
-    modules = {Path(name).stem: text for name, text in sources.items()}
-    headers = {f".generated.{Path(name).stem}": text for name, text in derived.items()}
-    by_name = {Path(name).stem: text for name, text in written.items()}
+    known = {name: kind for source in sources.values() for name, kind in kinds_of(source).items()}
+    known[""] = Kind("", "", [], {})  # of classes without a base of ours
+    headers = {f".generated.{name}": text for name, text in derived.items()}
+    asked: dict[str, set[str]] = {}
+    for text in [*sources.values(), *written.values()]:
+        for home, names in imports_of(text):
+            asked.setdefault(home.removeprefix("."), set()).update(names)
+    for name in sources.keys() & {*written, *asked}:
+        own, wanted = written.get(name, ""), asked.get(name, set())
+        written[name], sources[name] = completed(sources[name], own, wanted, known, headers)
     put(folder.parent, {"__init__.pxd": ""})
-    put(folder, {"__init__.pxd": "", **derive(modules, by_name, headers)})
-    put(folder / "generated", derived)
+    put(folder, {"__init__.pxd": ""} | {f"{name}.pyx": text for name, text in sources.items()})
+    put(folder, {f"{name}.pxd": text for name, text in written.items()})
+    put(folder / "generated", {f"{name}.pxd": text for name, text in derived.items()})

@@ -50,7 +50,7 @@ def test_old_pythons_can_read_the_refusal() -> None:
 
 def test_no_compiler(failures: ModuleType) -> None:
     with pytest.raises(SystemExit) as caught:
-        failures.check_compiler(["no-such-compiler"], [])
+        failures.check_compiler(["no-such-compiler"])
     text = str(caught.value)
     assert "There is no C compiler `no-such-compiler`" in text
     for word in ("build-essential", "dnf", "xcode-select", "Visual Studio", "the variable CC"):
@@ -58,14 +58,16 @@ def test_no_compiler(failures: ModuleType) -> None:
 
 
 def test_a_compiler_that_fails(failures: ModuleType) -> None:
-    with pytest.raises(SystemExit, match=r"does not work: .*\n.*\n.*This installs one"):
-        failures.check_compiler([sys.executable, "-c", "raise SystemExit('no licence')"], [])
+    with pytest.raises(
+        SystemExit, match=r"does not compile .*\n.*no licence\n.*This installs one"
+    ):
+        failures.check_compiler([sys.executable, "-c", "raise SystemExit('no licence')"])
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_no_headers(failures: ModuleType) -> None:
-    with pytest.raises(SystemExit, match=r"Python.h is missing.*\n.*\n.*python3-dev"):
-        failures.check_compiler(["cc"], [])  # without -I
+    with pytest.raises(SystemExit, match=r"(?s)Python\.h(: No|' file not) .*python3-dev"):
+        failures.check_compiler(["cc"])  # without -I
 
 
 def test_a_source_that_is_not_compiled(failures: ModuleType) -> None:
