@@ -1,25 +1,11 @@
-"""Small functions, and what is read of each: the same in every version of Python.
-
-As a script it runs in Pythons for which nothing is compiled: it takes the files that need nothing
-of that, and prints which functions are read otherwise than it says here.
-"""
+"""Small functions, and what is read of each: the same in every version of Python."""
 
 from __future__ import annotations
 
 import dis
-import json
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
-
-if __name__ == "__main__":
-    PACKAGE = Path(__file__).parents[2] / "cadiff"
-    for folder in ("", "binding", "programs"):
-        package = ModuleType(f"cadiff.{folder}".rstrip("."))
-        package.__path__ = [str(PACKAGE / folder)]
-        sys.modules[package.__name__] = package
 
 from cadiff.binding.bytecode import Kind, steps_of
 from cadiff.programs.reads import Computed, Constant, Operand, Reads, last_argument, reads_of
@@ -634,7 +620,3 @@ def mistakes() -> list[str]:
         for name, found, wanted in (*read, *given, *heights)
         if found != wanted
     ]
-
-
-if __name__ == "__main__":
-    print(json.dumps({"mistakes": mistakes(), "instructions": list(dis.opmap)}))

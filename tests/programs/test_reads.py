@@ -1,13 +1,7 @@
-"""What code reads, as its instructions tell it, in each Python that this machine has."""
+"""What code reads, as its instructions tell it."""
 
 from __future__ import annotations
 
-import functools
-import json
-import os
-import shutil
-import subprocess
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,47 +13,9 @@ from cadiff.programs.reads import Operand, reads_of
 
 from ..helpers import reading
 
-VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
-
-
-@functools.lru_cache
-def version_of(python: str) -> str:
-    command = [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-
-
-@functools.lru_cache
-def told_by(version: str) -> dict[str, Any] | None:
-    """What the table of functions gives in a Python; None if there is none of that version."""
-    named = filter(None, os.environ.get("CADIFF_PYTHONS", "").split(os.pathsep))
-    for python in (sys.executable, shutil.which(f"python{version}"), *map(shutil.which, named)):
-        if python is not None and version_of(python) == version:
-            break
-    else:
-        return None
-    command = [python, "-B", reading.__file__]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
 
 def test_what_is_read_is_found() -> None:
     assert reading.mistakes() == []
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_read_is_found_in_other_versions(version: str) -> None:
-    if (found := told_by(version)) is None:
-        pytest.skip(f"there is no Python {version}")
-    assert found["mistakes"] == []
-
-
-def test_the_tables_name_instructions_that_exist() -> None:
-    found = [told for version in VERSIONS[:4] if (told := told_by(version)) is not None]
-    if len(found) < 4:
-        pytest.skip("not all versions are there")
-    known = set().union(*(told["instructions"] for told in found))
-    assert set(bytecode._TABLE) - set(bytecode._SINCE_3_14) <= known
 
 
 def test_instructions_that_only_pop_push_nothing() -> None:
