@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from typing import Any
 
@@ -108,6 +108,33 @@ def _pulled(vjp: Function, *args: Any) -> Any:
     """What f returns, and two pulls: the one may find what the other has left."""
     out, pullback = vjp(*args)
     return [out, pullback(direction(out)), pullback(direction(out, 2.0))]
+
+
+class Eager:
+    """A function with the methods of a program, each of which runs it."""
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+
+    def __call__(self, *args: Any) -> Any:
+        return self.f(*args)
+
+    def __getattr__(self, name: str) -> Function:
+        transform = getattr(cadiff, name)
+        return partial(transform, self.f) if name in ("jvp", "vjp") else transform(self.f)
+
+
+# What programs and `Eager` functions of one argument give.
+METHODS: dict[str, Callable[[Any, Any], Any]] = {
+    "value": lambda p, x: p(x),
+    "grad": lambda p, x: p.grad(x),
+    "value_and_grad": lambda p, x: p.value_and_grad(x),
+    "jacobian": lambda p, x: p.jacobian(x),
+    "hessian": lambda p, x: p.hessian(x),
+    "hvp": lambda p, x: p.hvp(x, direction(x)),
+    "jvp": lambda p, x: p.jvp((x,), (direction(x),)),
+    "vjp": lambda p, x: _pulled(p.vjp, x),
+}
 
 
 def check_replays(

@@ -18,6 +18,7 @@ import cadiff.numpy as cnp
 from ..helpers.processes import isolated
 from ..helpers.programs import near, quiet, same, stacked
 from ..helpers.properties import examples
+from ..helpers.ways import METHODS, Eager
 
 Function = Callable[..., Any]
 
@@ -48,59 +49,31 @@ def signs(n: int) -> Iterator[np.ndarray]:
         yield np.array(chosen) * (1.0 + np.arange(n) + 0.01 * k)
 
 
-ONES = np.array([1.0, 0.5, -2.0, 0.25, 3.0])
-EAGER: dict[str, Function] = {
-    "value": lambda f: f,
-    "grad": cadiff.grad,
-    "value_and_grad": cadiff.value_and_grad,
-    "jacobian": cadiff.jacobian,
-    "hessian": cadiff.hessian,
-    "hvp": lambda f: lambda x: cadiff.hvp(f)(x, ONES),
-    "jvp": lambda f: lambda x: cadiff.jvp(f, (x,), (ONES,)),
-    "vjp": lambda f: lambda x: pulled(cadiff.vjp(f, x)),
-}
-REPLAYED: dict[str, Function] = {
-    "hvp": lambda program, x: program.hvp(x, ONES),
-    "jvp": lambda program, x: program.jvp((x,), (ONES,)),
-    "vjp": lambda program, x: pulled(program.vjp(x)),
-}
-
-
-def pulled(pair: Any) -> Any:
-    return pair[0], pair[1](2.0)
-
-
-def by_program(program: Any, method: str, x: Any) -> Any:
-    if method in REPLAYED:
-        return REPLAYED[method](program, x)
-    return getattr(program, method)(x)
-
-
-@pytest.mark.parametrize("method", EAGER)
+@pytest.mark.parametrize("method", METHODS)
 def test_misses_are_right(method: str) -> None:
     program = cadiff.compile(hinges, max_traces=3)
-    eager = EAGER[method](hinges)
+    call, eager = METHODS[method], Eager(hinges)
     for _ in range(3):
         for x in signs(5):
-            same(by_program(program, method, x), eager(x), method)
+            same(call(program, x), call(eager, x), method)
     stats = program.stats()
     assert len(stats["traces"]) == 3
     assert 3 <= stats["recordings"] <= 8
     assert 70 <= stats["eager"] <= 93
 
 
-@pytest.mark.parametrize("method", EAGER)
+@pytest.mark.parametrize("method", METHODS)
 def test_what_becomes_steady_is_replayed(method: str) -> None:
     """However many other ways it went before."""
     program = cadiff.compile(hinges, max_traces=2)
+    call, eager = METHODS[method], Eager(hinges)
     for x in signs(5):
-        by_program(program, method, x)
-    eager = EAGER[method](hinges)
+        call(program, x)
     x = np.array([1.0, -1.0, 1.0, -1.0, 2.0])
     for _ in range(100):
-        same(by_program(program, method, x), eager(x))
+        same(call(program, x), call(eager, x))
     before = program.stats()
-    same(by_program(program, method, 1.5 * x), eager(1.5 * x))
+    same(call(program, 1.5 * x), call(eager, 1.5 * x))
     assert program.stats()["eager"] == before["eager"]
     assert before["branch_changes"] - before["recordings"] < 132
 
@@ -372,11 +345,11 @@ def test_points_that_choose_otherwise(what: str, most: int) -> None:
         if f is fields and what not in ("value", "jacobian"):
             continue
         program = cadiff.compile(f, max_traces=most)
-        eager = EAGER[what](f)
+        eager = Eager(f)
         for _ in range(3):
             rng.shuffle(X)
             found = program.batch(X, what=what)
-            near(found, stacked([eager(x) for x in X]), rtol=1e-14)
+            near(found, stacked([METHODS[what](eager, x) for x in X]), rtol=1e-14)
             same(program.batch(X, what=what, threads=2), found)
         stats = program.stats()
         assert min(most, 8) <= len(stats["traces"]) <= min(most, 32)  # a quarter of the points
@@ -448,8 +421,8 @@ def test_results_of_any_form(
     rng = np.random.default_rng(seed)
     for count in counts:
         X = rng.normal(size=(count, 3))
-        one = f if what == "value" else EAGER[what](f)
-        near(program.batch(X, what=what), stacked([one(x) for x in X]))
+        wanted = stacked([METHODS[what](Eager(f), x) for x in X])
+        near(program.batch(X, what=what), wanted)
 
 
 @pytest.mark.parametrize("wrap", [list, tuple, lambda row: {"a": [list(row)]}])
@@ -527,14 +500,13 @@ def test_points_of_batches_that_all_choose_otherwise(what: str) -> None:
     """A batch has recordings of the first that choose otherwise; f is run for nearly all."""
     random = np.random.default_rng(0)
     program = cadiff.compile(hinges, max_traces=2)
-    one = hinges if what == "value" else getattr(cadiff, what)(hinges)
     for n_batches in (1, 2):
         X = random.normal(size=(300, 12))
         before = program.stats()
         found = program.batch(X, what=what)
         after = program.stats()
         for k in range(0, 300, 7):
-            wanted = one(X[k])
+            wanted = METHODS[what](Eager(hinges), X[k])
             parts = zip(found, wanted, strict=True) if type(wanted) is tuple else [(found, wanted)]
             for part, expected in parts:
                 np.testing.assert_allclose(part[k], expected, rtol=1e-13)

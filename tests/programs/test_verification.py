@@ -20,7 +20,8 @@ from cadiff.programs import observations, recordings, walks
 from cadiff.programs.observations import Observation
 from cadiff.programs.recorded import Recorded
 
-from ..helpers.programs import quiet, runs_of
+from ..helpers.programs import check_same, quiet, runs_of
+from ..helpers.ways import METHODS
 
 X = np.array([1.0, 2.0, 3.0])
 SCALE = [2.0]
@@ -68,14 +69,7 @@ def runs_at(f, call, x):
     return len(runs)
 
 
-METHODS = {
-    "value": lambda p, x: p(x),
-    "grad": lambda p, x: p.grad(x),
-    "value_and_grad": lambda p, x: p.value_and_grad(x)[0],
-    "hessian": lambda p, x: p.hessian(x),
-    "hvp": lambda p, x: p.hvp(x, np.ones(len(x))),
-    "jvp": lambda p, x: p.jvp((x,), (np.ones(len(x)),))[0],
-    "vjp": lambda p, x: p.vjp(x)[0],
+WAYS = METHODS | {
     "sparse": lambda p, x: p.sparse_hessian(x).toarray(),
     "batch": lambda p, x: p.batch(np.stack([x, x])),
     "batch of gradients": lambda p, x: p.batch(np.stack([x, x]), what="grad"),
@@ -83,21 +77,21 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WAYS)
 def test_what_is_stale_at_the_first_call_with_other_numbers(blind, method):
-    call = METHODS[method]
+    call = WAYS[method]
     program = cadiff.compile(scaled)
     call(program, X)
     call(program, X)
     SCALE[0] = 5.0
     with pytest.warns(cadiff.StaleProgramWarning, match="and not"):
         found = call(program, X + 1.0)
-    np.testing.assert_allclose(found, call(cadiff.compile(scaled), X + 1.0))
+    check_same(found, call(cadiff.compile(scaled), X + 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SCALE[0] = 7.0
         found = call(program, X)
-    np.testing.assert_allclose(found, call(cadiff.compile(scaled), X))
+    check_same(found, call(cadiff.compile(scaled), X))
     assert "gave" in program.stats()["obstacles"][0]
 
 
