@@ -141,14 +141,6 @@ def test_steps_that_call_read_an_input_where_it_stands(n: int) -> None:
             npt.assert_array_equal(numbers, kept)
 
 
-def test_an_input_that_a_step_calls_with_is_not_copied() -> None:
-    n, program = 5000, cadiff.compile(lambda x: cnp.max(x))
-    assert [program(RNG.normal(size=n)) > 0.0 for _ in range(2)] == [True, True]
-    (recorded,) = program._traces
-    places = recorded.graph.code_of("value").parts()["n_places"]
-    assert places == n + 2  # the result, and where the input stands
-
-
 @pytest.mark.parametrize("n", [*SIZES, 100_000])
 def test_one_number_for_all_elements(n: int) -> None:
     def f(x: Any, y: Any) -> Any:

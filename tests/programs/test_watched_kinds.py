@@ -228,6 +228,51 @@ REPLAYED: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 # Of these, whether a recording is made anew or f is run eagerly is for programs to say.
 KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a list that contains itself": ("L = [0.5]\nL.append(L)", "L[1][1][0]", ("L[0] = c",)),
+    "the dict of an object": (
+        "class A: pass\na = A()\na.n = 0.5\nown = vars(a)",
+        "own['n']",
+        ("a.n = c", "own['n'] = c", "a.n = 2 * c"),
+    ),
+    "a method of a counter": (
+        "co = collections.Counter(a=2, b=1)",
+        "co.most_common(1)[0][1]",
+        ("co['b'] = 4 + int(9 * c)",),
+    ),
+    "an argument that is a member of an enum": (
+        "class E(enum.Enum): ONE = 1\nargument = E.ONE\nE.ONE.n = 0.5",
+        "given[0].n",
+        ("E.ONE.n = c",),
+    ),
+    "an argument that is a module": (
+        "argument = types.ModuleType('m')\nargument.n = 0.5",
+        "given[0].n",
+        ("argument.n = c",),
+    ),
+    "an argument that is a view of a dict": (
+        "d = {'n': 0.5}\nargument = types.MappingProxyType(d)",
+        "given[0]['n']",
+        ("d['n'] = c",),
+    ),
+    **{
+        f"a name of a module that is computed {how}": (
+            "m = types.ModuleType('m')\nm.a, m.b, m.NAME = 0.5, 0.25, 'a'\nargument = 0",
+            expression,
+            (
+                *("m.a = c", "argument = 1 - argument", "m.NAME = 'b'", "vars(m).update(b=c)"),
+                *("exec('global a\\na = 7.0', vars(m))", "vars(m).pop('a'); m.a = c"),
+                *("argument = 1 - argument", "vars(m).__ior__({'b': c})", "m.other = c"),
+                "vars(m).pop('other')",
+            ),
+        )
+        for how, expression in (
+            ("by an int", "getattr(m, 'ab'[given[0]])"),
+            ("by a global of the module", "getattr(m, m.NAME)"),
+            ("by a text", "getattr(m, f\"{'ab'[given[0]]}\", 0.0)"),
+            ("of its dict", "vars(m)['ab'[given[0]]]"),
+            ("by a reader", "operator.attrgetter('ab'[given[0]])(m)"),
+        )
+    },
     "keywords of a partial": (
         "p = functools.partial(lambda n, m: n + m, 1.0, m=0.5)",
         "p()",
