@@ -26,9 +26,10 @@ from cadiff import binding
 
 from ..helpers import programs
 from ..helpers.drafts import Script, drafted, elsewhere, points
-from ..helpers.programs import Pair, agree, direction, near, quiet, same, summed
+from ..helpers.programs import Pair, agree, direction, leaves, near, quiet, same, summed
 from ..helpers.properties import examples
 from ..helpers.threads import in_threads
+from ..helpers.ways import ALONG, FIRST, METHODS, SECOND, Eager
 
 Array = np.ndarray
 Function = Callable[..., Any]
@@ -121,32 +122,33 @@ def test_the_function_is_run_once_for_each_way() -> None:
 
 
 def test_gradient_functions_take_the_replays_of_programs() -> None:
-    x, v = np.array([1.0, 2.0, -3.0, 0.5]), np.array([1.0, 0.0, 2.0, -1.0])
+    x = np.array([1.0, 2.0, -3.0, 0.5])
     program = cadiff.compile(loop)
     program.grad(x)
-
-    def all_of(f: Function) -> list[Any]:
-        out, pullback = cadiff.vjp(f, x)
-        return [
-            cadiff.grad(f)(x),
-            cadiff.grad(f, (0,))(x),
-            cadiff.value_and_grad(f)(x),
-            cadiff.jacobian(f)(x),
-            cadiff.hessian(f)(x),
-            cadiff.hvp(f)(x, v),
-            cadiff.jvp(f, (x,), (v,)),
-            [out, pullback(2.0)],
-        ]
-
-    found: list[Any] = []
-    assert runs_of(lambda: found.extend(all_of(program))) == 0
-    for mine, other in zip(found, all_of(loop), strict=True):
-        for a, b in zip(np.ravel(mine[0]), np.ravel(other[0]), strict=True):
-            assert a == pytest.approx(b, rel=1e-12, abs=1e-12)
+    replayed = Eager(program)
+    with programs.runs_of(loop) as runs:
+        found = {name: call(replayed, x) for name, call in METHODS.items()}
+    assert not runs
+    for name, call in METHODS.items():
+        near(found[name], call(Eager(loop), x), name)
     assert program.stats()["eager"] == 0
     value, aux = cadiff.grad(lambda x: (program(x), "aux"), has_aux=True)(x)
     same(value, cadiff.grad(loop)(x))
     assert aux == "aux"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_within_other_derivatives(name: str) -> None:
+    def cube(x: Any) -> Any:
+        return cnp.sum(x**3) * x[0]
+
+    def number(p: Any) -> Function:
+        return lambda x: sum(cnp.sum(cnp.sin(part)) for _, part in leaves(METHODS[name](p, x)))
+
+    mine, other = number(cadiff.compile(cube)), number(Eager(cube))
+    x = np.array([0.5, -1.5, 2.0])
+    for transform in (cadiff.value_and_grad, cadiff.jacfwd, cadiff.hessian):
+        near(transform(mine)(x), transform(other)(x))
 
 
 def test_functions_of_the_package_take_programs() -> None:
@@ -246,25 +248,6 @@ def test_a_function_of_plain_floats_within_functions() -> None:
     for k in range(5):
         assert cadiff.grad(lambda x, s=float(k): program(x, s))(2.0) == math.sin(k)
     assert program.stats()["recordings"] == 0
-
-
-def test_methods_within_other_derivatives() -> None:
-    def cube(x: Any) -> Any:
-        return cnp.sum(x**3) * x[0]
-
-    program = cadiff.compile(cube)
-    x, v = np.array([0.5, -1.5, 2.0]), np.array([1.0, 0.5, -1.0])
-    pairs: list[tuple[Function, Function]] = [
-        (lambda x: cnp.sum(program.grad(x) * v), lambda x: cnp.sum(cadiff.grad(cube)(x) * v)),
-        (lambda x: program.hvp(x, v)[1], lambda x: cadiff.hvp(cube)(x, v)[1]),
-        (lambda x: program.vjp(x)[1](2.0)[0], lambda x: cadiff.vjp(cube, x)[1](2.0)[0]),
-        (lambda x: program.jvp((x,), (v,))[1], lambda x: cadiff.jvp(cube, (x,), (v,))[1]),
-        (lambda x: program.hessian(x)[0, 1], lambda x: cadiff.hessian(cube)(x)[0, 1]),
-        (lambda x: program.value_and_grad(x)[1][2], lambda x: cadiff.grad(cube)(x)[2]),
-    ]
-    for mine, other in pairs:
-        same(cadiff.value_and_grad(mine)(x), cadiff.value_and_grad(other)(x))
-        same(cadiff.jacfwd(mine)(x), cadiff.jacfwd(other)(x))
 
 
 class Opaque:
@@ -444,20 +427,10 @@ def test_results_without_derivatives_are_plain() -> None:
 
 
 DERIVATIVES: dict[str, Callable[[Function, Array], Any]] = {
-    "value_and_grad": lambda h, x: cadiff.value_and_grad(h)(x),
-    "hessian": lambda h, x: cadiff.hessian(h)(x),
-    "hvp": lambda h, x: cadiff.hvp(h)(x, direction(x)),
-    "jvp": lambda h, x: cadiff.jvp(h, (x,), (direction(x),)),
-    "vjp": lambda h, x: cadiff.vjp(h, x)[1](1.5),
-    "grad of hvp": lambda h, x: cadiff.grad(lambda x: cnp.sum(cadiff.hvp(h)(x, direction(x)) * x))(
-        x
-    ),
-    "jacobian of grad": lambda h, x: cadiff.jacrev(cadiff.grad(h))(x),
-    "forward over reverse": lambda h, x: cadiff.jacfwd(cadiff.grad(h))(x),
-    "linearize": lambda h, x: cadiff.linearize(cadiff.grad(h), x)[1](direction(x)),
-    "compile": lambda h, x: cadiff.compile(h).value_and_grad(x),
-    "compile, hvp": lambda h, x: cadiff.compile(h).hvp(x, direction(x)),
-    "checkpoint": lambda h, x: cadiff.grad(lambda x: cadiff.checkpoint(h)(x) * 2.0)(x),
+    "compiled value_and_grad": lambda h, x: cadiff.compile(h).value_and_grad(x),
+    "compiled hvp": lambda h, x: cadiff.compile(h).hvp(x, direction(x)),
+    **{name: lambda h, x, way=way: way(h)(x) for name, way in (SECOND | FIRST).items()},
+    **{name: lambda h, x, way=way: way(h, x, direction(x)) for name, way in ALONG.items()},
 }
 
 
@@ -576,63 +549,41 @@ def test_pullbacks_of_exact_replays_within_functions() -> None:
         near(transform(slope(mine))(1.5), transform(slope(other))(1.5))
 
 
+def once_there_is_memory(call: Callable[[], Any]) -> Any:
+    """What a call gives that fails at first, each time after some more allocations."""
+    before = binding.tape_usage()["recordings"]
+    for successes in range(0, 4000, 2):
+        binding._core._fail_allocations_after(successes)
+        try:
+            return call()
+        except MemoryError:
+            continue
+        finally:
+            binding._core._fail_allocations_after(-1)
+            assert binding.tape_usage()["recordings"] == before
+    raise AssertionError("it never succeeds")
+
+
 def test_memory_that_runs_out() -> None:
+    """What could not be made of a graph is made later."""
+
     def f(x: Any) -> Any:
         y = cnp.sin(x) * 2.0
         y[1] = x[0]
         return cnp.sum(y @ x) * y[1] if x[0] > 0.0 else cnp.sum(y[[0, 0]])
 
-    x = np.array([0.5, 1.0, 2.0])
-    wanted = cadiff.grad(f)(x)
-    before = binding.tape_usage()
-
-    def both() -> Any:
-        exact, program = cadiff.compile(f, optimize=False), cadiff.compile(f)
-        return exact.grad(x), cadiff.grad(lambda x: program(x * 1.0))(x)
-
-    for successes in range(2000):
-        binding._core._fail_allocations_after(successes)
-        try:
-            found = both()
-        except MemoryError:
-            continue
-        finally:
-            binding._core._fail_allocations_after(-1)
-            assert binding.tape_usage()["recordings"] == before["recordings"]
-        same(found, (wanted, wanted))
-        break
-    else:
-        pytest.fail("it never succeeds")
-    same(cadiff.compile(f, optimize=False).grad(x), wanted)
-
-
-def test_a_program_serves_again_once_there_is_memory() -> None:
-    """What could not be made of its graph is made later."""
-
-    def f(x: Any) -> Any:
-        return cnp.sum(cnp.sin(x) * x[::-1]) * x[0] if x[0] > 0.0 else x[0]
-
-    def both(g: Function) -> Any:
-        def h(x: Any) -> Any:
-            return g(x * 1.0)
-
+    def all_of(g: Function) -> Any:
+        h = lambda x: g(x * 1.0)  # noqa: E731
         return cadiff.grad(h)(x), cadiff.hvp(h)(x, x), cadiff.jvp(h, (x,), (x,))
 
     x = np.array([0.5, 1.0, 2.0])
-    wanted = both(f)
+    near(once_there_is_memory(lambda: all_of(cadiff.compile(f))), all_of(f))
+    exact = once_there_is_memory(lambda: cadiff.compile(f, optimize=False).grad(x))
+    same(exact, cadiff.grad(f)(x))
     program = cadiff.compile(f)
     cadiff.grad(lambda x: program(x * 1.0))(x * 2.0)
-    for successes in range(0, 2000, 3):
-        binding._core._fail_allocations_after(successes)
-        try:
-            found = both(program)
-        except MemoryError:
-            continue
-        finally:
-            binding._core._fail_allocations_after(-1)
-        near(found, wanted)
-        break
-    near(both(program), wanted)
+    near(once_there_is_memory(lambda: all_of(program)), all_of(f))
+    near(all_of(program), all_of(f))
     assert program.stats()["eager"] == 0
 
 
