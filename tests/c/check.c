@@ -68,6 +68,17 @@ void check_near(double actual, double expected, double bound, const char *file, 
     }
 }
 
+void check_want_of_memory(CadStatus (*attempt)(long granted, int which), int which, long least) {
+    CadStatus status = CAD_NO_MEMORY;
+    long granted = 0;
+    for (; status == CAD_NO_MEMORY && granted < 20000; granted++) {
+        status = attempt(granted, which);
+        cad_memory_fail_after(-1);
+    }
+    CHECK(status == CAD_OK);
+    CHECK(granted > least);
+}
+
 void *test_memory(size_t count, size_t size) {
     void *block = calloc(count > 0 ? count : 1, size);
     if (block == NULL) {

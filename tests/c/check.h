@@ -5,6 +5,8 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include "memory/memory.h"
+
 #include <stddef.h>
 
 typedef struct Test {
@@ -72,6 +74,10 @@ void check_subject(const char *subject);
 
 /* How many checks have failed. */
 size_t check_failures(void);
+
+/* Attempt something with 0, 1, 2, ... requests of memory granted (cad_memory_fail_after), until it
+ * succeeds: before, it wants memory, and more than `least` times. `which` tells variants apart. */
+void check_want_of_memory(CadStatus (*attempt)(long granted, int which), int which, long least);
 
 /* Zeroed memory that the tests themselves need: they cannot go on without. */
 void *test_memory(size_t count, size_t size);

@@ -142,6 +142,13 @@ const Domain domains[CAD_OP_COUNT][3] = {
 #undef DOMAIN_OF
 };
 
+const double corners[CORNERS] = {0.0,  -0.0,   1.0,     -1.0,     0.5,       -0.5, 2.0,    -2.0,
+                                 30.0, 1000.0, -1000.0, INFINITY, -INFINITY, NAN,  1e-100, 1e100};
+
+int is_order(double x) {
+    return x >= 0.0 && x <= 30.0 && x == floor(x);
+}
+
 /* The variant whose operands are constants at least where they are whole numbers, or the first
  * such variant of a later operation. The derivatives of `stop` and `differential` are not those of
  * their values. */

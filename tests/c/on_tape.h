@@ -61,6 +61,13 @@ typedef struct Domain {
 
 extern const Domain domains[CAD_OP_COUNT][3];
 
+/* Kinks, poles, saturation, infinities, nan. */
+enum { CORNERS = 16 };
+extern const double corners[CORNERS];
+
+/* Orders of derivatives are whole numbers of ordinary size. */
+int is_order(double x);
+
 /* An operation with some of its operands constant: a bit for each that is. */
 typedef struct Variant {
     CadOp op;

@@ -359,46 +359,6 @@ static void reverse_from_all(CadTape *tape, View y) {
     cad_sweep_reverse(tape, 0, tape->n_entries, SIZE_MAX, 0);
 }
 
-/* a(3,1) * b(4) summed: SEMANTICS.md. */
-static void broadcasting_sums_adjoints(void) {
-    Twin *twin = twin_new();
-    const double ones[3] = {1.0, 1.0, 1.0}, range[4] = {0.0, 1.0, 2.0, 3.0};
-    const View a = leaf_of(twin, 3, ones), b = leaf_of(twin, 4, range);
-    const View wide[2] = {view_transposed(view_repeated(a, 4)), view_repeated(b, 3)};
-    reverse_from_all(twin->arrays, twin_sum(twin, twin_row(twin, CAD_OP_multiply, wide), 3));
-    for (CadSlot i = 0; i < 3; i++) {
-        CHECK_SAME(cad_tape_adjoint(twin->arrays, a.slot + i), 6.0);
-    }
-    for (CadSlot i = 0; i < 4; i++) {
-        CHECK_SAME(cad_tape_adjoint(twin->arrays, b.slot + i), 3.0);
-    }
-    twin_free(twin);
-}
-
-/* Of several assignments to one element the last one counts, and undoing them gives back the first
- * value. */
-static void scattering_to_one_target_several_times(void) {
-    Twin *twin = twin_new();
-    const double three[3] = {2.0, 3.0, 5.0}, zeros[2] = {7.0, 11.0};
-    const int64_t offsets[3] = {1, 1, 1};
-    const View x = leaf_of(twin, 3, three), z = leaf_of(twin, 2, zeros);
-    const View target = twin_row(twin, CAD_OP_positive, &z);
-    twin_scatter(twin, target, 3, offsets, x);
-    CadTape *const tape = twin->arrays;
-    CHECK_SAME(tape->values[target.slot], 7.0);
-    CHECK_SAME(tape->values[target.slot + 1], 5.0);
-    reverse_from_all(tape, target);
-    CHECK_SAME(tape->values[target.slot + 1], 11.0);
-    for (CadSlot i = 0; i < 3; i++) {
-        CHECK_SAME(cad_tape_adjoint(tape, x.slot + i), i == 2 ? 1.0 : 0.0);
-    }
-    CHECK_SAME(cad_tape_adjoint(tape, z.slot), 1.0);
-    CHECK_SAME(cad_tape_adjoint(tape, z.slot + 1), 0.0);
-    cad_sweep_redo(tape, 0, tape->n_entries);
-    CHECK_SAME(tape->values[target.slot + 1], 5.0);
-    twin_free(twin);
-}
-
 /* An adjoint of 0 absorbs an infinite partial, in arrays as well, and in all sweeps. */
 static void zero_absorbs_in_arrays(void) {
     Twin *twin = twin_new();
@@ -497,8 +457,6 @@ const Test array_tests[] = {
     TEST(targets_that_are_filled),
     TEST(undoing_and_doing_again_changes_nothing),
     TEST(replay_over_arrays_gives_the_same_bits),
-    TEST(broadcasting_sums_adjoints),
-    TEST(scattering_to_one_target_several_times),
     TEST(zero_absorbs_in_arrays),
     TEST(matrix_products_of_all_sizes),
     TEST(sweeps_of_lanes_without_memory_change_nothing),

@@ -41,12 +41,6 @@ static void guards_are_noted_in_order(void) {
     cad_tape_free(tape);
 }
 
-static void a_tape_takes_its_guards_along(void) {
-    CadTape *tape = guarded_tape();
-    CHECK(cad_guard_note(tape, 0, 1, 0) == CAD_OK);
-    cad_tape_free(tape); /* nothing leaks */
-}
-
 static void rewinding_forgets_guards_on_what_is_gone(void) {
     CadTape *tape = guarded_tape();
     const CadSlot before = join(tape, CAD_OP_less, 0, 1);
@@ -230,7 +224,6 @@ static void guards_survive_want_of_memory(void) {
 
 const Test guard_tests[] = {
     TEST(guards_are_noted_in_order),
-    TEST(a_tape_takes_its_guards_along),
     TEST(rewinding_forgets_guards_on_what_is_gone),
     TEST(guards_of_outer_recordings_are_noted_late),
     TEST(the_first_obstacle_stays),

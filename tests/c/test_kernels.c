@@ -17,15 +17,6 @@ typedef struct Points {
     double x[OPERANDS][MOST_POINTS];
 } Points;
 
-static const double corners[] = {0.0,  -0.0,   1.0,     -1.0,     0.5,       -0.5, 2.0,    -2.0,
-                                 30.0, 1000.0, -1000.0, INFINITY, -INFINITY, NAN,  1e-100, 1e100};
-
-enum { CORNERS = sizeof corners / sizeof corners[0] };
-
-static int is_order(double x) {
-    return x >= 0.0 && x <= 30.0 && x == floor(x);
-}
-
 /* Every combination of corners: kinks, poles, saturation, infinities, nan. Branches change from
  * one point to the next, so all of them are taken within a tile. */
 static Points *corner_points(CadOp op) {
@@ -250,7 +241,8 @@ static void check_points(const Points *points, CadOp op, CadScratch *scratch, si
 
 static const ptrdiff_t evenly[OPERANDS] = {1, 1, 1};
 
-static void strips_agree_at_random_points(void) {
+/* Also of one number each, where a condition holds everywhere or nowhere. */
+static void strips_agree_with_single_numbers(void) {
     CadScratch *scratch = cad_scratch_new();
     Random random = {11};
     for (CadOp op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
@@ -258,27 +250,8 @@ static void strips_agree_at_random_points(void) {
         Points *points = random_points(op, &random, 2 * CAD_TILE + 7);
         check_points(points, op, scratch, CAD_TILE, evenly);
         free(points);
-    }
-    cad_memory_free(scratch);
-}
-
-static void strips_agree_at_corners(void) {
-    CadScratch *scratch = cad_scratch_new();
-    for (CadOp op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
-        check_subject(cad_op_info[op].name);
-        Points *points = corner_points(op);
+        points = corner_points(op);
         check_points(points, op, scratch, CAD_TILE, evenly);
-        free(points);
-    }
-    cad_memory_free(scratch);
-}
-
-/* Where a tile holds one number, each condition holds everywhere or nowhere. */
-static void strips_of_one_number_agree_at_corners(void) {
-    CadScratch *scratch = cad_scratch_new();
-    for (CadOp op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
-        check_subject(cad_op_info[op].name);
-        Points *points = corner_points(op);
         points->count = points->count < 300 ? points->count : 300;
         check_points(points, op, scratch, 1, evenly);
         free(points);
@@ -555,9 +528,7 @@ static void scratch_survives_a_lack_of_memory(void) {
 }
 
 const Test kernel_tests[] = {
-    TEST(strips_agree_at_random_points),
-    TEST(strips_agree_at_corners),
-    TEST(strips_of_one_number_agree_at_corners),
+    TEST(strips_agree_with_single_numbers),
     TEST(strips_agree_with_all_steps),
     TEST(vectors_agree_with_single_numbers),
     TEST(powers_agree_with_single_numbers),

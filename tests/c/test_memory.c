@@ -155,16 +155,8 @@ static CadStatus attempt_leaf(CadTape *tape) {
     return status;
 }
 
-static void leaf_survives(void) {
-    survive(attempt_leaf);
-}
-
 static CadStatus attempt_grow(CadTape *tape) {
     return cad_tape_grow(tape, 100000);
-}
-
-static void grow_survives(void) {
-    survive(attempt_grow);
 }
 
 static CadStatus attempt_marks(CadTape *tape) {
@@ -177,10 +169,6 @@ static CadStatus attempt_marks(CadTape *tape) {
         cad_tape_rewind(tape);
     }
     return status;
-}
-
-static void marks_survive(void) {
-    survive(attempt_marks);
 }
 
 /* Clearing wants memory when the tape has outgrown the adjoints. */
@@ -196,10 +184,6 @@ static CadStatus attempt_clear(CadTape *tape) {
     return status;
 }
 
-static void clearing_adjoints_survives(void) {
-    survive(attempt_clear);
-}
-
 static CadStatus attempt_reclaim(CadTape *tape) {
     CadReclaim reclaim;
     const CadStatus status = cad_reclaim_begin(tape, &reclaim);
@@ -211,10 +195,6 @@ static CadStatus attempt_reclaim(CadTape *tape) {
         CHECK_COUNT(tape->n_slots, CHAIN / 2 + 1);
     }
     return status;
-}
-
-static void reclaiming_survives(void) {
-    survive(attempt_reclaim);
 }
 
 /* A failure leaves the entries that were recorded so far: the caller rewinds them. */
@@ -235,8 +215,12 @@ static CadStatus attempt_record(CadTape *tape) {
     return status;
 }
 
-static void recording_survives(void) {
-    survive(attempt_record);
+static void all_requests_of_a_tape_survive(void) {
+    static CadStatus (*const attempts[])(CadTape *) = {
+        attempt_leaf, attempt_grow, attempt_marks, attempt_clear, attempt_reclaim, attempt_record};
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
+        survive(attempts[i]);
+    }
 }
 
 /* Memory fails anywhere in a long loop, and comes back. */
@@ -271,12 +255,7 @@ const Test memory_tests[] = {
     TEST(requests_beyond_the_address_space_are_refused),
     TEST(refusals_come_after_the_granted_requests),
     TEST(new_tape_survives),
-    TEST(leaf_survives),
-    TEST(grow_survives),
-    TEST(marks_survive),
-    TEST(clearing_adjoints_survives),
-    TEST(reclaiming_survives),
-    TEST(recording_survives),
+    TEST(all_requests_of_a_tape_survive),
     TEST(growing_survives_anywhere),
     END_OF_TESTS,
 };

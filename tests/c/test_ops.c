@@ -165,16 +165,6 @@ static void operations_agree_in_all_sweeps(void) {
     }
 }
 
-static const double corners[] = {0.0,  -0.0,   1.0,     -1.0,     0.5,       -0.5, 2.0,    -2.0,
-                                 30.0, 1000.0, -1000.0, INFINITY, -INFINITY, NAN,  1e-100, 1e100};
-
-enum { CORNERS = sizeof corners / sizeof corners[0] };
-
-/* Orders of derivatives are whole numbers of ordinary size. */
-static int is_order(double x) {
-    return x >= 0.0 && x <= 30.0 && x == floor(x);
-}
-
 static void check_corners(Variant v, int with_nan) {
     const int arity = cad_op_info[v.op].arity;
     const int n[3] = {CORNERS, arity > 1 ? CORNERS : 1, arity > 2 ? CORNERS : 1};

@@ -253,22 +253,6 @@ static void gradients_stay(void) {
     }
 }
 
-static void replay_is_the_same_after_reclaiming(void) {
-    for (uint64_t seed = 300; seed < 320; seed++) {
-        Random random = {seed};
-        CadTape *tape = random_tape(&random);
-        reclaim_roots(tape);
-        double *before = test_memory(tape->n_slots, sizeof *before);
-        if (tape->n_slots > 0) {
-            memcpy(before, tape->values, tape->n_slots * sizeof *before);
-            cad_sweep_value(tape, 0, tape->n_entries);
-            CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
-        }
-        free(before);
-        cad_tape_free(tape);
-    }
-}
-
 /* A leaf stays as a whole, also for a gradient that was accumulated into it. */
 static void leaf_stays_as_a_whole(void) {
     CadTape *tape = tape_with_roots();
@@ -381,7 +365,6 @@ const Test reclaim_tests[] = {
     TEST(exactly_what_is_needed_stays),
     TEST(numbers_and_adjoints_stay),
     TEST(gradients_stay),
-    TEST(replay_is_the_same_after_reclaiming),
     TEST(leaf_stays_as_a_whole),
     TEST(nothing_held_leaves_nothing),
     TEST(slots_without_a_number_can_be_held),

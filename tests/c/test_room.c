@@ -254,19 +254,6 @@ static void record_and_rewind(CadTape *tape, int entries) {
     cad_tape_rewind(tape);
 }
 
-static void recordings_run_in_constant_memory(void) {
-    CadTape *tape = cad_tape_new();
-    const CadSlot x = append_leaf(tape, 1, NULL);
-    record_and_rewind(tape, 1000);
-    const size_t capacity = tape->slot_capacity;
-    for (int i = 0; i < 5000; i++) {
-        record_and_rewind(tape, 1000);
-    }
-    CHECK_COUNT(tape->slot_capacity, capacity);
-    CHECK_COUNT(cad_tape_find(tape, x) + 1, tape->n_entries);
-    cad_tape_free(tape);
-}
-
 /* Where small recordings follow a huge one; with `refused`, memory cannot even be made smaller. */
 static size_t capacity_after_a_huge_recording(int refused) {
     CadTape *tape = cad_tape_new();
@@ -322,7 +309,6 @@ const Test room_tests[] = {
     TEST(endless_recording_runs_in_constant_memory),
     TEST(endless_loop_of_arrays_runs_in_constant_memory),
     TEST(endless_loop_over_arrays_runs_in_constant_memory),
-    TEST(recordings_run_in_constant_memory),
     TEST(memory_of_a_huge_recording_comes_back),
     TEST(memory_of_huge_recordings_stays),
     END_OF_TESTS,

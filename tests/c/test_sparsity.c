@@ -163,34 +163,34 @@ static void an_arrow_takes_two_star_colours(void) {
     cad_pattern_free(&pattern);
 }
 
-static void patterns_and_colours_survive_without_memory(void) {
+static CadStatus attempt_colours(long granted, int which) {
+    (void)which;
     Random random = {7};
     const Matrix matrix = random_matrix(&random, 1);
-    int done = 0;
-    for (long successes = 0; !done; successes++) {
-        CadPattern pattern = {0}, other = {0};
-        CadColoring columns = {0}, star = {0};
-        cad_memory_fail_after(successes);
-        done = pattern_of(&matrix, &pattern) == CAD_OK;
-        if (done) {
-            const CadStatus transposed = cad_pattern_transpose(&pattern, NULL, &other);
-            cad_pattern_free(&other);
-            const CadStatus symmetric = cad_pattern_symmetric(&pattern, &other);
-            const CadStatus colored = cad_color_columns(&pattern, &columns);
-            const CadStatus starred = cad_color_star(&pattern, &star);
-            done = transposed == CAD_OK && symmetric == CAD_OK && colored == CAD_OK &&
-                   starred == CAD_OK;
-        }
-        cad_memory_fail_after(-1);
-        if (done) {
-            check_columns(&matrix, &columns);
-            check_star(&matrix, &pattern, &star);
-        }
-        cad_pattern_free(&pattern);
+    CadPattern pattern = {0}, other = {0};
+    CadColoring columns = {0}, star = {0};
+    cad_memory_fail_after(granted);
+    CadStatus status = pattern_of(&matrix, &pattern);
+    if (status == CAD_OK) {
+        status = cad_pattern_transpose(&pattern, NULL, &other);
         cad_pattern_free(&other);
-        cad_coloring_free(&columns);
-        cad_coloring_free(&star);
+        const CadStatus others[] = {cad_pattern_symmetric(&pattern, &other),
+                                    cad_color_columns(&pattern, &columns),
+                                    cad_color_star(&pattern, &star)};
+        for (int i = 0; i < 3; i++) {
+            status = status == CAD_OK ? others[i] : status;
+        }
     }
+    cad_memory_fail_after(-1);
+    if (status == CAD_OK) {
+        check_columns(&matrix, &columns);
+        check_star(&matrix, &pattern, &star);
+    }
+    cad_pattern_free(&pattern);
+    cad_pattern_free(&other);
+    cad_coloring_free(&columns);
+    cad_coloring_free(&star);
+    return status;
 }
 
 /* --- graphs --- */
@@ -313,48 +313,38 @@ static void what_a_mask_leaves_out_is_no_part_of_the_pattern(void) {
     cad_graph_free(graph);
 }
 
-static void graphs_survive_without_memory(void) {
+/* The pattern of a graph by sets of bits, or by its entries. */
+static CadStatus attempt_graph(long granted, int is_jacobian) {
     Sample sample = random_graph(5);
+    const CadId *const wrt = sample.wrt, *const outputs = sample.outputs;
     CadPattern expected, found;
-    CadId *entries;
-    CHECK(cad_sparsity(sample.graph, sample.wrt, VARIABLES, sample.outputs, OUTPUTS, &expected) ==
-          CAD_OK);
-    cad_graph_free(sample.graph);
-    int done[2] = {0, 0};
-    for (long successes = 0; !done[0] || !done[1]; successes++) {
-        for (int k = 0; k < 2; k++) {
-            sample = random_graph(5);
-            cad_memory_fail_after(successes);
-            entries = NULL;
-            const CadStatus status =
-                k == 0 ? cad_sparsity(sample.graph, sample.wrt, VARIABLES, sample.outputs, OUTPUTS,
-                                      &found)
-                       : cad_graph_jacobian(sample.graph, sample.wrt, VARIABLES, sample.outputs,
-                                            OUTPUTS, &found, &entries);
-            cad_memory_fail_after(-1);
-            done[k] = status == CAD_OK;
-            if (done[k]) {
-                CHECK(is_same(&found, &expected));
-            } else {
-                CHECK(status == CAD_NO_MEMORY);
-                CHECK(entries == NULL);
-                CHECK(found.starts == NULL);
-            }
-            cad_memory_free(entries);
-            cad_pattern_free(&found);
-            cad_graph_free(sample.graph);
-        }
-    }
+    CadId *entries = NULL;
+    CHECK(cad_sparsity(sample.graph, wrt, VARIABLES, outputs, OUTPUTS, &expected) == CAD_OK);
+    cad_memory_fail_after(granted);
+    const CadStatus status =
+        is_jacobian
+            ? cad_graph_jacobian(sample.graph, wrt, VARIABLES, outputs, OUTPUTS, &found, &entries)
+            : cad_sparsity(sample.graph, wrt, VARIABLES, outputs, OUTPUTS, &found);
+    CHECK(status == CAD_OK ? is_same(&found, &expected) : entries == NULL && found.starts == NULL);
+    cad_memory_free(entries);
+    cad_pattern_free(&found);
     cad_pattern_free(&expected);
+    cad_graph_free(sample.graph);
+    return status;
+}
+
+static void patterns_survive_without_memory(void) {
+    check_want_of_memory(attempt_colours, 0, 4);
+    check_want_of_memory(attempt_graph, 0, 1);
+    check_want_of_memory(attempt_graph, 1, 4);
 }
 
 const Test sparsity_tests[] = {
     TEST(patterns_hold_the_entries_in_order),
     TEST(colours_keep_entries_apart),
     TEST(an_arrow_takes_two_star_colours),
-    TEST(patterns_and_colours_survive_without_memory),
     TEST(sets_of_bits_find_the_entries),
     TEST(what_a_mask_leaves_out_is_no_part_of_the_pattern),
-    TEST(graphs_survive_without_memory),
+    TEST(patterns_survive_without_memory),
     END_OF_TESTS,
 };

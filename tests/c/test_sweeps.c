@@ -467,24 +467,6 @@ static void sweeps_stop_where_adjoints_run_out(void) {
     }
 }
 
-/* Several seeds, none of them the output of the last entry. */
-static void backward_takes_several_seeds(void) {
-    CadTape *tape = cad_tape_new();
-    const double values[2] = {2.0, 3.0};
-    const CadSlot x = append_leaf(tape, 2, values);
-    const CadSlot y = append1(tape, CAD_OP_square, x);
-    const CadSlot z = append1(tape, CAD_OP_square, x + 1);
-    append1(tape, CAD_OP_exp, y);
-    clear_adjoints(tape, x, (size_t)z + 1);
-    tape->adjoints[x] = 0.5;
-    tape->adjoints[y] = 10.0;
-    tape->adjoints[z] = 100.0;
-    cad_sweep_reverse(tape, 0, past(tape, z), SIZE_MAX, 1);
-    CHECK_SAME(tape->values[x + 2], 40.5);
-    CHECK_SAME(tape->values[x + 3], 600.0);
-    cad_tape_free(tape);
-}
-
 /* As the last entry, where its numbers would be past the end. */
 static void sweeps_pass_over_an_empty_leaf(void) {
     CadTape *tape = cad_tape_new();
@@ -529,7 +511,6 @@ const Test sweep_tests[] = {
     TEST(backward_equals_reverse),
     TEST(backward_adds_to_the_gradients_of_leaves),
     TEST(sweeps_stop_where_adjoints_run_out),
-    TEST(backward_takes_several_seeds),
     TEST(sweeps_pass_over_an_empty_leaf),
     END_OF_TESTS,
 };

@@ -11,39 +11,6 @@ static CadNumber random_of_pool(const CadTape *tape, Random *random, const Pool 
 
 /* --- appending --- */
 
-static void push_answers_ascending_slots(void) {
-    CadTape *tape = cad_tape_new();
-    const CadSlot x = append_leaf(tape, 1, NULL);
-    const CadSlot y = append1(tape, CAD_OP_exp, x);
-    const CadSlot z = append2(tape, CAD_OP_add, variable(tape, y), constant(2.5));
-    CHECK_COUNT(x, 0);
-    CHECK_COUNT(y, 2); /* a leaf has a slot for its gradient */
-    CHECK_COUNT(z, 4); /* and so has the constant */
-    CHECK_SAME(tape->values[3], 2.5);
-    CHECK_SAME(tape->values[z], 3.5);
-    const CadEntry e = tape->entries[2];
-    CHECK(CAD_CODE_OP(e.code) == CAD_OP_add && (e.code & 3) == CAD_PASSIVE_B);
-    CHECK(e.out == z && e.a == y && e.b == 3);
-    cad_tape_free(tape);
-}
-
-static void push3_writes_the_third_operand_before(void) {
-    CadTape *tape = cad_tape_new();
-    const double values[3] = {1.0, 2.0, 3.0};
-    const CadSlot x = append_leaf(tape, 3, values);
-    CHECK(cad_tape_ensure(tape) == CAD_OK);
-    const CadSlot out =
-        cad_tape_push3(tape, CAD_CODE(CAD_OP_where, 0), x, x + 1, x + 2, values[1]);
-    CHECK_COUNT(tape->n_entries, 3);
-    const CadEntry third = tape->entries[1], e = tape->entries[2];
-    CHECK(CAD_CODE_OP(third.code) == CAD_OP_THIRD);
-    CHECK(third.out == out && third.a == x + 2 && third.b == x + 2);
-    CHECK(e.code == CAD_CODE(CAD_OP_where, 0) && e.out == out && e.a == x && e.b == x + 1);
-    CHECK_SAME(tape->values[out], 2.0);
-    CHECK_COUNT(cad_tape_find(tape, out), 2);
-    cad_tape_free(tape);
-}
-
 static void leaf_holds_values_and_gradients(void) {
     static const size_t counts[] = {0, 1, 2, 1000, 1000000};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
@@ -93,17 +60,6 @@ static double number_of_bits(uint64_t bits) {
     double number;
     memcpy(&number, &bits, sizeof number);
     return number;
-}
-
-static void equal_constants_share_a_slot(void) {
-    CadTape *tape = cad_tape_new();
-    CHECK(cad_tape_ensure(tape) == CAD_OK);
-    const CadSlot first = cad_tape_constant(tape, 2.5);
-    CHECK_COUNT(cad_tape_constant(tape, 2.5), first);
-    CHECK_COUNT(tape->n_slots, 1);
-    CHECK_COUNT(tape->n_entries, 0);
-    CHECK_SAME(tape->values[first], 2.5);
-    cad_tape_free(tape);
 }
 
 static void constants_differ_by_their_bits(void) {
@@ -223,22 +179,7 @@ static void find_answers_who_wrote_a_slot(void) {
     CadTape *empty = cad_tape_new();
     CHECK_COUNT(cad_tape_find(empty, 0), 0);
     cad_tape_free(empty);
-}
-
-static void find_knows_the_edges_of_a_large_leaf(void) {
-    enum { COUNT = 1000000 };
-    CadTape *tape = cad_tape_new();
-    CHECK(cad_tape_ensure(tape) == CAD_OK);
-    cad_tape_constant(tape, 1.0);
-    const CadSlot x = append_leaf(tape, COUNT, NULL);
-    const CadSlot y = append1(tape, CAD_OP_sin, x + COUNT - 1);
-    CHECK_COUNT(cad_tape_find(tape, 0), tape->n_entries);
-    CHECK_COUNT(cad_tape_find(tape, x), 0);
-    CHECK_COUNT(cad_tape_find(tape, x + COUNT - 1), 0);
-    CHECK_COUNT(cad_tape_find(tape, x + COUNT), tape->n_entries); /* the gradients */
-    CHECK_COUNT(cad_tape_find(tape, x + 2 * COUNT - 1), tape->n_entries);
-    CHECK_COUNT(cad_tape_find(tape, y), 1);
-    cad_tape_free(tape);
+    cad_tape_free(NULL);
 }
 
 /* --- growing --- */
@@ -262,18 +203,6 @@ static void tape_grows_to_millions_of_entries(void) {
     backward_from(tape, y);
     CHECK_SAME(tape->values[x + 1], COUNT + 1.0);
     cad_tape_free(tape);
-}
-
-static void bytes_are_those_in_use(void) {
-    CHECK_COUNT(sizeof(CadEntry), 16);
-    CadTape *tape = cad_tape_new();
-    CHECK_COUNT(cad_tape_bytes(tape), 0);
-    const CadSlot x = append_leaf(tape, 3, NULL);
-    CHECK_COUNT(cad_tape_bytes(tape), 16 + 6 * 16);
-    append1(tape, CAD_OP_sin, x);
-    CHECK_COUNT(cad_tape_bytes(tape), 2 * 16 + 7 * 16);
-    cad_tape_free(tape);
-    cad_tape_free(NULL);
 }
 
 /* Slots near the last one that can be named: the buffer is only said to be that large, and nothing
@@ -471,18 +400,13 @@ static void each_slot_has_an_adjoint(void) {
 }
 
 const Test tape_tests[] = {
-    TEST(push_answers_ascending_slots),
-    TEST(push3_writes_the_third_operand_before),
     TEST(leaf_holds_values_and_gradients),
     TEST(leaf_clears_the_room_it_takes),
-    TEST(equal_constants_share_a_slot),
     TEST(constants_differ_by_their_bits),
     TEST(constants_survive_collisions),
     TEST(constants_never_pass_a_mark),
     TEST(find_answers_who_wrote_a_slot),
-    TEST(find_knows_the_edges_of_a_large_leaf),
     TEST(tape_grows_to_millions_of_entries),
-    TEST(bytes_are_those_in_use),
     TEST(full_tape_says_so),
     TEST(marks_nest),
     TEST(keeping_a_mark_keeps_what_came_after),

@@ -239,14 +239,6 @@ static void check_single_points(int with_arrays) {
     cad_program_free(program);
 }
 
-static void threads_share_programs_over_numbers(void) {
-    check_single_points(0);
-}
-
-static void threads_share_programs_over_arrays(void) {
-    check_single_points(1);
-}
-
 /* Points are in one array for all threads, and so are results: the parts of two threads meet
  * between two points. */
 static void check_points(int with_arrays, size_t lanes) {
@@ -294,11 +286,10 @@ static void check_points(int with_arrays, size_t lanes) {
     cad_program_free(program);
 }
 
-static void threads_share_points_in_lanes(void) {
+static void threads_share_programs(void) {
+    check_single_points(0);
+    check_single_points(1);
     check_points(0, LANES);
-}
-
-static void threads_share_points_one_by_one(void) {
     check_points(1, 1);
 }
 
@@ -328,7 +319,7 @@ static void programs_have_instructions_of_all_kinds(void) {
 }
 
 const Test thread_tests[] = {
-    TEST(threads_share_programs_over_numbers),     TEST(threads_share_programs_over_arrays),
-    TEST(threads_share_points_in_lanes),           TEST(threads_share_points_one_by_one),
-    TEST(programs_have_instructions_of_all_kinds), END_OF_TESTS,
+    TEST(threads_share_programs),
+    TEST(programs_have_instructions_of_all_kinds),
+    END_OF_TESTS,
 };
