@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import enum
+import itertools
 import math
 import warnings
 from collections.abc import Callable
@@ -169,33 +170,17 @@ def mixed(x: Any, tree: Any, n: int, kind: str | None, *, flag: bool = False, w:
 def test_arguments_of_all_kinds() -> None:
     program = cadiff.compile(mixed)
     rng = np.random.default_rng(0)
-    for n in (1, 2):
-        for kind in (None, "sine", "other"):
-            for flag in (False, True):
-                for _ in range(3):
-                    x = rng.normal(size=4)
-                    tree = {"a": float(rng.normal()), "b": (rng.normal(size=4), [1.5, 2])}
-                    w = float(rng.normal())
-                    args, named = (x, tree, n, kind), {"flag": flag, "w": w}
-                    near(program(*args, **named), mixed(*args, **named))
-                    for argnums in (0, 1, -3, (0, 1), (1, 0), (1,)):
-                        near(
-                            program.value_and_grad(*args, argnums=argnums, **named),
-                            cadiff.value_and_grad(mixed, argnums)(*args, **named),
-                        )
-                    for argnums in (0, (0, 1)):
-                        near(
-                            program.jacobian(*args, argnums=argnums, **named),
-                            cadiff.jacobian(mixed, argnums)(*args, **named),
-                        )
-                        near(
-                            program.hessian(*args, argnums=argnums, **named),
-                            cadiff.hessian(mixed, argnums)(*args, **named),
-                        )
-                    near(
-                        program.hvp(x, x, *args[1:], **named),
-                        cadiff.hvp(mixed)(x, x, *args[1:], **named),
-                    )
+    ways = [("value_and_grad", nums) for nums in (0, 1, -3, (0, 1), (1, 0), (1,))]
+    ways += [(name, nums) for name in ("jacobian", "hessian") for nums in (0, (0, 1))]
+    for n, kind, flag in itertools.product((1, 2) * 3, (None, "sine", "other"), (False, True)):
+        x = rng.normal(size=4)
+        tree = {"a": float(rng.normal()), "b": (rng.normal(size=4), [1.5, 2])}
+        args, named = (tree, n, kind), {"flag": flag, "w": float(rng.normal())}
+        near(program(x, *args, **named), mixed(x, *args, **named))
+        for name, nums in ways:
+            wanted = getattr(cadiff, name)(mixed, nums)(x, *args, **named)
+            near(getattr(program, name)(x, *args, argnums=nums, **named), wanted)
+        near(program.hvp(x, x, *args, **named), cadiff.hvp(mixed)(x, x, *args, **named))
     assert program.stats()["branch_changes"] == 0
 
 
