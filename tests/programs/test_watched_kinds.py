@@ -594,12 +594,29 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "read()",
         ("put(c)",),
     ),
-    "a file that is read as numbers": (
-        "import os, tempfile\npath = os.path.join(tempfile.mkdtemp(), 'n.npy')\n"
-        "np.save(path, np.array([0.5]))",
-        "np.load(path)[0]",
-        ("np.save(path, np.array([c]))",),
-    ),
+    **{
+        f"a file that {how} reads": (
+            "import os, scipy.io, tempfile\npath = os.path.join(tempfile.mkdtemp(), 'n')\n"
+            f"def put(v): {write}\nput(0.5)",
+            f"float(np.ravel({read})[0])",
+            ("put(c)",),
+        )
+        for how, write, read in (
+            ("np.load", "np.save(path, v)", "np.load(path + '.npy')"),
+            ("np.loadtxt", "np.savetxt(path, [v])", "np.loadtxt(path)"),
+            ("np.fromfile", "np.array(v).tofile(path)", "np.fromfile(path)"),
+            (
+                "loadmat",
+                "scipy.io.savemat(path, {'a': v}, appendmat=False)",
+                "scipy.io.loadmat(path, appendmat=False)['a']",
+            ),
+            (
+                "mmread",
+                "scipy.io.mmwrite(path, np.array([[v]]))",
+                "scipy.io.mmread(path + '.mtx')",
+            ),
+        )
+    },
     "a property with a setter": (
         "class A:\n    def __init__(self): self._n = 0.5\n    @property\n"
         "    def n(self): return self._n\n"
