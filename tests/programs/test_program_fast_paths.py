@@ -71,8 +71,14 @@ def parameters(t: float = 1.0) -> dict[str, Any]:
     return {"w": MATRIX * t, "b": [np.array([0.25, -t]), t]}
 
 
+def line(n: int) -> Any:
+    return np.linspace(0.0, 1.0, n)
+
+
 SINGLE = VECTOR.astype(np.float32)
+FIRST_LAST = np.array([0, 2])
 METHODS = ["value", "grad", "value_and_grad", "jacobian", "hessian"]
+OF_ANY = ["value", "jacobian"]
 CALLS: dict[str, tuple[Function, list[str], tuple[Any, ...], dict[str, Any]]] = {
     "vector": (energy, METHODS, (VECTOR,), {}),
     "number": (lambda t: cadiff.sin(t) * t, METHODS, (1.5,), {}),
@@ -80,12 +86,7 @@ CALLS: dict[str, tuple[Function, list[str], tuple[Any, ...], dict[str, Any]]] = 
     "int": (lambda t: cadiff.sin(t) * t, METHODS, (3,), {}),
     "keyword": (energy, METHODS, (VECTOR,), {"scale": 3.0}),
     "static": (energy, METHODS, (VECTOR,), {"power": 3, "scale": 0.5}),
-    "static array": (
-        lambda x, *, at: cnp.sum(x[at] ** 2),
-        METHODS,
-        (VECTOR,),
-        {"at": np.array([0, 2])},
-    ),
+    "static array": (lambda x, *, at: cnp.sum(x[at] ** 2), METHODS, (VECTOR,), {"at": FIRST_LAST}),
     "function": (lambda x, g: g(x[0]) * x[1], METHODS, (VECTOR, squared), {}),
     "function of C": (lambda x, g: g(x[0]) * x[1], METHODS, (VECTOR, cadiff.sin), {}),
     "single precision": (energy, METHODS, (SINGLE,), {}),
@@ -101,12 +102,7 @@ CALLS: dict[str, tuple[Function, list[str], tuple[Any, ...], dict[str, Any]]] = 
     "transposed": (energy, METHODS, (MATRIX.T,), {}),
     "empty": (energy, METHODS, (np.empty((0, 3)),), {}),
     "no axes": (lambda x, y: x * x * cnp.sum(y), METHODS, (np.array(2.0), VECTOR), {}),
-    "no axes, single": (
-        lambda x: [x * x, x * VECTOR],
-        ["value", "jacobian"],
-        (np.float32([2.0]).reshape(()),),
-        {},
-    ),
+    "no axes, single": (lambda x: [x * x, x * VECTOR], OF_ANY, (np.array(2.0, np.float32),), {}),
     "second": (energy, METHODS[1:], (VECTOR, 1.5), {"argnums": 1}),
     "last": (energy, METHODS[1:], (VECTOR, SINGLE), {"argnums": -1}),
     "both": (energy, METHODS[1:], (VECTOR, SINGLE), {"argnums": (1, 0)}),
@@ -114,25 +110,15 @@ CALLS: dict[str, tuple[Function, list[str], tuple[Any, ...], dict[str, Any]]] = 
     "list of argnums": (energy, METHODS[1:], (VECTOR, 2.0), {"argnums": [0, 1]}),
     "tree": (layer, METHODS, (parameters(), VECTOR), {}),
     "tree and vector": (layer, METHODS[1:], (parameters(), VECTOR), {"argnums": (1, 0)}),
-    "results": (fields, ["value", "jacobian"], (VECTOR, 0.5), {}),
+    "results": (fields, OF_ANY, (VECTOR, 0.5), {}),
     "results by both": (fields, ["jacobian"], (VECTOR, 0.5), {"argnums": (1, 0)}),
-    "named": (lambda x: Pair(x * x, Pair(x[0], [])), ["value", "jacobian"], (VECTOR,), {}),
+    "named": (lambda x: Pair(x * x, Pair(x[0], [])), OF_ANY, (VECTOR,), {}),
     "named argument": (lambda p: p.a * cnp.sum(p.b), METHODS, (Pair(2.0, VECTOR),), {}),
     "ordered": (lambda p: p["a"] * cnp.sum(p["b"]), METHODS, (OrderedDict(a=2.0, b=VECTOR),), {}),
-    "many numbers": (lambda x: [x * x, cnp.sum(x)], ["value"], (np.linspace(0.0, 1.0, 3000),), {}),
+    "many numbers": (lambda x: [x * x, cnp.sum(x)], ["value"], (line(3000),), {}),
     "many of single precision": (cnp.sum, ["grad"], (np.ones(3000, dtype=np.float32),), {}),
-    "large matrix": (
-        lambda x: cnp.sin(x) * x[::-1],
-        ["jacobian"],
-        (np.linspace(0.0, 1.0, 90),),
-        {},
-    ),
-    "by products": (
-        lambda x: cnp.cumsum(x) * cnp.sum(x * x),
-        ["jacobian"],
-        (np.linspace(0.0, 1.0, 200),),
-        {},
-    ),
+    "large matrix": (lambda x: cnp.sin(x) * x[::-1], ["jacobian"], (line(90),), {}),
+    "by products": (lambda x: cnp.cumsum(x) * cnp.sum(x * x), ["jacobian"], (line(200),), {}),
 }
 
 
