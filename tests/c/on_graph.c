@@ -57,6 +57,24 @@ CadProgram *make_program(CadGraph *graph, const CadId *inputs, size_t n_inputs, 
     return program;
 }
 
+CadGraphParts written_parts(const CadGraph *graph) {
+    CadGraphParts parts = {.n_records = graph->n_records - 1};
+    cad_graph_write(graph, &parts);
+    parts.records = test_memory(4 * parts.n_rows, sizeof *parts.records);
+    parts.words = test_memory(parts.n_words, sizeof *parts.words);
+    parts.lists = test_memory(parts.n_lists, sizeof *parts.lists);
+    parts.constants = test_memory(parts.n_constants + 1, sizeof *parts.constants);
+    cad_graph_write(graph, &parts);
+    return parts;
+}
+
+void free_parts(CadGraphParts *parts) {
+    free(parts->records);
+    free(parts->words);
+    free(parts->lists);
+    free(parts->constants);
+}
+
 /* The two programs of what is split where a direction comes in, against the one of the whole. */
 static void check_along(GraphCase *c, CadId direction, size_t n, const CadId *roots,
                         size_t n_roots, const CadProgram *whole, const double *inputs) {

@@ -8,7 +8,7 @@
 enum { MOST_OUTPUTS = 24 };
 
 /* A graph, read from a tape whose leaf at `base` holds n inputs. */
-typedef struct Case {
+typedef struct GraphCase {
     CadTape *tape;
     CadSlot base;
     size_t n;
@@ -29,6 +29,10 @@ CadStatus read_graph(GraphCase *c, int optimize);
 /* A program for a point. */
 CadProgram *make_program(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
                          size_t n_roots);
+
+/* What is written of a graph; the caller frees it. */
+CadGraphParts written_parts(const CadGraph *graph);
+void free_parts(CadGraphParts *parts);
 
 /* Values, pushed tangents, pulled cotangents and second derivatives, against the tangent sweep;
  * what is split and what is inserted elsewhere. */

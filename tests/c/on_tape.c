@@ -110,6 +110,16 @@ size_t past(const CadTape *tape, CadSlot slot) {
     return cad_tape_find(tape, slot) + 1;
 }
 
+double *copy_of_values(const CadTape *tape) {
+    double *values = test_memory(tape->n_slots, sizeof *values);
+    memcpy(values, tape->values, tape->n_slots * sizeof *values);
+    return values;
+}
+
+void check_values(const CadTape *tape, const double *values) {
+    CHECK(memcmp(values, tape->values, tape->n_slots * sizeof *values) == 0);
+}
+
 void clear_adjoints(CadTape *tape, size_t begin, size_t end) {
     demand(cad_tape_clear_adjoints(tape, begin, end));
 }

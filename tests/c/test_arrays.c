@@ -282,8 +282,7 @@ static void undoing_and_doing_again_changes_nothing(void) {
     for (uint64_t number = 0; number < TWINS; number++) {
         Twin *twin = random_twin(number, STEPS);
         CadTape *const tape = twin->arrays;
-        double *before = test_memory(tape->n_slots, sizeof *before);
-        memcpy(before, tape->values, tape->n_slots * sizeof *before);
+        double *before = copy_of_values(tape);
         CHECK(tape->n_assigned > 0);
         cad_sweep_undo(tape, 0, tape->n_entries);
         for (size_t slot = 0; slot < tape->n_slots; slot++) {
@@ -293,7 +292,7 @@ static void undoing_and_doing_again_changes_nothing(void) {
             }
         }
         cad_sweep_redo(tape, 0, tape->n_entries);
-        CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+        check_values(tape, before);
         free(before);
         twin_free(twin);
     }
@@ -318,8 +317,7 @@ static void replay_over_arrays_gives_the_same_bits(void) {
             adding |= adds(tape, tape->entries[i]);
         }
         if (!adding) {
-            double *before = test_memory(tape->n_slots, sizeof *before);
-            memcpy(before, tape->values, tape->n_slots * sizeof *before);
+            double *before = copy_of_values(tape);
             cad_sweep_undo(tape, 0, tape->n_entries);
             for (size_t i = 0; i < tape->n_entries; i++) {
                 const CadEntry e = tape->entries[i];
@@ -330,7 +328,7 @@ static void replay_over_arrays_gives_the_same_bits(void) {
             }
             cad_sweep_redo(tape, 0, tape->n_entries);
             cad_sweep_value(tape, 0, tape->n_entries);
-            CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+            check_values(tape, before);
             free(before);
             replayed++;
         }

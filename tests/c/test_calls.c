@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "graph/graph.h"
-#include "on_tape.h"
+#include "on_graph.h"
 #include "replay.h"
 
 #include <math.h>
@@ -351,13 +351,7 @@ static void levels_that_cancel_are_not_asked_for(void) {
 static void graphs_with_calls_are_written_and_read(void) {
     Case c;
     CHECK(make_case(&c) == CAD_OK);
-    CadGraphParts parts = {.n_records = c.graph->n_records - 1};
-    cad_graph_write(c.graph, &parts);
-    parts.records = test_memory(4 * parts.n_rows, sizeof *parts.records);
-    parts.words = test_memory(parts.n_words, sizeof *parts.words);
-    parts.lists = test_memory(parts.n_lists, sizeof *parts.lists);
-    parts.constants = test_memory(parts.n_constants + 1, sizeof *parts.constants);
-    cad_graph_write(c.graph, &parts);
+    CadGraphParts parts = written_parts(c.graph);
     CadGraph *graph = cad_graph_new(1);
     CHECK(cad_graph_restore(graph, &parts, 1) == CAD_OK);
     CHECK_COUNT(graph->n_arrays, c.graph->n_arrays);
@@ -386,10 +380,7 @@ static void graphs_with_calls_are_written_and_read(void) {
             parts.words[k] = right;
         }
     }
-    free(parts.records);
-    free(parts.words);
-    free(parts.lists);
-    free(parts.constants);
+    free_parts(&parts);
     cad_graph_free(c.graph);
 }
 

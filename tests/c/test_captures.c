@@ -137,8 +137,7 @@ static void what_is_frozen_is_constant(void) {
         Twin *twin = random_twin(seed, 30);
         CadTape *const tape = twin->arrays;
         const size_t middle = tape->n_entries / 2, end = tape->n_entries;
-        double *values = test_memory(tape->n_slots, sizeof *values);
-        memcpy(values, tape->values, tape->n_slots * sizeof *values);
+        double *values = copy_of_values(tape);
         cad_freeze(tape, middle, end);
         CHECK(!cad_reads_below(tape, middle, end, (CadSlot)tape->n_slots));
         clear_adjoints(tape, 0, tape->n_slots);

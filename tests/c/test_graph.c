@@ -31,12 +31,11 @@ static void graphs_of_arrays_are_the_tape(void) {
         Random random = {seed};
         Twin *const twin = random_twin(seed, STEPS);
         CadTape *const tape = twin->arrays;
-        double *const before = test_memory(tape->n_slots, sizeof *before);
-        memcpy(before, tape->values, tape->n_slots * sizeof *before);
+        double *const before = copy_of_values(tape);
         for (int optimize = 0; optimize < 2; optimize++) {
             GraphCase c = case_of(tape, twin->leaves[0].slot, view_size(twin->leaves[0]), &random);
             check_case(&c, optimize);
-            CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+            check_values(tape, before);
         }
         free(before);
         twin_free(twin);
@@ -948,8 +947,7 @@ static CadStatus all_steps(GraphCase *c, CadId *room, CadProgram **program) {
 static CadStatus attempt_graph(long granted, int seed) {
     Twin *const twin = random_twin((uint64_t)seed, 12);
     CadTape *const tape = twin->arrays;
-    double *const before = test_memory(tape->n_slots, sizeof *before);
-    memcpy(before, tape->values, tape->n_slots * sizeof *before);
+    double *const before = copy_of_values(tape);
     Random random = {(uint64_t)seed};
     GraphCase c = case_of(tape, twin->leaves[0].slot, view_size(twin->leaves[0]), &random);
     CadId *const room = test_memory(4 * c.n + 2 * MOST_OUTPUTS, sizeof *room);
@@ -957,7 +955,7 @@ static CadStatus attempt_graph(long granted, int seed) {
     cad_memory_fail_after(granted);
     const CadStatus status = all_steps(&c, room, &program);
     CHECK(status == CAD_OK || program == NULL);
-    CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+    check_values(tape, before);
     cad_program_free(program);
     cad_graph_free(c.graph);
     free(room);

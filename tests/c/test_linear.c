@@ -138,12 +138,11 @@ static void maps_of_arrays_are_the_tangent_sweep(void) {
     for (uint64_t seed = 0; seed < TWINS; seed++) {
         Random random = {seed};
         Twin *const twin = random_twin(seed, STEPS);
-        double *const before = test_memory(twin->arrays->n_slots, sizeof *before);
-        memcpy(before, twin->arrays->values, twin->arrays->n_slots * sizeof *before);
+        double *const before = copy_of_values(twin->arrays);
         Case c = case_of_twin(twin, &random);
         check_case(&c, &random);
         /* Assignments that were undone are done again. */
-        CHECK(memcmp(before, twin->arrays->values, twin->arrays->n_slots * sizeof *before) == 0);
+        check_values(twin->arrays, before);
         free(before);
         cad_linear_free(c.linear);
         twin_free(twin);
@@ -226,8 +225,7 @@ static void a_map_survives_failure_of_memory(void) {
     for (uint64_t seed = 0; seed < 4; seed++) {
         Twin *const twin = random_twin(seed, STEPS);
         CadTape *const tape = twin->arrays;
-        double *const before = test_memory(tape->n_slots, sizeof *before);
-        memcpy(before, tape->values, tape->n_slots * sizeof *before);
+        double *const before = copy_of_values(tape);
         Random random = {seed};
         Case c = case_of_twin(twin, &random);
         CadStatus status = CAD_NO_MEMORY;
@@ -237,7 +235,7 @@ static void a_map_survives_failure_of_memory(void) {
             status = build(&c);
             cad_memory_fail_after(-1);
             CHECK(status == CAD_OK || c.linear == NULL);
-            CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+            check_values(tape, before);
         }
         CHECK(status == CAD_OK);
         CHECK(granted > 3);

@@ -6,7 +6,8 @@
 #include "program/program.h"
 
 #include "check.h"
-#include "on_tape.h"
+#include "on_graph.h"
+#include "replay.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,19 +147,12 @@ static size_t count_scans(const CadGraph *graph) {
     return n;
 }
 
-static void run(CadGraph *graph, CadId x, const CadId *roots, size_t n, double *results) {
-    CadProgram *program;
-    CHECK(cad_program_make(graph, CAD_AT_A_POINT, &x, 1, 0, roots, n, &program) == CAD_OK);
-    if (program == NULL) {
-        return;
+static void compute(CadGraph *graph, CadId x, const CadId *roots, size_t n, double *results) {
+    CadProgram *const program = make_program(graph, &x, 1, roots, n);
+    if (program != NULL) {
+        CHECK(run(program, POINT, results) == -1);
+        CHECK(cad_program_bytes(program) > 0);
     }
-    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    cad_program_prepare(program, room);
-    cad_program_take_inputs(program, cad_program_places(program, room), POINT);
-    CHECK(cad_program_run(program, room) == -1);
-    cad_program_read(program, room, results);
-    CHECK(cad_program_bytes(program) > 0);
-    free(room);
     cad_program_free(program);
 }
 
@@ -174,7 +168,7 @@ static void loops_are_found_and_differentiated(void) {
     CHECK(cad_graph_push(c.graph, wrt, along, 3, &c.output, 1, roots + 4) == CAD_OK);
     CHECK(cad_graph_push(c.graph, wrt, along, 3, roots + 1, 3, roots + 5) == CAD_OK);
     double found[8];
-    run(c.graph, c.x, roots, 8, found);
+    compute(c.graph, c.x, roots, 8, found);
     CHECK_NEAR(found[0], by_hand(POINT), 1e-14);
     for (int k = 0; k < 3; k++) {
         CHECK_NEAR(found[1 + k], slope_by_hand(k), 1e-8);
@@ -198,7 +192,7 @@ static void check_with_and_without(Record *of) {
             along[k] = one;
             CHECK(cad_graph_push(c.graph, wrt, along, 3, roots, 3, roots + 3 + 3 * k) == CAD_OK);
         }
-        run(c.graph, c.x, roots, 12, found[loops]);
+        compute(c.graph, c.x, roots, 12, found[loops]);
         free_case(&c);
     }
     for (int k = 0; k < 12; k++) {
@@ -218,19 +212,13 @@ static void check_writing(Record *of) {
     double expected;
     Case c = make_case(of);
     CHECK(read_case(&c, LEAST) == CAD_OK);
-    CadGraphParts parts = {.n_records = c.graph->n_records - 1};
-    cad_graph_write(c.graph, &parts);
+    CadGraphParts parts = written_parts(c.graph);
     CHECK_COUNT(count_scans(c.graph), 1);
-    run(c.graph, c.x, &c.output, 1, &expected);
-    parts.records = test_memory(4 * parts.n_rows, sizeof *parts.records);
-    parts.words = test_memory(parts.n_words, sizeof *parts.words);
-    parts.lists = test_memory(parts.n_lists, sizeof *parts.lists);
-    parts.constants = test_memory(parts.n_constants + 1, sizeof *parts.constants);
-    cad_graph_write(c.graph, &parts);
+    compute(c.graph, c.x, &c.output, 1, &expected);
     CadGraph *graph = cad_graph_new(1);
     CHECK(cad_graph_restore(graph, &parts, 1) == CAD_OK);
     double found;
-    run(graph, c.x, &c.output, 1, &found);
+    compute(graph, c.x, &c.output, 1, &found);
     CHECK_SAME(found, expected);
     cad_graph_free(graph);
     /* Whatever stands there instead, it is a graph that can be computed, if that does not take too
@@ -257,16 +245,13 @@ static void check_writing(Record *of) {
             graph = cad_graph_new(1);
             if (cad_graph_restore(graph, &parts, 1) == CAD_OK && cad_graph_has(graph, c.output) &&
                 cad_record_size(&graph->records[2]) == 3 && (of == record || wrong[i] <= TURNS)) {
-                run(graph, cad_graph_first(graph, 2), &c.output, 1, &found);
+                compute(graph, cad_graph_first(graph, 2), &c.output, 1, &found);
             }
             cad_graph_free(graph);
             *place = right;
         }
     }
-    free(parts.records);
-    free(parts.words);
-    free(parts.lists);
-    free(parts.constants);
+    free_parts(&parts);
     free_case(&c);
 }
 
@@ -313,19 +298,12 @@ static void what_differs_in_each_turn_has_a_derivative_in_each(void) {
     CHECK_COUNT(count_scans(c.graph), 1);
     const CadId one = cad_graph_constant(c.graph, 1.0);
     CHECK(cad_graph_pull(c.graph, &output, &one, 1, wrt, TURNS + 1, found) == CAD_OK);
-    CadProgram *program;
     double results[TURNS + 1];
-    CHECK(cad_program_make(c.graph, CAD_AT_A_POINT, &c.x, 1, 0, found, TURNS + 1, &program) ==
-          CAD_OK);
-    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    cad_program_prepare(program, room);
-    cad_program_take_inputs(program, cad_program_places(program, room), x);
-    CHECK(cad_program_run(program, room) == -1);
-    cad_program_read(program, room, results);
+    CadProgram *const program = make_program(c.graph, &c.x, 1, found, TURNS + 1);
+    CHECK(run(program, x, results) == -1);
     for (int k = 0; k <= TURNS; k++) {
         CHECK_SAME(results[k], ldexp(1.0, (k == 0 ? 0 : k) - TURNS));
     }
-    free(room);
     cad_program_free(program);
     free_case(&c);
 }

@@ -274,16 +274,6 @@ static double *twin_series(Twin *twin, Random *random, CadTape *tape) {
     return series;
 }
 
-static double *copy_of_values(const CadTape *tape) {
-    double *values = test_memory(tape->n_slots, sizeof *values);
-    memcpy(values, tape->values, tape->n_slots * sizeof *values);
-    return values;
-}
-
-static void check_values(const CadTape *tape, const double *values) {
-    CHECK(memcmp(values, tape->values, tape->n_slots * sizeof *values) == 0);
-}
-
 static void series_over_arrays_equal_those_over_numbers(void) {
     for (uint64_t number = 0; number < TWINS; number++) {
         Twin *twin = random_twin(number, STEPS);
