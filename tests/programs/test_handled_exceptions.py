@@ -80,11 +80,8 @@ def finally_noted(x, k):
         return 3.0 * x[0] * len(notes)
 
 
-class Forgiving:
+class Forgiving(contextlib.nullcontext):
     """Swallows what is raised within `with`."""
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, kind, error, trace):
         return kind is not None and issubclass(kind, LookupError)

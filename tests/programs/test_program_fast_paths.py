@@ -324,6 +324,9 @@ def test_more_signatures_than_fast_paths_in_turn() -> None:
                 x = np.linspace(1.0, 2.0, size)
                 np.testing.assert_allclose(program.grad(x, n), n * x ** (n - 1), rtol=1e-13)
     assert program.stats()["recordings"] == 22
+    program = cadiff.compile(lambda x, n: x * int(n))
+    for n in [*range(260), *range(20)]:
+        assert {program.grad(2.0, n) for _ in range(10)} == {n}  # so that recordings pay
 
 
 @examples(30)

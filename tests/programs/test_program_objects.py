@@ -280,24 +280,6 @@ def test_what_is_not_recorded_has_the_same_values() -> None:
             same(full(x), kept(x))
 
 
-def test_statics_take_the_short_way() -> None:
-    def f(x: Any, n: Any, kind: Any = None) -> Any:
-        return x * x * n if kind is None else x * n
-
-    program = cadiff.compile(f)
-    calls = [(1.0, 7), (2.0, 7), (2.0, 7.0), (2.0, 8), (2.0, True), (2.0, 1), (2.0, 1.0), (2.0, 7)]
-    calls += [(3.0, 7, "a"), (4.0, 7, "a"), (3.0, 7, "b"), (3.0, 7, None), (5.0, 7, None)]
-    for args in calls:
-        for _ in range(2):
-            assert program(*args) == f(*args)
-            assert program.grad(*args) == cadiff.grad(f)(*args)
-    x = np.array([1.0, 2.0])
-    product = cadiff.compile(lambda x, n, w, flag: cnp.sum(x**n * w) if flag else cnp.sum(x))
-    for args in ((x, 2, x, True), (2.0 * x, 2, 3.0 * x, True), (x, 2, x, False), (x, 3, x, True)):
-        for _ in range(2):
-            near(product.grad(*args), cadiff.grad(product.__wrapped__)(*args))
-
-
 class Model:
     """Programs as methods."""
 
