@@ -87,7 +87,7 @@ def with_empty(x: Any, y: Any, z: Any) -> Any:
 
 PROGRAMS: dict[str, tuple[Any, ...]] = {
     "few numbers": (rosenbrock, np.linspace(-1.0, 1.0, 5)),
-    "many numbers": (rosenbrock, np.linspace(-1.0, 1.0, 100)),
+    "many numbers": (rosenbrock, np.linspace(-1.0, 1.0, 120)),  # in parts, if not optimized
     "network": (network, *[rng.normal(size=s) for s in [(20, 30), (30, 5), (40, 20)]]),
     "matrices": (
         lambda a, b: cnp.sum(cnp.matmul(a, b) * 1.5),
@@ -205,18 +205,12 @@ def test_damaged_bytes_are_refused() -> None:
         changed[k] ^= 0x10
         with pytest.raises(ValueError, match="not the bytes of a recorded function"):
             binding.graph_from_bytes(bytes(changed))
-    for k in range(len(data)):
-        with pytest.raises(ValueError, match="not the bytes of a recorded function"):
-            binding.graph_from_bytes(data[:k])
-
-
-def test_foreign_bytes_are_refused() -> None:
-    data = bytes_of(rosenbrock, np.ones(4))
-    with pytest.raises(TypeError, match="expected the bytes of a recorded function, not str"):
-        binding.graph_from_bytes("program")  # type: ignore[arg-type]
-    for other in (b"", b"cad", pickle.dumps([1]), data[4:]):
+    foreign = (b"cad", pickle.dumps([1]), data[4:])
+    for other in (*(data[:k] for k in range(len(data))), *foreign):
         with pytest.raises(ValueError, match="not the bytes of a recorded function"):
             binding.graph_from_bytes(other)
+    with pytest.raises(TypeError, match="expected the bytes of a recorded function, not str"):
+        binding.graph_from_bytes("program")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="compile the function anew"):
         binding.graph_from_bytes(b"cadgrf99" + data[8:])
     with pytest.raises(ValueError, match="not of the lengths it says"):
@@ -327,29 +321,6 @@ class Library:
         return missed, *[array[:-1] for array in made]
 
 
-class Function(Library):
-    """Value and derivatives, of so many outputs by so many inputs."""
-
-    def __init__(self, text: str, directory: Path, n_outputs: int, n_inputs: int) -> None:
-        super().__init__(directory, text)
-        self.n_outputs = n_outputs
-        self.n_inputs = n_inputs
-
-    def value(self, x: Any) -> Any:
-        return self.call("f_value", x, results=(self.n_outputs,))
-
-    def value_and_grad(self, x: Any) -> Any:
-        return self.call("f_value_and_grad", x, results=(1, self.n_inputs))
-
-    def value_and_vjp(self, x: Any, g: Any) -> Any:
-        return self.call("f_value_and_vjp", x, g, results=(self.n_outputs, self.n_inputs))
-
-
-def compiled(graph: Any, directory: Path) -> Function:
-    text = codegen.to_c(graph, everything(graph), "f")
-    return Function(text, directory, graph.n_outputs, graph.n_inputs)
-
-
 def assert_close(found: Any, expected: Any) -> None:
     """But for rounding, also where terms cancel."""
     scale = float(np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected)))
@@ -359,37 +330,26 @@ def assert_close(found: Any, expected: Any) -> None:
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("optimize", [True, False])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_c_has_the_value_and_the_gradient(name: str, optimize: bool, tmp_path: Path) -> None:
-    f, *args = PROGRAMS[name]
-    library = compiled(recorded(f, *args, optimize=optimize), tmp_path)
-    argnums = tuple(range(len(args)))
-    value, gradient = cadiff.value_and_grad(f, argnums)(*args)
-    missed, found = library.value(vector(args))
-    assert missed == 0
-    assert_close(found, [value])
-    missed, found, derivatives = library.value_and_grad(vector(args))
-    assert missed == 0
-    assert_close(found, [value])
-    assert_close(derivatives, vector(gradient))
-
-
-@needs_compiler
-@pytest.mark.parametrize("name", SEVERAL)
-def test_c_has_several_values_and_their_products(name: str, tmp_path: Path) -> None:
-    f, *args = SEVERAL[name]
-    graph = recorded(f, *args)
-    library = compiled(graph, tmp_path)
-    x, g = vector(args), rng.normal(size=graph.n_outputs)
-    expected = graph.code_of("value").evaluate(x)
-    assert_close(library.value(x)[1], expected)
-    missed, values, derivatives = library.value_and_vjp(x, g)
-    assert missed == 0
-    assert_close(values, expected)
-    assert_close(
-        derivatives,
-        graph.code_of("pull", everything(graph)).evaluate(np.r_[x, g])[graph.n_outputs :],
-    )
+def test_c_has_values_and_gradients(optimize: bool, tmp_path: Path) -> None:
+    graphs = [recorded(f, *args, optimize=optimize) for f, *args in ALL.values()]
+    texts = [codegen.to_c(g, everything(g), f"f{k}") for k, g in enumerate(graphs)]
+    library = Library(tmp_path, *texts)
+    for k, (graph, (f, *args)) in enumerate(zip(graphs, ALL.values(), strict=True)):
+        x, n = vector(args), graph.n_outputs
+        if k < len(PROGRAMS):
+            value, gradient = cadiff.value_and_grad(f, tuple(range(len(args))))(*args)
+            expected, given, name = [np.array([value]), vector(gradient)], [x], "value_and_grad"
+        else:
+            given, name = [x, rng.normal(size=n)], "value_and_vjp"
+            pulled = graph.code_of("pull", everything(graph)).evaluate(np.concatenate(given))
+            expected = [pulled[:n], pulled[n:]]
+        missed, found = library.call(f"f{k}_value", x, results=(n,))
+        assert missed == 0
+        assert_close(found, expected[0])
+        missed, *both = library.call(f"f{k}_{name}", *given, results=(n, graph.n_inputs))
+        assert missed == 0
+        for one, other in zip(both, expected, strict=True):
+            assert_close(one, other)
 
 
 POINTS = (0.3, 0.7, 1.6, -0.4)
@@ -415,10 +375,11 @@ def every_operation(x: Any) -> Any:
 def test_c_has_every_operation(special: bool, tmp_path: Path) -> None:
     x = np.array([0.0, np.inf, -np.inf, np.nan] if special else POINTS)
     graph = recorded(every_operation, np.array(POINTS))
-    library = compiled(graph, tmp_path)
+    library = Library(tmp_path, codegen.to_c(graph, everything(graph), "f"))
     cotangents = np.linspace(0.5, 1.5, graph.n_outputs)
     expected = graph.code_of("pull", everything(graph)).evaluate(np.r_[x, cotangents])
-    missed, values, derivatives = library.value_and_vjp(x, cotangents)
+    sizes = (graph.n_outputs, graph.n_inputs)
+    missed, values, derivatives = library.call("f_value_and_vjp", x, cotangents, results=sizes)
     assert missed == 0
     assert_close(values, expected[: graph.n_outputs])
     assert_close(derivatives, expected[graph.n_outputs :])
@@ -427,14 +388,17 @@ def test_c_has_every_operation(special: bool, tmp_path: Path) -> None:
 
 @needs_compiler
 def test_c_answers_the_choice_that_is_another_one(tmp_path: Path) -> None:
-    library = compiled(recorded(choosing, np.array([1.0, 3.0])), tmp_path)
-    missed, value, gradient = library.value_and_grad([2.0, 5.0])
-    assert (missed, *value, *gradient) == (0, 10.0, 5.0, 2.0)
-    for x, number in (([-1.0, 3.0], 1), ([1.0, 2.0], 2), ([np.nan, 3.0], 1)):
-        missed, value, gradient = library.value_and_grad(x)
-        assert missed == number
-        np.testing.assert_array_equal([*value, *gradient], 1234.5)
-        assert library.value(x)[0] == number
+    graph = recorded(choosing, np.array([1.0, 3.0]))
+    library = Library(tmp_path, codegen.to_c(graph, everything(graph), "f"))
+    for x, wanted, numbers in (
+        ([2.0, 5.0], 0, [10.0, 5.0, 2.0]),
+        ([-1.0, 3.0], 1, [1234.5] * 3),
+        ([1.0, 2.0], 2, [1234.5] * 3),
+        ([np.nan, 3.0], 1, [1234.5] * 3),
+    ):
+        missed, value, gradient = library.call("f_value_and_grad", x, results=(1, 2))
+        assert missed == wanted == library.call("f_value", x, results=(1,))[0]
+        np.testing.assert_array_equal([*value, *gradient], numbers)
 
 
 FEW, MANY = rng.integers(0, 5, 1100), rng.integers(0, 60, 1100)
@@ -524,7 +488,9 @@ def test_c_of_the_arguments_that_are_chosen(tmp_path: Path) -> None:
     args = (rng.normal(size=4), rng.normal(size=5))
     program: Any = cadiff.compile(broadcast)
     chosen = ((1,), (1, 0), (0, 1))
-    texts = [
+    graph = recorded(broadcast, *args)
+    texts = [codegen.to_c(graph, [(4, 9)], "g")]
+    texts += [
         program.to_c(*args, name=f"f{k}", what="hessian", argnums=argnums)
         for k, argnums in enumerate(chosen)
     ]
@@ -536,6 +502,9 @@ def test_c_of_the_arguments_that_are_chosen(tmp_path: Path) -> None:
         missed, found = library.call(f"f{k}_hessian", given, results=(expected.size,))
         assert missed == 0
         assert_close(found, expected.ravel())
+    missed, _, found = library.call("g_value_and_grad", vector(args), results=(1, 5))
+    assert missed == 0
+    assert_close(found, cadiff.grad(broadcast, 1)(*args))
 
 
 @needs_compiler
@@ -570,26 +539,6 @@ def test_c_of_what_there_is_not_is_refused() -> None:
     own.defvjp(lambda ans, x: lambda g: float(g) * np.cos(x))  # which is of plain numbers
     with pytest.raises(ValueError, match="is a function of Python and has no text in C"):
         cadiff.compile(lambda x: own(x) * x).to_c(1.0, what="hessian")
-
-
-@needs_compiler
-def test_c_of_some_inputs(tmp_path: Path) -> None:
-    args = (rng.normal(size=4), rng.normal(size=5))
-    graph = recorded(broadcast, *args)
-    library = Function(codegen.to_c(graph, [(4, 9)], "f"), tmp_path, 1, 5)
-    gradient = cadiff.grad(broadcast, 1)(*args)
-    assert_close(library.value_and_grad(vector(args))[2], gradient)
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_long_programs_compile_in_parts(tmp_path: Path) -> None:
-    x = rng.uniform(0.5, 1.5, size=120)
-    graph = recorded(rosenbrock, x, optimize=False)
-    text = codegen.to_c(graph, everything(graph), "f")
-    assert "f_value_and_grad_parts" in text
-    library = Function(text, tmp_path, 1, len(x))
-    assert_close(library.value_and_grad(x)[2], cadiff.grad(rosenbrock)(x))
 
 
 def test_c_explains_itself() -> None:
