@@ -27,15 +27,31 @@ CadStatus read_graph(GraphCase *c, int optimize) {
     }
     c->input = cad_graph_input(c->graph, c->n, 0);
     CadId *const inputs = test_memory(c->n, sizeof *inputs);
-    for (size_t i = 0; i < c->n; i++) {
-        inputs[i] = c->input + (CadId)i;
-    }
+    name_row(inputs, c->input, c->n);
     const size_t end = c->tape->n_entries;
     const CadStatus status =
         c->rolls ? cad_loops_read(c->graph, c->tape, begin, end, inputs, c->n, c->outputs, c->m, 1)
                  : cad_graph_read(c->graph, c->tape, begin, end, inputs, c->n, c->outputs, c->m);
     free(inputs);
     return c->graph->status != CAD_OK ? c->graph->status : status;
+}
+
+CadId map_rows(CadGraph *graph, CadOp op, size_t n, CadId x, CadId y) {
+    const int64_t shape = (int64_t)n, one = 1;
+    const CadNumbers views[3] = {{0, &one}, {x, &one}, {y, &one}};
+    return cad_graph_map(graph, op, (uint32_t)n, 1, &shape, 1 + cad_op_info[op].arity, views);
+}
+
+CadId sum_of(CadGraph *graph, size_t n, CadId x) {
+    const int64_t shape = (int64_t)n, one = 1, none = 0;
+    const CadNumbers views[2] = {{0, &none}, {x, &one}};
+    return cad_graph_map(graph, CAD_OP_SUM, 1, 1, &shape, 2, views);
+}
+
+void name_row(CadId *ids, CadId first, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        ids[k] = first + (CadId)k;
+    }
 }
 
 static int is_far(double x) {

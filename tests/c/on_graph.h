@@ -26,6 +26,13 @@ GraphCase case_of(CadTape *tape, CadSlot base, size_t n, Random *random);
 /* Make the graph of a case, which the caller frees. */
 CadStatus read_graph(GraphCase *c, int optimize);
 
+/* An operation over n numbers in a row each, and the sum of them. */
+CadId map_rows(CadGraph *graph, CadOp op, size_t n, CadId x, CadId y);
+CadId sum_of(CadGraph *graph, size_t n, CadId x);
+
+/* Numbers in a row. */
+void name_row(CadId *ids, CadId first, size_t n);
+
 /* A program for a point. */
 CadProgram *make_program(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
                          size_t n_roots);

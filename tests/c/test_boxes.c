@@ -28,12 +28,6 @@ static CadId pack_rolled(CadGraph *graph, CadId x, size_t rows, size_t columns) 
     return cad_graph_pack(graph, ids, N);
 }
 
-static CadId map(CadGraph *graph, CadOp op, CadId x, CadId y) {
-    static const int64_t shape = N, one = 1;
-    const CadNumbers views[3] = {{0, &one}, {x, &one}, {y, &one}};
-    return cad_graph_map(graph, op, N, 1, &shape, 3, views);
-}
-
 static void set_stencil(Stencil *s, size_t rows, size_t columns, int is_spread) {
     static double y[N], z[N];
     static const int64_t all = N, one = 1, part[2] = {ROWS / 2, COLUMNS - 1};
@@ -42,7 +36,7 @@ static void set_stencil(Stencil *s, size_t rows, size_t columns, int is_spread) 
     s->graph = cad_graph_new(1);
     s->x = cad_graph_input(s->graph, N, 0);
     const CadId product =
-        map(s->graph, CAD_OP_multiply, pack_rolled(s->graph, s->x, rows, columns), s->x);
+        map_rows(s->graph, CAD_OP_multiply, N, pack_rolled(s->graph, s->x, rows, columns), s->x);
     for (size_t k = 0; k < N; k++) {
         s->inputs[k] = sin((double)k);
         places[k] = (CadId)rolled(k, is_spread ? k % 7 : 1, columns);
@@ -65,7 +59,7 @@ static void set_stencil(Stencil *s, size_t rows, size_t columns, int is_spread) 
                                                  .n_views = 2,
                                                  .views = {{1, strides}, {s->x, strides}}});
     const CadId v =
-        map(s->graph, CAD_OP_subtract, pack_rolled(s->graph, z_id, rows, columns), s->x);
+        map_rows(s->graph, CAD_OP_subtract, N, pack_rolled(s->graph, z_id, rows, columns), s->x);
     for (size_t k = 0; k < N; k++) {
         s->roots[k] = v + (CadId)k;
         y[k] = z[k] = s->inputs[rolled(k, rows, columns)] * s->inputs[k];
@@ -116,19 +110,15 @@ static void stencils_are_computed_in_boxes(void) {
 static void without_order_there_are_no_boxes(void) {
     enum { PRIME = 2999 };
     static CadId ids[1 + PRIME], any[PRIME];
-    static const int64_t shape = PRIME, one = 1;
     Random random = {1};
     CadGraph *const graph = cad_graph_new(1), *boxes;
     const CadId x = cad_graph_input(graph, PRIME, 0);
     for (size_t k = 0; k < PRIME; k++) {
         any[k] = x + (CadId)random_below(&random, PRIME);
     }
-    const CadNumbers views[3] = {{0, &one}, {cad_graph_pack(graph, any, PRIME), &one}, {x, &one}};
-    const CadId y = cad_graph_map(graph, CAD_OP_add, PRIME, 1, &shape, 3, views);
+    const CadId y = map_rows(graph, CAD_OP_add, PRIME, cad_graph_pack(graph, any, PRIME), x);
     ids[0] = x;
-    for (size_t k = 0; k < PRIME; k++) {
-        ids[1 + k] = y + (CadId)k;
-    }
+    name_row(ids + 1, y, PRIME);
     CHECK(cad_graph_in_boxes(graph, ids, 1 + PRIME, &boxes) == CAD_OK);
     CHECK(boxes == NULL && ids[0] == x && ids[1] == y);
     cad_graph_free(graph);

@@ -557,16 +557,10 @@ static void chains_that_cancel_are_zeros_in_a_row(void) {
     enum { N = 3 };
     CadGraph *const graph = cad_graph_new(1);
     const CadId x = cad_graph_input(graph, N, 0), t = cad_graph_input(graph, N, 0);
-    const int64_t shape = N, one = 1;
-    const CadNumbers less[3] = {{0, &one}, {t, &one}, {t, &one}};
-    const CadId none = cad_graph_map(graph, CAD_OP_subtract, N, 1, &shape, 3, less);
-    const CadNumbers times[3] = {{0, &one}, {none, &one}, {x, &one}};
-    const CadId product = cad_graph_map(graph, CAD_OP_amul, N, 1, &shape, 3, times);
+    const CadId none = map_rows(graph, CAD_OP_subtract, N, t, t);
     CadId ends[N];
     CadPart part;
-    for (CadId k = 0; k < N; k++) {
-        ends[k] = product + k;
-    }
+    name_row(ends, map_rows(graph, CAD_OP_amul, N, none, x), N);
     CHECK(cad_graph_split(graph, t, ends, N, &part) == CAD_OK);
     for (int k = 0; k < N; k++) {
         double value = 1.0;
@@ -622,10 +616,8 @@ static CadStatus program_by_index(const Indexed *of, CadProgram **program) {
     CadGraph *const graph = of->graph;
     CadId wrt[N], given[N], roots[1 + 2 * N] = {of->sum};
     const CadId seed = cad_graph_constant(graph, 1.0);
-    for (CadId k = 0; k < N; k++) {
-        wrt[k] = of->x + k;
-        given[k] = of->direction + k;
-    }
+    name_row(wrt, of->x, N);
+    name_row(given, of->direction, N);
     CadStatus status = graph->status;
     if (status == CAD_OK) {
         status = cad_graph_pull(graph, &of->sum, &seed, 1, wrt, N, roots + 1);
@@ -714,13 +706,11 @@ static void check_picked(int step, int n_apart, int place_of_other) {
     enum { N = 80, MANY = 36 };
     CadGraph *const graph = cad_graph_new(1);
     const CadId x = cad_graph_input(graph, N, 0), seed = cad_graph_constant(graph, 1.0);
-    const int64_t all = N, many = MANY, one = 1, none = 0;
-    const CadNumbers taking[2] = {{0, &one}, {x, &one}};
-    const CadId y = cad_graph_map(graph, CAD_OP_sin, N, 1, &all, 2, taking);
+    const CadId y = map_rows(graph, CAD_OP_sin, N, x, x);
     double inputs[N], results[N], expected[N] = {0.0};
     CadId ids[MANY], wrt[N], gradient[N];
+    name_row(wrt, x, N);
     for (int k = 0; k < N; k++) {
-        wrt[k] = x + (CadId)k;
         inputs[k] = 0.1 * k;
     }
     for (int k = 0; k < MANY; k++) {
@@ -733,10 +723,8 @@ static void check_picked(int step, int n_apart, int place_of_other) {
             expected[at] += 2.0 * sin(inputs[at]) * cos(inputs[at]);
         }
     }
-    const CadNumbers squaring[2] = {{0, &one}, {cad_graph_pack(graph, ids, MANY), &one}};
-    const CadId squares = cad_graph_map(graph, CAD_OP_square, MANY, 1, &many, 2, squaring);
-    const CadNumbers adding[2] = {{0, &none}, {squares, &one}};
-    const CadId sum = cad_graph_map(graph, CAD_OP_SUM, 1, 1, &many, 2, adding);
+    const CadId picked = cad_graph_pack(graph, ids, MANY);
+    const CadId sum = sum_of(graph, MANY, map_rows(graph, CAD_OP_square, MANY, picked, picked));
     CHECK(cad_graph_pull(graph, &sum, &seed, 1, wrt, N, gradient) == CAD_OK);
     CadProgram *const program = make_program(graph, &x, 1, gradient, N);
     CHECK(run(program, inputs, results) == -1);
@@ -856,9 +844,7 @@ static void copies_have_origins(void) {
     const CadId ids[SIZE] = {x + 2, other, x, x + 2}, unused[2] = {x, x + 1};
     const CadId packed = cad_graph_pack(graph, ids, SIZE);
     cad_graph_pack(graph, unused, 2);
-    const int64_t shape[1] = {SIZE}, in_order[1] = {1};
-    const CadNumbers views[2] = {{0, in_order}, {packed, in_order}};
-    const CadId output = cad_graph_map(graph, CAD_OP_sin, SIZE, 1, shape, 2, views);
+    const CadId output = map_rows(graph, CAD_OP_sin, SIZE, packed, packed);
     const CadId wrt[N] = {x, x + 1, x + 2};
     CadStatus status = CAD_NO_MEMORY;
     CadId *copies = NULL;
@@ -889,9 +875,7 @@ static CadStatus all_steps(GraphCase *c, CadId *room, CadProgram **program) {
         return status;
     }
     CadId *const wrt = room, *const results = room + c->n, *const seeds = room + 2 * c->n;
-    for (size_t j = 0; j < c->n; j++) {
-        wrt[j] = c->input + (CadId)j;
-    }
+    name_row(wrt, c->input, c->n);
     for (size_t i = 0; i < c->m; i++) {
         seeds[i] = cad_graph_constant(c->graph, 1.0);
     }
@@ -902,9 +886,7 @@ static CadStatus all_steps(GraphCase *c, CadId *room, CadProgram **program) {
     const CadId direction = status == CAD_OK ? cad_graph_input(c->graph, c->n, 0) : 0;
     if (status == CAD_OK && (status = c->graph->status) == CAD_OK) {
         CadId *const along = room + 2 * c->n + MOST_OUTPUTS;
-        for (size_t j = 0; j < c->n; j++) {
-            along[j] = direction + (CadId)j;
-        }
+        name_row(along, direction, c->n);
         status = cad_graph_push(c->graph, wrt, along, c->n, results, c->n, seeds + MOST_OUTPUTS);
     }
     if (status == CAD_OK) {

@@ -290,9 +290,7 @@ static void what_differs_in_each_turn_has_a_derivative_in_each(void) {
     c.graph = cad_graph_new(1);
     c.x = cad_graph_input(c.graph, TURNS + 1, 0);
     CadId wrt[TURNS + 1], found[TURNS + 1], output = y;
-    for (CadId k = 0; k <= TURNS; k++) {
-        wrt[k] = c.x + k;
-    }
+    name_row(wrt, c.x, TURNS + 1);
     CHECK(cad_loops_read(c.graph, c.tape, 0, c.tape->n_entries, wrt, TURNS + 1, &output, 1,
                          LEAST) == CAD_OK);
     CHECK_COUNT(count_scans(c.graph), 1);

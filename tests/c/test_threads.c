@@ -2,8 +2,7 @@
  * makes and runs programs of its own. What they find is compared with what one thread finds;
  * ThreadSanitizer sees whether they touch each other's memory. */
 #include "check.h"
-#include "on_tape.h"
-#include "program/program.h"
+#include "on_graph.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -50,13 +49,11 @@ static CadId arrays(CadGraph *graph, CadId x) {
     const int64_t inner[3] = {ROWS, COLUMNS, ROWS}, matrix[2] = {ROWS, COLUMNS};
     const int64_t rows[3] = {ROWS, 0, 1}, left[3] = {COLUMNS, 1, 0}, right[3] = {0, 1, COLUMNS};
     const int64_t in_order[2] = {COLUMNS, 1}, turned[2] = {1, ROWS}, along[2] = {1, 0};
-    const int64_t one = 1, none = 0, all = ROWS * ROWS, some = SIZE;
+    const int64_t one = 1;
     const CadNumbers factors[3] = {{0, rows}, {x, left}, {x, right}};
     const CadId product = cad_graph_map(graph, CAD_OP_MATMUL, ROWS * ROWS, 3, inner, 3, factors);
-    const CadNumbers squared[3] = {{0, &one}, {product, &one}, {product, &one}};
-    const CadId squares = cad_graph_map(graph, CAD_OP_multiply, ROWS * ROWS, 1, &all, 3, squared);
-    const CadNumbers summed[2] = {{0, &none}, {squares, &one}};
-    const CadId sum = cad_graph_map(graph, CAD_OP_SUM, 1, 1, &all, 2, summed);
+    const CadId squares = map_rows(graph, CAD_OP_multiply, ROWS * ROWS, product, product);
+    const CadId sum = sum_of(graph, ROWS * ROWS, squares);
 
     const CadNumbers turn[3] = {{0, in_order}, {x, turned}, {x, in_order}};
     const CadId mixed = cad_graph_map(graph, CAD_OP_multiply, SIZE, 2, matrix, 3, turn);
@@ -81,10 +78,8 @@ static CadId arrays(CadGraph *graph, CadId x) {
     made.n_views = 1;
     made.views[0] = (CadNumbers){totals, &one};
     const CadId scattered = cad_graph_make(graph, graph, &made);
-    const CadNumbers both[3] = {{0, &one}, {added, &one}, {scattered, &one}};
-    const CadId waves = cad_graph_map(graph, CAD_OP_arctan2, SIZE, 1, &some, 3, both);
-    const CadNumbers last[2] = {{0, &none}, {waves, &one}};
-    return single(graph, CAD_OP_add, sum, cad_graph_map(graph, CAD_OP_SUM, 1, 1, &some, 2, last));
+    const CadId waves = map_rows(graph, CAD_OP_arctan2, SIZE, added, scattered);
+    return single(graph, CAD_OP_add, sum, sum_of(graph, SIZE, waves));
 }
 
 /* From SIZE inputs to the value and SIZE derivatives; a guard holds for inputs below 1. NULL:
@@ -97,9 +92,7 @@ static CadProgram *gradient_program(int with_arrays, size_t chain, int for_lanes
     }
     CadId wrt[SIZE], roots[1 + SIZE];
     const CadId x = cad_graph_input(graph, SIZE, 0);
-    for (CadId k = 0; k < SIZE; k++) {
-        wrt[k] = x + k;
-    }
+    name_row(wrt, x, SIZE);
     roots[0] = numbers(graph, x, chain);
     if (with_arrays) {
         roots[0] = single(graph, CAD_OP_add, roots[0], arrays(graph, x));
