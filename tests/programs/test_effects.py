@@ -223,14 +223,15 @@ EFFECTS: dict[str, tuple[str, str, str]] = {
     "an array of floats": ("np.ones(3, np.float32)", "np.multiply({h}, 2, out={h})", "{h}[1]"),
     "an array in order": ("np.array([3.0, 2.0, 1.0])", "{h}.sort(); {h}[0] += k", "{h}[0]"),
     "an array by another name": ("np.zeros(4)", "b = {h}; b[k] += 1.0", "{h}.sum()"),
-    "an average": ("np.zeros(1)", "{h}[0] = 0.5 * {h}[0] + np.sum(value(x))", "{h}[0]"),
+    "an average": ("np.zeros(1)", "{h}[0] = 0.5 * {h}[0] + np.sum(cadiff.value(x))", "{h}[0]"),
     "an average, and what raises": (
         "np.zeros(1)",
-        "{h}[0] += 1.0; float({h}[: 3 + int(np.sum(x > 0))][0]); math.sqrt(np.sum(value(x)))",
+        "{h}[0] += 1.0; float({h}[: 3 + int(np.sum(x > 0))][0]); "
+        "math.sqrt(np.sum(cadiff.value(x)))",
         "{h}[0]",
     ),
     "items of a list": ("[0, 0, 0, 0]", "{h}[k] = {h}[k] + 1", "sum({h})"),
-    "appended items": ("[]", "{h}.append(2 * k)", "len({h}) + {h}[-1]"),
+    "appended items": ("[9]", "{h}.append(2 * k)", "len({h}) + {h}[-1]"),
     "appended items that it reads": ("[0.0]", "{h}.append({h}[-1] + 1.0)", "{h}[-1]"),
     "a log": ("[]", "{h}.append(x * 2.0)", "len({h})"),
     "a log that is reached in loops": (
@@ -258,38 +259,33 @@ EFFECTS: dict[str, tuple[str, str, str]] = {
     "attributes with a method of their own": ("Noted()", "{h}.k = k", "{h}.n"),
     "a list with a method of its own": ("Counted()", "{h}.append(k)", "{h}.n"),
     "a deque with a property": ("Ring()", "{h}.append(k)", "{h}.n"),
-}  # fmt: skip
-# How that is made, what f is given, how it is reached, what else is changed, and what f is.
+}
+# How that is made, the arguments of f, how f reaches it, what else f changes, and how it reads it.
 WAYS: dict[str, tuple[str, str, str, str, str]] = {
-    "a global": ("global h; h = {new}", "x, k", "h", "global h", "f"),
-    "a closure": ("h = {new}", "x, k", "h", "nonlocal h", "f"),
-    "a default": ("h = {new}", "x, k, h=h", "h", "pass", "f"),
-    "a class": ("o = type('A', (), {{}}); o.h = {new}", "x, k", "o.h", "pass", "f"),
+    "a global": ("global h; h = {new}", "x, k", "h", "global h", "h"),
+    "a closure": ("h = {new}", "x, k", "h", "nonlocal h", "h"),
+    "a default": ("h = {new}", "x, k, h=h", "h", "pass", "h"),
+    "a class": ("o = type('A', (), {{}}); o.h = {new}", "x, k", "o.h", "pass", "o.h"),
     "a bound method": (
-        "o = SimpleNamespace(h={new})", "o, x, k", "o.h", "pass", "f.__get__(o)",
+        "self = SimpleNamespace(h={new})",
+        "self, x, k",
+        "self.h",
+        "pass",
+        "self.h",
     ),
-    "an argument": ("h = {new}; given = [h]", "x, k, h", "h", "pass", "f"),
-    "an attribute of an argument": (
-        "o = SimpleNamespace(h={new}); given = [o]", "x, k, o", "o.h", "pass", "f",
-    ),
-    "an argument by another name": ("h = {new}; given = [h]", "x, k, y", "h", "nonlocal h", "f"),
-    "a view of an argument": (
-        "y = {new}; h = y[::-1] if isinstance(y, np.ndarray) else y; given = [y]",
-        "x, k, y", "h", "nonlocal h", "f",
-    ),
-    "an argument beside an object": (
-        "h = {new}; o = SimpleNamespace(n=0); given = [h, o]", "x, k, h, o", "h", "o.n += 1", "f",
-    ),
-    "an argument beside items": (
-        "h = {new}; o = dict(n=0); given = [h]", "x, k, h", "h", "o['n'] += 1", "f",
-    ),
-    "an argument beside a log": (
-        "h = {new}; o = []; given = [h]", "x, k, h", "h", "o.append(x * 2.0)", "f",
-    ),
-    "an argument beside a counter": (
-        "h = {new}; o = 0; given = [h]", "x, k, h", "h", "nonlocal o; o += 1", "f",
-    ),
-}  # fmt: skip
+    "an argument": ("h = {new}", "x, k, h", "h", "pass", "h"),
+    "an argument's attribute": ("o = SimpleNamespace(h={new})", "x, k, o", "o.h", "pass", "o.h"),
+    "another name": ("h = y = {new}", "x, k, y", "h", "nonlocal h", "y"),
+    "a view": ("y = {new}; h = view(y)", "x, k, y", "h", "nonlocal h", "y"),
+    "beside an object": ("h, o = {new}, SimpleNamespace(n=0)", "x, k, h, o", "h", "o.n += 1", "h"),
+    "beside items": ("h, o = {new}, dict(n=0)", "x, k, h", "h", "o['n'] += 1", "h"),
+    "beside a log": ("h, o = {new}, []", "x, k, h", "h", "o.append(x * 2.0)", "h"),
+    "beside a counter": ("h, o = {new}, 0", "x, k, h", "h", "nonlocal o; o += 1", "h"),
+}
+
+
+def view(y: Any) -> Any:
+    return y[::-1] if isinstance(y, np.ndarray) else y
 
 
 def note(kept: dict[int, Any], value: Any) -> None:
@@ -326,16 +322,17 @@ class Ring(deque[Any]):
 
 
 def made(way: str, what: str) -> tuple[Any, list[Any], Callable[[], Any]]:
-    """A function, what it is given beside x and k, and what it has by then."""
+    """A function, what it is given beside x and k, and what it has changed."""
     new, change, result = EFFECTS[what]
-    setup, names, h, other, returned = WAYS[way]
+    setup, names, h, other, read = WAYS[way]
+    given = ", ".join(name for name in names.split(", ") if name in ("h", "o", "y"))
     text = (
-        f"def make():\n    o, given = None, []\n    {setup.format(new=new)}\n"
+        f"def make():\n    o = None\n    {setup.format(new=new)}\n"
         f"    def f({names}):\n        {other}\n        {change.format(h=h)}\n"
-        f"        return np.sum(x * x) * ({result.format(h=h)})\n"
-        f"    return {returned}, given, lambda: ({h}, o, given)"
+        f"        return np.sum(x * x) * ({result.format(h=read)})\n"
+        f"    return {'f.__get__(self)' if 'self' in names else 'f'}, [{given}], lambda: ({h}, o)"
     )
-    module: dict[str, Any] = {**globals(), "math": math, "value": cadiff.value}
+    module: dict[str, Any] = {**globals(), "math": math, "Plain": SimpleNamespace}
     exec(text, module)
     made: tuple[Any, list[Any], Callable[[], Any]] = module["make"]()
     return made

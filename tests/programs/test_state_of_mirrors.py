@@ -145,21 +145,13 @@ def names() -> dict[str, Any]:
     }
 
 
-class Model:
-    def __init__(self, held: Any, function: Callable[[Any, Any], Any]) -> None:
-        self.held, self.function = held, function
-
-    def __call__(self, x: Any) -> Any:
-        return self.function(self.held, x)
-
-
 def ways_to(s: Any, f: Callable[[Any, Any], Any]) -> list[tuple[Any, tuple[Any, ...]]]:
     """Functions of x that find an object at different places, with further arguments."""
     items = [s]
     found: list[tuple[Any, tuple[Any, ...]]] = [
         (lambda x: f(s, x), ()),
         (lambda x, given: f(given, x), (s,)),
-        (Model(s, f), ()),
+        (functools.partial(f, s), ()),
         (lambda x: f(items[0], x), ()),
     ]
     if isinstance(s, (ip.PPoly, ip.BSpline)):
@@ -195,15 +187,6 @@ def test_what_is_changed_of_an_object_is_seen(kind: str) -> None:
         there["c"] = 0.7 - 0.1 * k
         exec(change, there)
         check(change)
-
-
-def test_a_spline_in_a_closure_is_recorded_once() -> None:
-    s = ip.CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 8.0])
-    program = cadiff.compile(lambda x: s(x))
-    for x in np.linspace(0.2, 0.8, 9):
-        program(x)
-        program.grad(x)
-    assert (program.stats()["recordings"], program.stats()["obstacles"]) == (1, [])
 
 
 @pytest.mark.parametrize(
