@@ -54,7 +54,7 @@ double random_between(Random *random, double low, double high) {
 
 /* --- by hand --- */
 
-static void demand(CadStatus status) {
+void demand(CadStatus status) {
     if (status != CAD_OK) {
         fprintf(stderr, "the tests need more memory than there is\n");
         exit(2);

@@ -29,6 +29,9 @@ size_t random_led(void);
 
 /* --- by hand --- */
 
+/* End the tests where they have no memory themselves. */
+void demand(CadStatus status);
+
 /* Operands are numbers: a variable has a slot, a constant has none. */
 CadNumber variable(const CadTape *tape, CadSlot slot);
 CadNumber constant(double value);

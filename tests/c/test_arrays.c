@@ -181,26 +181,6 @@ static void sweeps_from_one_number_end_early(void) {
 enum { WIDTHS = 4 };
 static const size_t widths[WIDTHS] = {1, 3, 8, 9};
 
-static void tangents_over_arrays_equal_those_over_numbers(void) {
-    for (uint64_t number = 0; number < TWINS; number++) {
-        Twin *twin = random_twin(number, STEPS);
-        Random random = {number};
-        for (int w = 0; w < WIDTHS; w++) {
-            const size_t lanes = widths[w];
-            Tangents t = twin_tangents(twin, &random, lanes);
-            for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
-                const CadSlot there = twin->now[i / lanes].slot;
-                const double expected =
-                    there == CAD_NONE ? 0.0 : t.numbers[there * lanes + i % lanes];
-                CHECK_NEAR(t.arrays[i], expected, nearly(expected));
-            }
-            twin_check_values(twin);
-            free_tangents(&t);
-        }
-        twin_free(twin);
-    }
-}
-
 static void second_order_over_arrays_equals_that_over_numbers(void) {
     for (uint64_t number = 0; number < TWINS; number++) {
         Twin *twin = random_twin(number, STEPS);
@@ -449,7 +429,6 @@ const Test array_tests[] = {
     TEST(adjoints_are_swept_into_lent_memory),
     TEST(gradients_of_leaves_over_arrays_accumulate),
     TEST(sweeps_from_one_number_end_early),
-    TEST(tangents_over_arrays_equal_those_over_numbers),
     TEST(second_order_over_arrays_equals_that_over_numbers),
     TEST(second_order_passes_adjoints_of_zero),
     TEST(targets_that_are_filled),

@@ -80,13 +80,6 @@ static View whole(CadSlot slot, int ndim, const int64_t *shape) {
 
 /* --- twins --- */
 
-static void demand(CadStatus status) {
-    if (status != CAD_OK) {
-        fprintf(stderr, "the tests need more memory than there is\n");
-        exit(2);
-    }
-}
-
 Twin *twin_new(void) {
     Twin *twin = test_memory(1, sizeof *twin);
     twin->arrays = cad_tape_new();
@@ -210,6 +203,19 @@ static CadSlot push(Twin *twin, const CadRequest *request) {
     return out;
 }
 
+/* Of one operand, into an array that is there. */
+static CadRequest request_to(const Twin *twin, CadOp op, const View *target, const View *source) {
+    return (CadRequest){
+        .op = op,
+        .passive = (uint32_t)is_passive(twin, *source) << 1,
+        .ndim = target->ndim,
+        .shape = target->shape,
+        .n_views = 2,
+        .views = {{target->slot, target->strides}, {source->slot, source->strides}},
+        .slots = 1,
+        .index = -1};
+}
+
 View twin_row(Twin *twin, CadOp op, const View *operands) {
     const int arity = cad_op_info[op].arity;
     View result = whole(0, operands[0].ndim, operands[0].shape);
@@ -279,16 +285,11 @@ View twin_sum_of_products(Twin *twin, int n, const View *operands, unsigned axes
 }
 
 View twin_cumsum(Twin *twin, View x, int backwards) {
-    const View result_like = whole(0, x.ndim, x.shape);
-    View result = result_like;
-    const CadRequest request = {.op = backwards ? CAD_OP_CUMSUM_BACK : CAD_OP_CUMSUM,
-                                .passive = (uint32_t)is_passive(twin, x) << 1,
-                                .ndim = x.ndim,
-                                .shape = x.shape,
-                                .n_views = 2,
-                                .views = {{CAD_OWN, result_like.strides}, {x.slot, x.strides}},
-                                .slots = view_size(result),
-                                .index = -1};
+    View result = whole(0, x.ndim, x.shape);
+    CadRequest request =
+        request_to(twin, backwards ? CAD_OP_CUMSUM_BACK : CAD_OP_CUMSUM, &result, &x);
+    request.views[0].slot = CAD_OWN;
+    request.slots = view_size(result);
     result.slot = push(twin, &request);
     const size_t n = (size_t)x.shape[x.ndim - 1];
     for (size_t row = 0; row < view_size(x); row += n) {
@@ -422,15 +423,8 @@ void twin_assign_number(Twin *twin, CadSlot target, CadSlot source) {
 }
 
 void twin_assign(Twin *twin, View target, View source) {
-    const CadRequest request = {
-        .op = CAD_OP_ASSIGN,
-        .passive = (uint32_t)is_passive(twin, source) << 1,
-        .ndim = target.ndim,
-        .shape = target.shape,
-        .n_views = 2,
-        .views = {{target.slot, target.strides}, {source.slot, source.strides}},
-        .slots = view_size(target),
-        .index = -1};
+    CadRequest request = request_to(twin, CAD_OP_ASSIGN, &target, &source);
+    request.slots = view_size(target);
     const CadSlot out = push(twin, &request);
     cad_tape_activate(twin->arrays, target.slot);
     for (size_t i = 0; i < view_size(target); i++) {
@@ -454,15 +448,7 @@ void twin_scatter(Twin *twin, View target, size_t count, const int64_t *offsets,
 }
 
 void twin_write(Twin *twin, View target, View source) {
-    const CadRequest request = {
-        .op = CAD_OP_positive,
-        .passive = (uint32_t)is_passive(twin, source) << 1,
-        .ndim = target.ndim,
-        .shape = target.shape,
-        .n_views = 2,
-        .views = {{target.slot, target.strides}, {source.slot, source.strides}},
-        .slots = 1,
-        .index = -1};
+    const CadRequest request = request_to(twin, CAD_OP_positive, &target, &source);
     push(twin, &request);
     cad_tape_activate(twin->arrays, target.slot);
     for (size_t i = 0; i < view_size(target); i++) {
@@ -476,16 +462,8 @@ static void accumulate(Twin *twin, CadSlot target, CadSlot source) {
 }
 
 void twin_accumulate(Twin *twin, View target, View source) {
-    const CadRequest request = {
-        .op = CAD_OP_SUM,
-        .passive = (uint32_t)is_passive(twin, source) << 1,
-        .ndim = target.ndim,
-        .shape = target.shape,
-        .n_views = 2,
-        .views = {{target.slot, target.strides}, {source.slot, source.strides}},
-        .slots = 1,
-        .index = -1,
-        .extra = {1, 0}};
+    CadRequest request = request_to(twin, CAD_OP_SUM, &target, &source);
+    request.extra[0] = 1;
     push(twin, &request);
     cad_tape_activate(twin->arrays, target.slot);
     for (size_t i = 0; i < view_size(target); i++) {

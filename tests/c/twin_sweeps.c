@@ -96,6 +96,11 @@ void free_tangents(Tangents *t) {
 
 void twin_check_second(Twin *twin, Random *random, size_t lanes) {
     Tangents t = twin_tangents(twin, random, lanes);
+    for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
+        const CadSlot there = twin->now[i / lanes].slot;
+        const double expected = there == CAD_NONE ? 0.0 : t.numbers[there * lanes + i % lanes];
+        CHECK_NEAR(t.arrays[i], expected, nearly(expected));
+    }
     double *arrays = test_memory(twin->arrays->n_slots * lanes, sizeof *arrays);
     double *numbers = test_memory(twin->numbers->n_slots * lanes, sizeof *numbers);
     twin_seed_all(twin, random);

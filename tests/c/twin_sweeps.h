@@ -34,7 +34,7 @@ typedef struct Tangents {
 Tangents twin_tangents(Twin *twin, Random *random, size_t lanes);
 void free_tangents(Tangents *tangents);
 
-/* Tangents of the reverse sweep. */
+/* Tangents, and those of the reverse sweep. */
 void twin_check_second(Twin *twin, Random *random, size_t lanes);
 
 #endif
