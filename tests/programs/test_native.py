@@ -584,17 +584,22 @@ def test_an_interrupt_leaves_nothing_behind(
     assert program.stats()["native"] == "machine code"
 
 
+@pytest.mark.parametrize("how", ["background", "auto"])
 def test_a_process_that_ends_meanwhile_leaves_nothing_behind(
-    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: str, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiler_in(tmp_path, f"echo $$ > {tmp_path}/started; sleep 60", monkeypatch)
+    monkeypatch.delenv("CADIFF_NATIVE")
+    begun = time.monotonic()
     isolated(f"""
-import os, time, cadiff
-f = cadiff.compile(lambda x: cadiff.sin(x), native="background")
-f(1.0)
+import os, numpy as np, cadiff
+from cadiff.programs import native
+native.SECONDS, native.SHARE = 0.0, 1e9
+f = cadiff.compile(lambda x: np.sum(x * x * x), native={how!r})
 while not os.path.exists("{tmp_path}/started"):
-    time.sleep(0.01)
+    f(np.ones(20))
 """)
+    assert time.monotonic() - begun < 50.0
     assert list(own.iterdir()) == []
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "started").read_text()), 0)

@@ -296,26 +296,6 @@ def test_a_compiler_that_fails_is_asked_no_more(
     assert len((tmp_path / "asked").read_text().split("\n")) == 1 + native.MOST_FAILURES
 
 
-def test_a_process_that_ends_meanwhile_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CADIFF_CACHE", str(tmp_path))
-    compiler_in(tmp_path, f"echo $$ > {tmp_path}/started; sleep 60", monkeypatch)
-    begun = time.monotonic()
-    isolated(f"""
-import os, numpy as np, cadiff
-from cadiff.programs import native
-native.SECONDS, native.SHARE = 0.0, 1e9
-f = cadiff.compile(lambda x: np.sum(x * x * x), native="auto")
-while not os.path.exists("{tmp_path}/started"):
-    f(np.ones(100))
-""")
-    assert time.monotonic() - begun < 50.0
-    assert list((tmp_path / "native").iterdir()) == []
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "started").read_text()), 0)
-
-
 def test_a_process_that_is_forked_has_machine_code_of_its_own() -> None:
     isolated("""
 import os, sys, time, cadiff
