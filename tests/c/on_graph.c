@@ -84,7 +84,7 @@ CadGraphParts written_parts(const CadGraph *graph) {
     return parts;
 }
 
-void free_parts(CadGraphParts *parts) {
+void free_written(CadGraphParts *parts) {
     free(parts->records);
     free(parts->words);
     free(parts->lists);

@@ -39,7 +39,7 @@ CadProgram *make_program(CadGraph *graph, const CadId *inputs, size_t n_inputs, 
 
 /* What is written of a graph; the caller frees it. */
 CadGraphParts written_parts(const CadGraph *graph);
-void free_parts(CadGraphParts *parts);
+void free_written(CadGraphParts *parts);
 
 /* Values, pushed tangents, pulled cotangents and second derivatives, against the tangent sweep;
  * what is split and what is inserted elsewhere. */

@@ -116,7 +116,7 @@ double *copy_of_values(const CadTape *tape) {
     return values;
 }
 
-void check_values(const CadTape *tape, const double *values) {
+void check_kept_values(const CadTape *tape, const double *values) {
     CHECK(memcmp(values, tape->values, tape->n_slots * sizeof *values) == 0);
 }
 

@@ -46,7 +46,7 @@ size_t past(const CadTape *tape, CadSlot slot);
 
 /* A copy of all values, and whether they have its bits. */
 double *copy_of_values(const CadTape *tape);
-void check_values(const CadTape *tape, const double *values);
+void check_kept_values(const CadTape *tape, const double *values);
 
 /* As cad_tape_clear_adjoints, where memory does not fail. */
 void clear_adjoints(CadTape *tape, size_t begin, size_t end);

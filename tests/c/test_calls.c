@@ -380,7 +380,7 @@ static void graphs_with_calls_are_written_and_read(void) {
             parts.words[k] = right;
         }
     }
-    free_parts(&parts);
+    free_written(&parts);
     cad_graph_free(c.graph);
 }
 

@@ -251,7 +251,7 @@ static void check_writing(Record *of) {
             *place = right;
         }
     }
-    free_parts(&parts);
+    free_written(&parts);
     free_case(&c);
 }
 

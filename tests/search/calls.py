@@ -15,18 +15,7 @@ Invoke = Callable[..., Any]  # of a world, arguments, options
 
 @dataclass(frozen=True)
 class Drawn:
-    """A call of what `invoke` calls.
-
-    Attributes
-    ----------
-    name : str
-        For the text.
-    invoke : callable
-        `invoke(world, *args, **options)`.
-    args : tuple of Argument
-    options : mapping
-        Constants, by keyword.
-    """
+    """`invoke(world, *args, **options)`, where options are constants."""
 
     name: str
     invoke: Invoke

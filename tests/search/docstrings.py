@@ -61,12 +61,7 @@ Directions = dict[str, tuple[Any, Any]]
 class Moved:
     """How floats of an example move: as far as each is large where the original runs first.
 
-    Attributes
-    ----------
-    seed : int
-    s, t : number
-    directions : dict
-        By places, in any world; those of new places are drawn if `is_first`.
+    Directions are found by places, in any world; those of new places are drawn if `is_first`.
     """
 
     seed: int

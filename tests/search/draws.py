@@ -111,20 +111,10 @@ ROUNDED = ("float32",)
 
 @dataclass(frozen=True)
 class Argument:
-    """What is handed to a function.
+    """What is handed to a function."""
 
-    Attributes
-    ----------
-    values : array or anything
-        Where it is at s = t = 0.
-    along : tuple of array, optional
-        Where it moves by s and by t.
-    dress : str
-        Of DRESSES.
-    """
-
-    values: Any
-    along: tuple[Array, Array] | None = None
+    values: Any  # at s = t = 0
+    along: tuple[Array, Array] | None = None  # how it moves by s and by t
     dress: str = ""
 
     def at(self, world: World, s: Any, t: Any) -> Any:

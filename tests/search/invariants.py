@@ -53,29 +53,16 @@ class Finding:
 class Outcome:
     """What came of a case.
 
-    Attributes
-    ----------
-    status : str
-        "checked"; "refused" with a clear error; "no case" where the original itself refuses, or
-        has no numbers as results.
-    text : str
-        The call.
-    tried : Counter
-        How often each invariant was.
-    findings : list of Finding
-        What is wrong.
-    refusal : str
-        What was said.
-    known : list of str
-        Why other findings are none.
+    It is "checked"; "refused" with a clear error; or "no case", where the original itself refuses
+    or has no numbers as results.
     """
 
     status: str = "checked"
-    text: str = ""
-    tried: Counter[str] = field(default_factory=Counter)
+    text: str = ""  # the call
+    tried: Counter[str] = field(default_factory=Counter)  # invariants
     findings: list[Finding] = field(default_factory=list)
-    refusal: str = ""
-    known: list[str] = field(default_factory=list)
+    refusal: str = ""  # what was said
+    known: list[str] = field(default_factory=list)  # why other findings are none
 
 
 class RefusedError(Exception):

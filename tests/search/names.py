@@ -208,17 +208,12 @@ def shape_in(kind: str, letters: Letters) -> tuple[int, ...] | None:
 
 
 class NamedFunction:
-    """A public function, called in ways that its docstring admits.
-
-    Attributes
-    ----------
-    share : int
-        How many cases it has where others have one; more if it has many formulas.
-    """
+    """A public function, called in ways that its docstring admits."""
 
     def __init__(self, path: str) -> None:
         self.name = path
         self.function = resolve(path)
+        # How many cases it has where others have one: formulas of special functions are many.
         self.share = 12 if path.startswith("scipy.special.") else 4
         self.seeds = [
             point
@@ -377,9 +372,8 @@ class SparseArgument(Argument):
         return make((data, (self.rows, self.columns)), shape=self.shape)
 
     def __str__(self) -> str:
-        return (
-            f"{self.format}({super().__str__()} at {self.rows.tolist()}, {self.columns.tolist()})"
-        )
+        places = f"{self.rows.tolist()}, {self.columns.tolist()}"
+        return f"{self.format}({super().__str__()} at {places})"
 
 
 # --- cases of other tests ------------------------------------------------------------------------
@@ -535,15 +529,8 @@ def has_derivatives(path: str, function: Any) -> bool:
 
 
 def functions() -> Iterator[NamedFunction]:
-    transforms = {
-        *dir(cadiff.transforms),
-        "build",
-        "compile",
-        "primitive",
-        "custom",
-        "vmap",
-        "value",
-    }
+    others = ("build", "compile", "primitive", "custom", "vmap", "value")
+    transforms = {*dir(cadiff.transforms), *others}
     seen = set()
     for module in MODULES:
         found = resolve(module)

@@ -21,27 +21,13 @@ Call = Callable[[World, Any, Any], Any]  # of a world, s and t
 
 @dataclass(frozen=True)
 class Probe:
-    """A call at drawn arguments.
+    """A call at drawn arguments; twins are other ways to give the same numbers, by invariant."""
 
-    Attributes
-    ----------
-    text : str
-        The call, for a person to type.
-    call : callable
-        `call(world, s, t)`: what the function returns.
-    twins : dict of str to Probe
-        By invariant: other ways to give the same numbers, which have the same results.
-    is_single : bool
-        Whether arguments are rounded to float32, so that differences tell nothing.
-    size : float
-        How large the numbers among the arguments are.
-    """
-
-    text: str
+    text: str  # for a person to type
     call: Call
     twins: dict[str, Probe] = field(default_factory=dict)
-    is_single: bool = False
-    size: float = 1.0
+    is_single: bool = False  # arguments are rounded to float32: differences tell nothing
+    size: float = 1.0  # of the numbers among the arguments
 
 
 class NoNumbersError(Exception):
@@ -78,31 +64,18 @@ def kind_of(leaf: Any) -> str:
 
 @dataclass
 class Results:
-    """What a call gave: numbers that may carry derivatives, and what cannot.
+    """What a call gave, by path: numbers that may carry derivatives, and what cannot."""
 
-    Attributes
-    ----------
-    numbers : dict of str to array
-        Real arrays; complex ones as two.
-    others : dict of str to array
-        Integers and truths.
-    dtypes : dict of str to dtype
-        Of numbers.
-    """
-
-    numbers: dict[str, Any]
-    others: dict[str, Any]
-    dtypes: dict[str, Any]
+    numbers: dict[str, Any]  # real arrays; complex ones as two
+    others: dict[str, Any]  # integers and truths
+    dtypes: dict[str, Any]  # of numbers
 
 
 def results(tree: Any) -> Results:
     found = Results({}, {}, {})
     room = MOST
     for path, leaf in parts(tree):
-        size, kind = (
-            int(np.size(leaf) if not isinstance(leaf, NUMBERS) else leaf.size),
-            kind_of(leaf),
-        )
+        size, kind = int(leaf.size if isinstance(leaf, NUMBERS) else np.size(leaf)), kind_of(leaf)
         if kind == "O" and isinstance(leaf, np.ndarray) and size:  # of numbers with derivatives
             leaf, kind = stacked(leaf), "f"
         if kind not in "fcib" or size > room:

@@ -662,6 +662,11 @@ def faults(script: Script) -> list[Finding]:
     return []
 
 
+def without_one(items: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """All that lack one of the items; none if there is but one."""
+    return [items[:k] + items[k + 1 :] for k in range(len(items))] if len(items) > 1 else []
+
+
 def shortened(script: Script, invariant: str) -> Script:
     """The same fault with fewer blocks and calls."""
 
@@ -671,17 +676,9 @@ def shortened(script: Script, invariant: str) -> Script:
     is_shorter = True
     while is_shorter:
         is_shorter = False
-        candidates = [
-            Script(script.body[:k] + script.body[k + 1 :], script.steps)
-            for k in range(len(script.body))
-            if len(script.body) > 1
-        ]
-        candidates += [
-            Script(script.body, script.steps[:k] + script.steps[k + 1 :])
-            for k in range(len(script.steps))
-            if len(script.steps) > 1
-        ]
-        for shorter in candidates:
+        bodies, calls = without_one(script.body), without_one(script.steps)
+        candidates = [Script(body, script.steps) for body in bodies]
+        for shorter in [*candidates, *(Script(script.body, steps) for steps in calls)]:
             if fails(shorter):
                 script, is_shorter = shorter, True
                 break

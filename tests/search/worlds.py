@@ -34,18 +34,10 @@ def resolve(path: str) -> Any:
 
 @dataclass(frozen=True)
 class World:
-    """Where names are looked up.
-
-    Attributes
-    ----------
-    name : str
-        For reports.
-    is_ours : bool
-        Whether the modules of MIRRORED are the package's.
-    """
+    """Where names are looked up."""
 
     name: str
-    is_ours: bool
+    is_ours: bool  # the modules of MIRRORED are the package's
 
     def find(self, path: str) -> Any:
         is_mirrored = self.is_ours and path.partition(".")[0] in MIRRORED
