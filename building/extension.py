@@ -45,7 +45,16 @@ IN_C = {name: str(Path("build", "modules", f"{name}.c")) for name in NAMES}
 # run few, or wait for sweeps in C, it is the compiler's time that counts, and room.
 HOT = [
     *("_shared", "arguments", "calls", "complex_arithmetic", "complexes", "entries", "fast_paths"),
-    *("functions", "lane_turns", "results", "signatures", "trees", "turns"),
+    *(
+        "functions",
+        "gradients",
+        "lane_turns",
+        "results",
+        "signatures",
+        "trees",
+        "turns",
+        "watches",
+    ),
 ]
 # What Cython would write in line wherever it is needed: Python's own functions do it as well.
 IN_LINE = ["FAST_THREAD_STATE", "UNPACK_METHODS", "USE_DICT_VERSIONS", "USE_PYLONG_INTERNALS"]
