@@ -59,17 +59,24 @@ def serving(program: cadiff.Program[..., Any]) -> str:
     return str(program.stats()["native"])
 
 
+def tries() -> Iterator[None]:
+    """For two minutes."""
+    end = time.monotonic() + 120.0
+    while time.monotonic() < end:
+        yield
+    raise AssertionError("two minutes are over")
+
+
 def run_until(program: cadiff.Program[..., Any], *is_told: str, x: Any = X) -> str:
     """Call a program until it is told what serves; its gradient has the same bits all the time."""
     expected = program.value_and_grad(x)[1]
-    end = time.monotonic() + 120.0
-    while time.monotonic() < end:
+    for _ in tries():
         for _ in range(100):
             assert program.value_and_grad(x)[1].tobytes() == expected.tobytes()
         told = serving(program)
         if told.startswith(is_told) and "by turns" not in told:
-            return told
-    raise AssertionError(told)
+            break
+    return told
 
 
 # --- the same bits -------------------------------------------------------------------------------
@@ -178,16 +185,14 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_takes_over(eager: None) -> None:
-    told = run_until(cadiff.compile(rosenbrock, native="auto"), *SETTLED)
-    assert "by turns" not in told
+    run_until(cadiff.compile(rosenbrock, native="auto"), *SETTLED)
 
 
 def test_matrices_and_points_take_over_too(eager: None) -> None:
     program = cadiff.compile(lambda x: rosenbrock(x) * cadiff.sin(x[0]), native="auto")
     points = np.outer(np.linspace(0.5, 1.5, 40), X[:40])
     hessian, batch = program.hessian(X[:40]), program.batch(points, what="value_and_grad")
-    end = time.monotonic() + 120.0
-    while time.monotonic() < end:
+    for _ in tries():
         assert program.hessian(X[:40]).tobytes() == hessian.tobytes()
         again = program.batch(points, what="value_and_grad")
         for one, other in zip(again, batch, strict=True):
@@ -220,14 +225,12 @@ def test_turns_of_many_rows_take_over(eager: None, monkeypatch: pytest.MonkeyPat
     points = np.linspace(1.0, 100.0, 300)
     expected = program.value_and_grad(points)
     npt.assert_allclose(expected[0], np.sum(np.cbrt(points)), rtol=1e-9)
-    end = time.monotonic() + 120.0
-    while time.monotonic() < end:
+    for _ in tries():
         for found, one in zip(program.value_and_grad(points), expected, strict=True):
             npt.assert_array_equal(found, one)
         of_turns = [code for code in made if code.is_for_lanes and not code.steps]
         if len(of_turns) >= 3 and not any(code.is_being_tried for code in of_turns):
             break  # whether there is a turn, turns, and their cotangents
-    assert len(of_turns) >= 3
 
 
 def test_what_is_slower_is_dropped(eager: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,9 +266,10 @@ def test_all_making_takes_a_share_of_the_time_that_programs_run(
 ) -> None:
     monkeypatch.setattr(native, "SECONDS", 0.01)
     program = cadiff.compile(rosenbrock, native="auto")
-    end = time.monotonic() + 120.0
-    while worker._thread is None and not worker._made and time.monotonic() < end:
+    for _ in tries():
         program.value_and_grad(X)
+        if worker._thread is not None or worker._made:
+            break
     assert worker._ran * native.SHARE >= native.SECONDS
 
 
