@@ -345,6 +345,12 @@ def test_turns_of_several_kinds(name: str) -> None:
     assert program.stats()["eager"] <= most_eager
 
 
+def test_recordings_of_what_is_no_loop_are_exchanged() -> None:
+    program = cadiff.compile(averaged)
+    for x in 4 * MANY:
+        same(program(x), averaged(x))
+
+
 def too_many(x: Any) -> Any:
     """A turn of one kind comes no more often than in a recording: f may count such turns."""
     y, taken = 1.0 + x, 0

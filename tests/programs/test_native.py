@@ -360,6 +360,21 @@ def test_programs_without_text_say_so() -> None:
     assert program.stats()["native"] == "interpreter: there is nothing to compute"
 
 
+def test_what_is_computed_once_may_be_in_loops() -> None:
+    def minors(A: Any, rows: range, columns: list[int]) -> Any:
+        if not columns:
+            return 1.0
+        parts = [
+            A[rows[0], column] * minors(A, rows[1:], [*columns[:k], *columns[k + 1 :]])
+            for k, column in enumerate(columns)
+        ]
+        return sum(parts[::2]) - sum(parts[1::2])
+
+    A = np.cos(np.arange(36.0)).reshape(6, 6) + np.eye(6)
+    program = cadiff.compile(lambda A: minors(A, range(6), [*range(6)]), native=True)
+    np.testing.assert_allclose(program(A), np.linalg.det(A), rtol=1e-12)
+
+
 def test_very_large_programs_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_code, "MOST_OPERATIONS", 10)
     program = cadiff.compile(wave, native=True)
