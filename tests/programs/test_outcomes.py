@@ -17,7 +17,7 @@ import pytest
 import cadiff
 
 from ..helpers.programs import near
-from .test_program_misses import EAGER, by_program
+from ..helpers.ways import METHODS, Eager
 
 Function = Callable[..., Any]
 
@@ -92,7 +92,7 @@ def test_calls_are_served_as_f_serves_them(seed: int, most: int) -> None:
     points = np.random.default_rng(seed).normal(size=(25, 3))
     for x in [*points, *points[::-1]]:
         for method in methods:
-            near(by_program(program, method, x), EAGER[method](f)(x), rtol=1e-9)
+            near(METHODS[method](program, x), METHODS[method](Eager(f), x), rtol=1e-9)
     np.testing.assert_allclose(program.batch(points), [f(x) for x in points], rtol=1e-9)
     if most == 100:  # each way through f is recorded once, and served from then on
         before = program.stats()
