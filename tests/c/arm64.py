@@ -25,7 +25,6 @@ WHEELS = ("gmpy2", "hypothesis", "mpmath", "numpy", "pytest>=9", "scipy", "tqdm"
 KINDS = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
 TRIED = ("transforms", "numerics/test_operations.py")
 TRIED += tuple(f"binding/test_{name}.py" for name in ("arrays", "duals", "numbers"))
-BRIEFLY = ("--hypothesis-profile=brief", "-m", "not thorough", "-q")
 
 # What apt-get is told: nothing is installed yet, and all that it writes stands in one folder.
 APT = """APT::Architecture "arm64";
@@ -84,7 +83,7 @@ def main(asked: list[str]) -> int:
     interpreter = python()
     install()
     failed = 0
-    for words in (("cadiff", "--no-timing"), ("pytest", *BRIEFLY, *(asked or TRIED))):
+    for words in (("cadiff", "--no-timing"), ("pytest", "-q", *(asked or TRIED))):
         command = (interpreter, "-m", *words)
         variables = os.environ | {"PYTHONPATH": str(SITE), "OPENBLAS_NUM_THREADS": "1"}
         failed |= subprocess.run(command, cwd=ROOT / "tests", env=variables).returncode

@@ -76,7 +76,7 @@ def test_extension() -> Path:
     flags["CADIFF_CYTHON_CFLAGS"] = "-fno-profile-arcs -fno-test-coverage"
     flags["PYTHONPATH"] = tools()
     run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], copy, **flags)
-    tests = ["-m", "pytest", "-q", "-m", "not thorough", "--hypothesis-profile=brief"]
+    tests = ["-m", "pytest", "-q"]
     # What is counted takes memory and time, so that a test of either may fail.
     command = [sys.executable, *tests, "-p", "no:cacheprovider", *OF_BINDING]
     subprocess.run(command, cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)})
