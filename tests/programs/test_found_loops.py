@@ -345,10 +345,11 @@ def test_turns_of_several_kinds(name: str) -> None:
     assert program.stats()["eager"] <= most_eager
 
 
-def test_recordings_of_what_is_no_loop_are_exchanged() -> None:
-    program = cadiff.compile(averaged)
+@pytest.mark.parametrize("f", [averaged, thirty_turns])
+def test_recordings_of_what_is_no_loop_are_exchanged(f: Any) -> None:
+    program = cadiff.compile(f)
     for x in 4 * MANY:
-        same(program(x), averaged(x))
+        same(program(x), f(x))
 
 
 def too_many(x: Any) -> Any:
