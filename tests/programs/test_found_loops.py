@@ -341,7 +341,7 @@ def test_turns_of_several_kinds(name: str) -> None:
     for k, x in enumerate(points + points):
         if k % 8 == 7:
             check_at(f, program, x, k % 40 == 39)
-        same(program.value_and_grad(x), cadiff.value_and_grad(f)(x), 1e-9)
+        same(program.value_and_grad(x), cadiff.value_and_grad(f)(x))
     assert program.stats()["eager"] <= most_eager
 
 
@@ -374,19 +374,21 @@ def never_over(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("f", "points"),
+    ("f", "points", "atol"),
     [
-        (too_many, np.random.default_rng(0).uniform(0.0, 1.0, 200).tolist()),
-        (never_over, np.linspace(-1.0, 1.0, 60).tolist()),
+        (too_many, np.random.default_rng(0).uniform(0.0, 1.0, 200).tolist(), 1e-13),
+        (never_over, np.linspace(-1.0, 1.0, 60).tolist(), 0.0),
     ],
 )
-def test_turns_end_where_those_of_f_raise(f: Any, points: list[float]) -> None:
+def test_turns_end_where_those_of_f_raise(f: Any, points: list[float], atol: float) -> None:
     program = cadiff.compile(f, max_traces=3)
     outcomes = [tried(f, x) for x in points]
-    assert any(type(one) is str for one in outcomes)
+    kinds = [type(one) for one in outcomes]
+    assert kinds.count(str) > 0
+    assert kinds.count(float) > 10 or f is never_over
     for x, expected in zip(points, outcomes, strict=True):
         value = tried(program, x)
-        assert value == expected if type(expected) is str else abs(value - expected) < 1e-13
+        assert value == expected if type(expected) is str else abs(value - expected) <= atol
 
 
 def halved(y: Any, x: Any) -> tuple[Any, Any]:

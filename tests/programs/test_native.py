@@ -280,7 +280,7 @@ def test_points_of_other_programs(f: Callable[..., Any], points: Any, rtol: floa
     finally:
         binding.set_least_loop()
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-12 if f is large else 0.0)
     assert fast.stats()["native"].startswith("machine code")
     for x, value, gradient in zip(points, *found, strict=True):
         near = plain.value_and_grad(x)
