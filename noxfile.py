@@ -261,7 +261,7 @@ def side_by_side(session: nox.Session, commands: list[Command]) -> None:
 @nox.session(python=SANITIZED or None)
 def sanitize(session: nox.Session) -> None:
     """Quick tests of all that touches memory, with assertions, small blocks and sanitizers."""
-    run_sanitized(session, SMALL_BLOCKS, *OF_MEMORY, "--one-in", "3")
+    run_sanitized(session, SMALL_BLOCKS, *OF_MEMORY, "--one-in", "5")
 
 
 @nox.session(python=BOUND or None)
@@ -286,7 +286,7 @@ def oldest(session: nox.Session) -> None:
         described = "metadata('cadiff').get_payload().startswith('# cadiff')"
         command = f"from importlib.metadata import metadata; assert {described}"
         session.run("python", "-c", command)
-    session.run("pytest", *SIDE_BY_SIDE, *OF_PYTHONS, *session.posargs)
+    session.run("pytest", *SIDE_BY_SIDE, *OF_PYTHONS, *(session.posargs or ["--one-in", "2"]))
     session.chdir(out)
     pip = ("uv", "pip") if session.venv_backend == "uv" else ("python", "-m", "pip")
     session.run(*pip, "uninstall", *(() if pip[0] == "uv" else ("-y",)), "cadiff")

@@ -47,7 +47,7 @@ class Part(NamedTuple):
 PARTS = [
     Part("lint"),
     Part("examples"),
-    Part("oldest"),
+    Part("oldest", ("--one-in", "1")),
     Part("suite", ("-p", "no:cacheprovider"), 180),
     Part("sanitize_all", (), 180),
     Part("debug", (), 120),

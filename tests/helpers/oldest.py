@@ -36,6 +36,7 @@ NumPy 2.1    numerics/test_values.py::test_programs_without_optimisation_have_th
 NumPy 2.1    numerics/test_values.py::test_values_are_the_same_with_a_derivative\[np
 NumPy 2.1    numerics/test_vectors.py::test_eager_values_stay_those_of_numpy\[exp
 NumPy 2.1    random_programs/test_exact_replays.py::test_arguments_that_are_not_differentiated_by
+NumPy 2.3    binding/test_memory_order.py::test_results_stand_as_those_of_numpy
 SciPy 1.17   numerics/test_limits.py::test_arrays_of_shapes_of_which_some_are_special
 SciPy 1.17   numerics/test_linalg.py::test_results_of_stacks_are_what_scipy_makes.*\[lu_factor
 SciPy 1.17   numerics/test_single_precision.py::test_dtypes_are_scipys\[lp2hp at a frequency
