@@ -486,7 +486,7 @@ def seams(session: nox.Session) -> None:
     session.run("pytest", *SEAMS, *session.posargs)
 
 
-@nox.session
+@nox.session(python=SANITIZED or None)  # from 3.12 on Python tells which lines run
 def faults(session: nox.Session) -> None:
     """Small faults, planted one at a time, that the tests have to find."""
     install(session, "-e", ".[test]")
