@@ -70,7 +70,8 @@ def record(jobs: int) -> None:
     # These run in processes of their own, which nobody asks.
     apart = ("tests/c", "tests/search", "tests/programs/test_linear_work.py")
     options += ["--reached", str(PLACE), "-m", "", *(f"--ignore={path}" for path in apart)]
-    copy.pytest(["-q", *options], patience=900.0)
+    if copy.pytest(["-q", *options], patience=900.0) not in (0, 1):  # some may fail in a copy
+        sys.exit(f"{copy.text()[-4000:]}\nthe tests did not come to their end")
     (PLACE / "core").write_text(str(copy.extension()))
     done.write_text(digest.hexdigest())
 
